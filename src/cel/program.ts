@@ -3,10 +3,11 @@ import { check } from "./checking/check.ts";
 import type { CheckOptions } from "./checking/check.ts";
 import type { CheckedTree } from "./checking/checked.ts";
 import { compileTree, stepsOf } from "./evaluation/compile.ts";
-import type { Evaluate } from "./evaluation/compile.ts";
+import type { Evaluate } from "./evaluation/part.ts";
 import type { Environment } from "./checking/environment.ts";
 import { Failure } from "./values/failure.ts";
 import type { Issue } from "./syntax/issue.ts";
+import type { Limits } from "./values/limits.ts";
 import { parse } from "./syntax/parse.ts";
 import { outOfSteps, Run } from "./values/run.ts";
 import type { Budget, Result } from "./values/run.ts";
@@ -48,67 +49,72 @@ export type Compiled =
 
 /** Reads, checks and compiles. Never throws. */
 export function compile(source: string, environment: Environment, options: CheckOptions = {}): Compiled {
+  const read = readAndCheck(source, environment, options);
+  return read.ok ? { ...read, program: programOf(read.checked, environment, options) } : read;
+}
+
+function readAndCheck(source: string, environment: Environment, options: CheckOptions) {
   const parsed = parse(source, environment.limits);
-  if (!parsed.ok) return parsed;
-  const checked = check(parsed.tree, environment, options);
-  if (!checked.ok) return checked;
-  return { ok: true, program: programOf(checked.checked, environment), checked: checked.checked };
+  return parsed.ok ? check(parsed.tree, environment, options) : parsed;
 }
 
 /** Parts that an explanation shows; loops may have thousands. */
 const maxParts = 200;
 
-export function programOf(checked: CheckedTree, environment: Environment): Program {
-  const { tree } = checked;
-  const run = new Run(environment.limits);
-  const cost = stepsOf(tree.root);
-  const evaluation = evaluationOf(compileTree(checked, environment), cost, run);
+/** Keeps nothing of the tree: most of what a policy would take in memory. Who explains it reads the source again. */
+function programOf(checked: CheckedTree, environment: Environment, options: CheckOptions): Program {
+  const { source, root } = checked.tree;
   const names = Array.from(checked.variables.values(), ({ name, read }) => (read ? name : undefined));
   let explained: ((activation: unknown, budget: Budget | undefined) => Explanation) | undefined;
   return {
-    source: tree.source,
-    type: checked.types[tree.root.id] ?? types.dyn,
+    source,
+    type: checked.types[root.id] ?? types.dyn,
     variables: [...new Set(names.filter((name) => name !== undefined))],
-    evaluate: evaluation,
+    evaluate: evaluationOf(compileTree(checked, environment), stepsOf(root), environment.limits),
     explain(activation, budget) {
-      explained ??= explaining(checked, environment, cost);
+      explained ??= explaining(source, environment, options);
       return explained(activation, budget);
     },
   };
 }
 
-/** `run` is used again and again: only an evaluation inside an evaluation of the same program needs another. */
-function evaluationOf(evaluate: Evaluate, cost: number, run: Run): Program["evaluate"] {
-  let isBusy = false;
+/** A run is used again and again: only an evaluation inside an evaluation needs another. */
+function evaluationOf(evaluate: Evaluate, cost: number, limits: Limits): Program["evaluate"] {
+  const own: Budget = { steps: 0, run: new Run(limits) };
   return (activation, budget) => {
-    if (isBusy) return evaluationOf(evaluate, cost, new Run(run.limits))(activation, budget);
-    isBusy = true;
-    const steps = budget ? Math.min(budget.steps, run.limits.steps) : run.limits.steps;
+    const keeper = budget ?? own;
+    const run = keeper.run ?? new Run(limits);
+    const steps = budget === undefined || budget.steps > limits.steps ? limits.steps : budget.steps;
+    keeper.run = undefined;
+    run.limits = limits;
     run.activation = activation;
     run.steps = steps - cost;
+    let result: Result;
     try {
-      return run.steps < 0 ? outOfSteps() : evaluate(run);
+      result = run.steps < 0 ? outOfSteps() : evaluate(run);
     } catch (error) {
-      return new Failure(`the evaluation broke off: ${error instanceof Error ? error.message : String(error)}`, true);
-    } finally {
-      isBusy = false;
-      run.activation = undefined;
-      if (run.locals.length > 0) run.locals.length = 0;
-      if (budget) budget.steps -= steps - Math.max(run.steps, 0);
+      result = new Failure(`the evaluation broke off: ${error instanceof Error ? error.message : String(error)}`, true);
     }
+    if (budget !== undefined) budget.steps -= steps - Math.max(run.steps, 0);
+    run.activation = undefined;
+    if (run.locals !== undefined) run.locals = undefined;
+    keeper.run = run;
+    return result;
   };
 }
 
-function explaining(checked: CheckedTree, environment: Environment, cost: number) {
+function explaining(source: string, environment: Environment, options: CheckOptions) {
   let parts: ExplainedPart[] = [];
-  const { source } = checked.tree;
   const watch = ({ from, to }: Node, result: Result): void => {
     if (parts.length < maxParts) parts.push({ text: source.slice(from, to), from, to, result });
   };
-  const evaluate = evaluationOf(compileTree(checked, environment, watch), cost, new Run(environment.limits));
+  const read = readAndCheck(source, environment, options);
+  if (!read.ok) throw new Error("explain an expression: it was read before, and cannot be read again");
+  const evaluate = compileTree(read.checked, environment, watch);
+  const evaluation = evaluationOf(evaluate, stepsOf(read.checked.tree.root), environment.limits);
   return (activation: unknown, budget: Budget | undefined): Explanation => {
     parts = [];
-    const result = evaluate(activation, budget);
+    const result = evaluation(activation, budget);
     return { result, parts };
   };
 }

@@ -31,6 +31,8 @@ export class FieldTable {
   #count = 0;
   /** Name and value in turns, or undefined while nothing was added. */
   #added: string[] | undefined;
+  /** Values that somebody has asked for, by their index: several rules may ask for the same one. */
+  #values: (string | undefined)[] | undefined;
 
   /** The length declared; -1 without a Content-Length. */
   contentLength = -1;
@@ -126,7 +128,7 @@ export class FieldTable {
   get(name: string): string | undefined {
     const lower = name.toLowerCase();
     const index = this.#find(lower, 0);
-    if (index >= 0) return this.valueAt(index);
+    if (index >= 0) return this.#valueOf(index);
     const added = this.#added;
     if (added === undefined) return undefined;
     for (let at = 0; at < added.length; at += 2) if (added[at] === lower) return added[at + 1];
@@ -136,7 +138,7 @@ export class FieldTable {
   getAll(name: string): readonly string[] {
     const lower = name.toLowerCase();
     const values: string[] = [];
-    for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) values.push(this.valueAt(at));
+    for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) values.push(this.#valueOf(at));
     const added = this.#added;
     if (added !== undefined) {
       for (let at = 0; at < added.length; at += 2) if (added[at] === lower) values.push(added[at + 1] as string);
@@ -145,7 +147,11 @@ export class FieldTable {
   }
 
   has(name: string): boolean {
-    return this.get(name) !== undefined;
+    const lower = name.toLowerCase();
+    if (this.#find(lower, 0) >= 0) return true;
+    const added = this.#added;
+    if (added !== undefined) for (let at = 0; at < added.length; at += 2) if (added[at] === lower) return true;
+    return false;
   }
 
   set(name: string, value: string): void {
@@ -247,6 +253,14 @@ export class FieldTable {
       if (same === length) return index;
     }
     return -1;
+  }
+
+  #valueOf(index: number): string {
+    const known = this.#values?.[index];
+    if (known !== undefined) return known;
+    const value = this.valueAt(index);
+    (this.#values ??= [])[index] = value;
+    return value;
   }
 
   #int(index: number, part: number): number {

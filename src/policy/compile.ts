@@ -7,7 +7,8 @@ import type { CheckedTree } from "../cel/checking/checked.ts";
 import type { Environment } from "../cel/checking/environment.ts";
 import { parseYamlObject } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import { skipped } from "../traffic/step.ts";
+import { denied, skipped } from "../traffic/step.ts";
+import type { Step } from "../traffic/step.ts";
 import type { Layer, Phase } from "./language/action.ts";
 import { actions } from "./actions/index.ts";
 import { compileActions } from "./compile-actions.ts";
@@ -164,7 +165,7 @@ class PolicyReader {
     return {
       ...rule,
       label,
-      expressions: expressions.map(({ program, unmatched }) => ({ program, unmatched })),
+      expressions: expressions.map(({ program, unmatched, undecided }) => ({ program, unmatched, undecided })),
       actions: compiled,
     };
   }
@@ -199,8 +200,9 @@ class PolicyReader {
       const found = this.#program(String(source), at, environment, types.bool);
       if (!found) return [];
       // Its text may hold a credential, and not everybody who reads traces may read those (control K4).
-      const unmatched = skipped(policyModuleName, `${label}: expression ${index + 1} is false`);
-      return [{ ...found, path: at, unmatched }];
+      const what = `${label}: expression ${index + 1}`;
+      const unmatched = skipped(policyModuleName, `${what} is false`);
+      return [{ ...found, path: at, unmatched, undecided: undecidedSteps(`${what} failed`) }];
     });
   }
 
@@ -226,6 +228,12 @@ class PolicyReader {
 
 function isEnd({ declaration, compiled }: CompiledRule["actions"][number]): boolean {
   return declaration.terminating === "always" || compiled.isFinal === true;
+}
+
+function undecidedSteps(reason: string): CompiledExpression["undecided"] {
+  const skips: Step = { ...skipped(policyModuleName, reason), failed: true };
+  const refuses: Step = { ...denied(policyModuleName, "policy_expression_failed", reason), failed: true };
+  return { skips: Object.freeze(skips), refuses: Object.freeze(refuses) };
 }
 
 const ruleKeys = ["name", "expressions", "actions"];

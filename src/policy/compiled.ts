@@ -22,6 +22,8 @@ export interface CompiledExpression {
   readonly program: Program;
   /** What the trace says when it does not hold, made once. */
   readonly unmatched: Step;
+  /** And when it has no value: where the rule then does not match, and where the request is refused. */
+  readonly undecided: { readonly skips: Step; readonly refuses: Step };
 }
 
 export interface CompiledActionOf {

@@ -105,9 +105,11 @@ function resultVariables(actions: readonly ActionDeclaration[]): Variables {
       const { name, fields, mirrors = {} } = results;
       const type = objectType(`result of ${name}`, { ...fields, error: errorType });
       return [
-        [`actions.ngrok.${name}`, variable(type, (context) => context.results.get(name))] as const,
+        [`actions.ngrok.${name}`, variable(type, (context) => context.result(name))] as const,
         ...Object.entries(mirrors).map(([below, { type: its, read }]) => {
-          const own = variable(its, (context) => (context.results.has(name) ? read(context as never) : undefined));
+          const own = variable(its, (context) =>
+            context.result(name) === undefined ? undefined : read(context as never),
+          );
           return [`actions.ngrok.${name}.${below}`, own] as const;
         }),
       ];

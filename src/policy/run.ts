@@ -1,11 +1,12 @@
 /** The rules of one phase on one request or connection, in order. Nothing here throws. */
 import { Failure } from "../cel/values/failure.ts";
+import type { Result } from "../cel/values/run.ts";
 import { errorCode } from "../lib/errors.ts";
 import type { Step, StepRule } from "../traffic/step.ts";
 import type { ActionOutcome, PhaseEnd } from "./language/action.ts";
 import { brokenAction } from "./language/action.ts";
 import { policyModuleName } from "./compile.ts";
-import type { CompiledActionOf, CompiledRule } from "./compiled.ts";
+import type { CompiledActionOf, CompiledExpression, CompiledRule } from "./compiled.ts";
 import type { PolicyContext } from "./language/context.ts";
 import { valuesOf } from "./explained.ts";
 
@@ -37,16 +38,16 @@ export function runRules(
   for (let at = from; at < rules.length; at += 1) {
     const rule = rules[at] as CompiledRule;
     const state = states[at] as RuleState;
-    const { counts } = state;
     const values: StepRule["values"][number][] | undefined = context.isRehearsal ? [] : undefined;
-    const verdict = decide(rule, context, values);
+    const verdict = values ? explained(rule, context, values) : decide(rule, context);
     if (verdict !== undefined) {
-      if (verdict.failed === true && !context.isRehearsal) counts.failed += 1;
+      const { counts } = state;
+      if (verdict.failed === true && !values) counts.failed += 1;
       steps.push(values ? { ...verdict, rule: { ...ruleOf(rule, counts), values, actions: [] } } : verdict);
       if (verdict.answer !== undefined) return { by: "refusal", answer: verdict.answer };
       continue;
     }
-    if (!context.isRehearsal) counts.matched += 1;
+    if (!values) state.counts.matched += 1;
     const run = new RuleRun(rule, state, context, steps, values);
     const end = run.actions(0);
     if (end instanceof Promise) {
@@ -65,33 +66,32 @@ function ruleOf(
 }
 
 /** The step that says why the rule does not match; undefined when it does. */
-function decide(
-  { label, expressions }: CompiledRule,
-  context: PolicyContext,
-  values: StepRule["values"][number][] | undefined,
-): Step | undefined {
-  for (const [at, { program, unmatched }] of expressions.entries()) {
-    let result;
-    if (values) {
-      const explained = program.explain(context, context.budget);
-      result = explained.result;
-      values.push(valuesOf(program.source, explained, context.secrets));
-    } else result = program.evaluate(context, context.budget);
-    if (result === true) continue;
-    if (!(result instanceof Failure)) return unmatched;
-    const reason = `${label}: expression ${at + 1} failed`;
-    if (context.place.services.expressionErrors === "no_match") {
-      return { by: policyModuleName, outcome: "skipped", reason, failed: true };
-    }
-    return {
-      by: policyModuleName,
-      outcome: "denied",
-      reason,
-      failed: true,
-      answer: { error: "policy_expression_failed" },
-    };
+function decide({ expressions }: CompiledRule, context: PolicyContext): Step | undefined {
+  for (let at = 0; at < expressions.length; at += 1) {
+    const expression = expressions[at] as CompiledExpression;
+    const result = expression.program.evaluate(context, context);
+    if (result !== true) return unmatchedBy(expression, result, context);
   }
   return undefined;
+}
+
+/** The same; what the parts of the expressions were is noted in `values`. */
+function explained(
+  { expressions }: CompiledRule,
+  context: PolicyContext,
+  values: StepRule["values"][number][],
+): Step | undefined {
+  for (const expression of expressions) {
+    const explanation = expression.program.explain(context, context);
+    values.push(valuesOf(expression.program.source, explanation, context.secrets));
+    if (explanation.result !== true) return unmatchedBy(expression, explanation.result, context);
+  }
+  return undefined;
+}
+
+function unmatchedBy({ unmatched, undecided }: CompiledExpression, result: Result, { place }: PolicyContext): Step {
+  if (!(result instanceof Failure)) return unmatched;
+  return place.services.expressionErrors === "no_match" ? undecided.skips : undecided.refuses;
 }
 
 /** One rule that matches: its actions, and the step that tells of them. */
@@ -146,7 +146,7 @@ class RuleRun {
 
   #take({ declaration }: CompiledActionOf, { outcome, reason, result, end }: ActionOutcome): PhaseEnd | undefined {
     const { type, results } = declaration;
-    if (result && results) this.#context.results.set(results.name, result);
+    if (result && results) this.#context.keepResult(results.name, result);
     this.#done.push({ type, outcome, reason });
     if (end !== undefined) this.#tell(end);
     return end;

@@ -65,9 +65,9 @@ export function makeAction(
     },
   };
   const state = action.attach?.(place);
-  const contextOf = (exchange: Exchange, isRehearsal: boolean, vars: PolicyContext["vars"] = {}) => {
+  const contextOf = (exchange: Exchange, isRehearsal: boolean, vars: NonNullable<PolicyContext["vars"]> = {}) => {
     const context = new PolicyContext(place, phase, exchange.connection, exchange, isRehearsal);
-    context.vars = vars;
+    for (const [name, value] of Object.entries(vars)) context.setVariable(name, value);
     return context;
   };
   return {

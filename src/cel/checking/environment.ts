@@ -15,6 +15,8 @@ export interface VariableDeclaration {
    * undefined when there is none: `has()` tells, and the value is the type's zero. Throws nothing.
    */
   readonly read: (activation: never) => Value | undefined;
+  /** Of a map: what `read` would have under one key, where that is found with less work. Throws nothing. */
+  readonly item?: (activation: never, key: string) => Value | undefined;
 }
 
 export interface EnvironmentOptions {
@@ -41,6 +43,7 @@ export interface Variable {
   readonly name: string;
   readonly type: Type;
   readonly read: ((activation: unknown) => Value | undefined) | undefined;
+  readonly item: ((activation: unknown, key: string) => Value | undefined) | undefined;
   /** Of a constant, such as `int`. */
   readonly value: Value | undefined;
 }
@@ -58,10 +61,14 @@ export interface Environment {
 
 export function defineEnvironment(options: EnvironmentOptions): Environment {
   const variables = new Map<string, Variable>(
-    typeNames.map(([name, type]) => [name, { name, type: typeOf(type), read: undefined, value: new TypeValue(name) }]),
+    typeNames.map(([name, of]) => {
+      const constant = { name, type: typeOf(of), read: undefined, item: undefined, value: new TypeValue(name) };
+      return [name, constant] as const;
+    }),
   );
-  for (const [name, { type, read }] of Object.entries(options.variables)) {
-    variables.set(name, { name, type, read: read as (activation: unknown) => Value | undefined, value: undefined });
+  for (const [name, { type, read, item }] of Object.entries(options.variables)) {
+    const reading = { read, item } as Pick<Variable, "read" | "item">;
+    variables.set(name, { name, type, ...reading, value: undefined });
   }
   const functions = new Map<string, FunctionDeclaration>();
   for (const { name, overloads } of options.functions) {

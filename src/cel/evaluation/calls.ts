@@ -1,18 +1,18 @@
 /** How a call is evaluated: directly where the types say which function it is, else by the kinds of the arguments. */
 import type { ResolvedCall } from "../checking/checked.ts";
-import type { Part } from "./compile.ts";
 import { call } from "../checking/declarations.ts";
 import type { Native, Overload } from "../checking/declarations.ts";
 import type { Environment } from "../checking/environment.ts";
-import { equal } from "../values/equal.ts";
 import { Failure } from "../values/failure.ts";
-import { index } from "./fields.ts";
-import type { Result, Run } from "../values/run.ts";
+import { direct, valuesOf } from "./direct.ts";
+import type { Function1, Function2 } from "./direct.ts";
+import { amongConstants, equality } from "./equality.ts";
+import { index, keyIn, keyOf } from "./fields.ts";
 import type { Type } from "../checking/types.ts";
 import { kindOf } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
-
-type Evaluate = (run: Run) => Result;
+import { isFailure, located } from "./part.ts";
+import type { Evaluate, Part } from "./part.ts";
 
 export function callEvaluation(
   resolved: ResolvedCall,
@@ -31,12 +31,20 @@ export function callEvaluation(
     case "_?_:_":
       return conditional(args, at, quietNulls);
     case "_[_]":
-      return indexing(args, at, quietNulls);
+      return indexing(parts, at, quietNulls);
     case "@in": {
-      const among = amongConstants(parts);
+      const among = amongConstants(parts) ?? (quietNulls ? undefined : keyIn(parts[1], parts[0]));
       if (among) return among;
       break;
     }
+    case "@has": {
+      const has = quietNulls ? undefined : keyIn(parts[0], parts[1]);
+      if (has) return has;
+      break;
+    }
+    case "!_":
+      if (parts[0]?.type.is === "bool") return negation(parts[0]);
+      break;
     default:
   }
   const quiet = quietNulls ? quietResult(name, overloads) : undefined;
@@ -46,7 +54,7 @@ export function callEvaluation(
   if (overloads.length === 1 && only) {
     const native = prepared ?? only.evaluate;
     const given = parts.map(({ type }) => type);
-    if (only.parameters.every((wanted, place) => isCertain(wanted, given[place]))) return direct(native, args, at);
+    if (only.parameters.every((wanted, place) => isCertain(wanted, given[place]))) return direct(native, parts, at);
     const areNullable = only.parameters.every((wanted, place) => isCertain(wanted, unlessNull(given[place])));
     if (quiet !== undefined && areNullable && args.length <= 2) return directOrQuiet(native, args, at, quiet, asks);
   }
@@ -66,48 +74,6 @@ function isCertain(wanted: Type, given: Type | undefined): boolean {
   if (wanted.is === "variable" || wanted.is === "dyn") return true;
   // Null may stand for a time, as for a message.
   return given?.is === wanted.is && given.is !== "timestamp" && given.is !== "duration";
-}
-
-type Function1 = (one: Value, run: Run) => Result;
-type Function2 = (one: Value, two: Value, run: Run) => Result;
-type Function3 = (one: Value, two: Value, three: Value, run: Run) => Result;
-
-function direct(native: Native, args: readonly Evaluate[], at: number): Evaluate {
-  const [first, second, third] = args as [Evaluate, Evaluate, Evaluate];
-  switch (args.length) {
-    case 1: {
-      const evaluate = native as unknown as Function1;
-      return (run) => {
-        const one = first(run);
-        return isFailure(one) ? one : located(evaluate(one, run), at);
-      };
-    }
-    case 2: {
-      const evaluate = native as unknown as Function2;
-      return (run) => {
-        const one = first(run);
-        if (isFailure(one)) return one;
-        const two = second(run);
-        return isFailure(two) ? two : located(evaluate(one, two, run), at);
-      };
-    }
-    case 3: {
-      const evaluate = native as unknown as Function3;
-      return (run) => {
-        const one = first(run);
-        if (isFailure(one)) return one;
-        const two = second(run);
-        if (isFailure(two)) return two;
-        const three = third(run);
-        return isFailure(three) ? three : located(evaluate(one, two, three, run), at);
-      };
-    }
-    default:
-      return (run) => {
-        const given = valuesOf(args, run);
-        return isFailure(given) ? given : located(call(native, given, run), at);
-      };
-  }
 }
 
 /** Of one or two arguments that are of their types, or null. */
@@ -177,52 +143,6 @@ function accepts(wanted: Type, value: Value): boolean {
   }
 }
 
-function valuesOf(args: readonly Evaluate[], run: Run): Value[] | Failure {
-  const given: Value[] = [];
-  for (const arg of args) {
-    const value = arg(run);
-    if (isFailure(value)) return value;
-    given.push(value);
-  }
-  return given;
-}
-
-/** Of strings, ints and bools, which are equal when JavaScript says so; null beside them is, too. */
-function equality([left, right]: readonly Part[], isNegated: boolean): Evaluate {
-  const [one, other] = [left as Part, right as Part];
-  const first = one.evaluate;
-  const second = other.evaluate;
-  const kind = plainKind(one.type);
-  if (kind === undefined || kind !== plainKind(other.type)) {
-    return (run) => {
-      const a = first(run);
-      if (isFailure(a)) return a;
-      const b = second(run);
-      if (isFailure(b)) return b;
-      const same = equal(a, b, run);
-      return typeof same === "boolean" ? same !== isNegated : same;
-    };
-  }
-  const constant = other.constant;
-  if (constant !== undefined) {
-    return (run) => {
-      const a = first(run);
-      return isFailure(a) ? a : (a === constant) !== isNegated;
-    };
-  }
-  return (run) => {
-    const a = first(run);
-    if (isFailure(a)) return a;
-    const b = second(run);
-    return isFailure(b) ? b : (a === b) !== isNegated;
-  };
-}
-
-function plainKind(type: Type): string | undefined {
-  if (type.is === "nullable") return plainKind(type.of);
-  return type.is === "string" || type.is === "int" || type.is === "bool" ? type.is : undefined;
-}
-
 function conditional([condition, then, otherwise]: readonly Evaluate[], at: number, quietNulls: boolean): Evaluate {
   const [ask, yes, no] = [condition, then, otherwise] as [Evaluate, Evaluate, Evaluate];
   return (run) => {
@@ -233,8 +153,12 @@ function conditional([condition, then, otherwise]: readonly Evaluate[], at: numb
   };
 }
 
-function indexing([from, key]: readonly Evaluate[], at: number, quietNulls: boolean): Evaluate {
-  const [first, second] = [from, key] as [Evaluate, Evaluate];
+function indexing(parts: readonly Part[], at: number, quietNulls: boolean): Evaluate {
+  const [from, key] = parts as [Part, Part];
+  const keyed = quietNulls ? undefined : keyOf(from, key, at);
+  if (keyed) return keyed;
+  const first = from.evaluate;
+  const second = key.evaluate;
   return (run) => {
     const whole = first(run);
     if (isFailure(whole)) return whole;
@@ -245,28 +169,12 @@ function indexing([from, key]: readonly Evaluate[], at: number, quietNulls: bool
   };
 }
 
-/** `x in ['a', 'b']`, or of ints: one look, however many there are. */
-function amongConstants([item, list]: readonly Part[]): Evaluate | undefined {
-  const constant = list?.constant;
-  const kind = item && plainKind(item.type);
-  if (!item || kind === undefined || !Array.isArray(constant)) return undefined;
-  if (!constant.every((one: Value) => kindOf(one) === kind)) return undefined;
-  const known: ReadonlySet<unknown> = new Set(constant);
-  const evaluate = item.evaluate;
+/** Of what is true or false, unless it fails. */
+function negation({ evaluate }: Part): Evaluate {
   return (run) => {
     const value = evaluate(run);
-    return isFailure(value) ? value : known.has(value);
+    return typeof value === "boolean" ? !value : value;
   };
-}
-
-function isFailure(value: Result | readonly Value[]): value is Failure {
-  return typeof value === "object" && value instanceof Failure;
-}
-
-/** Says where it failed, unless that is known more exactly. */
-function located(result: Result, at: number): Result {
-  if (typeof result === "object" && result instanceof Failure && result.offset < 0) result.offset = at;
-  return result;
 }
 
 /** An operator as it is written. */

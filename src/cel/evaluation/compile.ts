@@ -4,10 +4,12 @@ import { callEvaluation } from "./calls.ts";
 import type { CheckedTree, ResolvedCall } from "../checking/checked.ts";
 import type { Environment, Variable } from "../checking/environment.ts";
 import { Failure } from "../values/failure.ts";
-import { hasField, selectField, selectKey } from "./fields.ts";
+import { hasField, keyIn, keyOf, selectField, selectKey } from "./fields.ts";
 import { readableName } from "../checking/hints.ts";
 import { loopEvaluation } from "./loops.ts";
 import { canBeKey, Dictionary } from "../values/map.ts";
+import { constantPart, failureAt } from "./part.ts";
+import type { Evaluate, Part } from "./part.ts";
 import { Run } from "../values/run.ts";
 import type { Result } from "../values/run.ts";
 import { childrenOf } from "../syntax/tree.ts";
@@ -16,16 +18,6 @@ import { types } from "../checking/types.ts";
 import type { Type } from "../checking/types.ts";
 import { kindOf } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
-
-export type Evaluate = (run: Run) => Result;
-
-/** A part that is compiled. */
-export interface Part {
-  readonly evaluate: Evaluate;
-  readonly type: Type;
-  /** When it is always the same. */
-  readonly constant: Value | undefined;
-}
 
 /** Is shown each part's value when it is known; an evaluation that nobody watches has no such calls in it. */
 export type Watch = (node: Node, value: Result, run: Run) => void;
@@ -93,7 +85,7 @@ class Compiler {
     if (variable) return variablePart(variable, type, node.at);
     const place = node.isRooted ? -1 : this.#scope.lastIndexOf(node.name);
     if (place === -1) return failing(`there is no "${readableName(node.name)}"`, node.at);
-    return { evaluate: (run) => run.locals[place] as Value, type, constant: undefined };
+    return { evaluate: (run) => (run.locals as Value[])[place] as Value, type, constant: undefined };
   }
 
   #select(node: Select, type: Type): Part {
@@ -105,6 +97,8 @@ class Compiler {
     }
     const operand = this.part(node.operand);
     const object = objectIn(operand.type);
+    const keyed = this.#environment.quietNulls ? undefined : keySelected(operand, node);
+    if (keyed) return { evaluate: keyed, type, constant: undefined };
     const { quietNulls } = this.#environment;
     const { field, at } = node;
     if (node.isTest) {
@@ -178,7 +172,16 @@ class Compiler {
       }
     };
     const [left, right] = parts as [Evaluate, Evaluate];
-    if (parts.length > 2) return (run) => goOn(run, 1, left(run));
+    if (parts.length > 2) {
+      return (run) => {
+        for (let place = 0; place < parts.length; place += 1) {
+          const value = (parts[place] as Evaluate)(run);
+          if (value === decides) return decides;
+          if (value !== !decides) return goOn(run, place + 1, value);
+        }
+        return !decides;
+      };
+    }
     return (run) => {
       const one = left(run);
       if (one === decides) return decides;
@@ -219,8 +222,8 @@ class Compiler {
         if (key instanceof Failure) return key;
         const value = valuePart.evaluate(run);
         if (value instanceof Failure) return value;
-        if (!canBeKey(key)) return located(new Failure(`a value of type ${kindOf(key)} cannot be a key`), from);
-        if (!map.add(key, value)) return located(new Failure("a map has a key twice"), from);
+        if (!canBeKey(key)) return failureAt(`a value of type ${kindOf(key)} cannot be a key`, from);
+        if (!map.add(key, value)) return failureAt("a map has a key twice", from);
       }
       return map;
     };
@@ -247,26 +250,41 @@ class Compiler {
   }
 }
 
-function constantPart(value: Value, type: Type): Part {
-  return { evaluate: () => value, type, constant: value };
-}
-
 /** Fails wherever it is come to. Only trees that were checked loosely have such parts. */
 function failing(message: string, at: number): Part {
-  return { evaluate: () => located(new Failure(message), at), type: types.dyn, constant: undefined };
+  return { evaluate: () => failureAt(message, at), type: types.dyn, constant: undefined };
 }
 
-function variablePart(variable: Variable, type: Type, at: number): Part {
-  const { name, read, value } = variable;
+function variablePart({ name, read, item, value, type: declared }: Variable, type: Type, at: number): Part {
   if (!read) return constantPart(value as Value, type);
-  const adapt = adapterOf(variable.type);
-  const zero = zeroOf(variable.type);
-  const evaluate: Evaluate = (run) => {
-    const found = read(run.activation);
-    if (found === undefined) return zero === undefined ? located(new Failure(`"${name}" is not known here`), at) : zero;
-    return adapt ? adapt(found) : found;
+  const zero = zeroOf(declared);
+  if (zero === undefined) {
+    const evaluate: Evaluate = ({ activation }) => {
+      const found = read(activation);
+      return found === undefined ? failureAt(`"${name}" is not known here`, at) : found;
+    };
+    return { evaluate, type, constant: undefined };
+  }
+  const adapt = adapterOf(declared);
+  if (adapt) {
+    const evaluate: Evaluate = ({ activation }) => {
+      const found = read(activation);
+      return found === undefined ? zero : adapt(found);
+    };
+    return { evaluate, type, constant: undefined };
+  }
+  const evaluate: Evaluate = ({ activation }) => {
+    const found = read(activation);
+    return found === undefined ? zero : found;
   };
-  return { evaluate, type, constant: undefined };
+  return { evaluate, type, constant: undefined, reading: { read, zero, item } };
+}
+
+/** `variable.key`, or `has` of it, where a variable reads one key by itself. */
+function keySelected(operand: Part, { field, isTest, at }: Select): Evaluate | undefined {
+  if (!operand.reading?.item) return undefined;
+  const key = constantPart(field, types.string);
+  return isTest ? keyIn(operand, key) : keyOf(operand, key, at);
 }
 
 function objectIn(type: Type): (Type & { is: "object" }) | undefined {
@@ -275,10 +293,5 @@ function objectIn(type: Type): (Type & { is: "object" }) | undefined {
 }
 
 function noBool(value: Value, operator: string, at: number): Failure {
-  return located(new Failure(`${operator} joins conditions, one of them is of type ${kindOf(value)}`), at);
-}
-
-function located(failure: Failure, at: number): Failure {
-  failure.offset = at;
-  return failure;
+  return failureAt(`${operator} joins conditions, one of them is of type ${kindOf(value)}`, at);
 }

@@ -3,12 +3,44 @@ import { adapterOf, zeroOf } from "./adapt.ts";
 import { Failure } from "../values/failure.ts";
 import { mapGet, mapHas, MapValue } from "../values/map.ts";
 import { readableName } from "../checking/hints.ts";
-import type { Result, Run } from "../values/run.ts";
+import type { Result } from "../values/run.ts";
 import type { Type } from "../checking/types.ts";
 import { kindOf, Uint } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
+import { failureAt } from "./part.ts";
+import type { Evaluate, Part } from "./part.ts";
 
-type Evaluate = (run: Run) => Result;
+/**
+ * `variable['key']` of a variable that reads one key by itself, or of any map when the key is written in the expression:
+ * the failure is then made once. undefined for anything else.
+ */
+export function keyOf({ evaluate, type, reading }: Part, key: Part, at: number): Evaluate | undefined {
+  const { constant } = key;
+  if (typeof constant !== "string" || type.is !== "map") return undefined;
+  const missing = noKey(constant, at);
+  const item = reading?.item;
+  if (item) {
+    return ({ activation }) => {
+      const found = item(activation, constant);
+      return found === undefined ? missing : found;
+    };
+  }
+  return (run) => {
+    const from = evaluate(run);
+    if (from instanceof Failure) return from;
+    if (kindOf(from) !== "map") return index(from, constant, at);
+    const found = mapGet(from as Record<string, Value>, constant);
+    return found === undefined ? missing : found;
+  };
+}
+
+/** `'key' in variable` of a variable that reads one key by itself; undefined for anything else. */
+export function keyIn(whole: Part | undefined, key: Part | undefined): Evaluate | undefined {
+  const item = whole?.reading?.item;
+  const constant = key?.constant;
+  if (!item || typeof constant !== "string") return undefined;
+  return ({ activation }) => item(activation, constant) !== undefined;
+}
 
 /** Of a map; what is not there fails. */
 export function selectKey(operand: Evaluate, field: string, at: number, quietNulls: boolean): Evaluate {
@@ -64,7 +96,7 @@ export function index(from: Value, key: Value, at: number): Result {
       return value === undefined ? noKey(key, at) : value;
     }
   }
-  return located(new Failure(`a value of type ${kindOf(from)} has no items`), at);
+  return failureAt(`a value of type ${kindOf(from)} has no items`, at);
 }
 
 /** `has(from[key])`. */
@@ -79,10 +111,10 @@ export function hasItem(from: Value, key: Value): Result {
 
 function item(list: readonly Value[], key: Value, at: number): Result {
   const place = placeOf(key);
-  if (place === undefined) return located(new Failure(`a list has no item ${describe(key)}`), at);
+  if (place === undefined) return failureAt(`a list has no item ${describe(key)}`, at);
   const value = place >= 0 && place < list.length ? list[place] : undefined;
   if (value !== undefined) return value;
-  return located(new Failure(`there is no item ${place} in a list of ${list.length}`), at);
+  return failureAt(`there is no item ${place} in a list of ${list.length}`, at);
 }
 
 function placeOf(key: Value): number | undefined {
@@ -92,20 +124,15 @@ function placeOf(key: Value): number | undefined {
 }
 
 function noKey(key: Value, at: number): Failure {
-  return located(new Failure(`there is no key ${describe(key)}`), at);
+  return failureAt(`there is no key ${describe(key)}`, at);
 }
 
 function noFields(from: Value, field: string, at: number): Failure {
-  return located(new Failure(`a value of type ${kindOf(from)} has no field "${readableName(field)}"`), at);
+  return failureAt(`a value of type ${kindOf(from)} has no field "${readableName(field)}"`, at);
 }
 
 function describe(key: Value): string {
   if (typeof key === "string") return JSON.stringify(readableName(key));
   if (key instanceof Uint) return `${key.value}u`;
   return typeof key === "object" ? `of type ${kindOf(key)}` : String(key);
-}
-
-function located(failure: Failure, at: number): Failure {
-  failure.offset = at;
-  return failure;
 }

@@ -60,7 +60,7 @@ function question({ place, cost, condition, quietNulls }: LoopParts, decides: bo
     for (const item of items) {
       run.steps -= cost;
       if (run.steps < 0) return outOfSteps();
-      run.locals[place] = item;
+      (run.locals ??= [])[place] = item;
       const answer = ask(run);
       if (answer === decides) return decides;
       if (typeof answer === "boolean") continue;
@@ -82,7 +82,7 @@ function one({ place, cost, condition, quietNulls }: LoopParts): Each {
     for (const item of items) {
       run.steps -= cost;
       if (run.steps < 0) return outOfSteps();
-      run.locals[place] = item;
+      (run.locals ??= [])[place] = item;
       const answer = ask(run);
       if (answer === true) count += 1;
       else if (answer !== false && !(quietNulls && answer === null))
@@ -98,7 +98,7 @@ function collected({ place, cost, condition, result, quietNulls }: LoopParts): E
     for (const item of items) {
       run.steps -= cost;
       if (run.steps < 0) return outOfSteps();
-      run.locals[place] = item;
+      (run.locals ??= [])[place] = item;
       if (condition) {
         const answer = condition(run);
         if (answer === false || (quietNulls && answer === null)) continue;
@@ -120,7 +120,7 @@ function sorted({ place, cost, result }: LoopParts): Each {
     for (const item of items) {
       run.steps -= cost;
       if (run.steps < 0) return outOfSteps();
-      run.locals[place] = item;
+      (run.locals ??= [])[place] = item;
       const key = keyOf(run);
       if (key instanceof Failure) return key;
       keyed.push({ key, item });

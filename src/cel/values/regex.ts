@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
 import { Failure } from "./failure.ts";
+import { maxSearched, plainPattern } from "./plain-pattern.ts";
 import type { Run } from "./run.ts";
 
 const require = createRequire(import.meta.url);
@@ -17,6 +18,8 @@ const maxKept = 100;
 
 export interface Pattern {
   readonly expression: Re2.RE2JS;
+  /** The same for short texts, where it only names texts. */
+  readonly plain: RegExp | undefined;
   /** Steps for each 64 units of text. */
   readonly cost: number;
 }
@@ -30,7 +33,7 @@ export function compilePattern(text: string): Pattern | string {
     const expression = library().RE2JS.compile(text);
     const size = expression.programSize();
     if (size > maxProgram) return "the regular expression is too large once its repetitions are written out";
-    return { expression, cost: Math.ceil(size / 16) };
+    return { expression, plain: plainPattern(text), cost: Math.ceil(size / 16) };
   } catch (error) {
     return `the regular expression cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -50,6 +53,8 @@ export function patternOf(text: string, run: Run): Pattern | Failure {
 }
 
 /** Whether it is found anywhere in the text. */
-export function matches({ expression, cost }: Pattern, text: string, run: Run): boolean | Failure {
-  return run.spend(cost * ((text.length + 63) >> 6)) ?? expression.test(text);
+export function matches({ expression, plain, cost }: Pattern, text: string, run: Run): boolean | Failure {
+  const spent = run.spend(cost * ((text.length + 63) >> 6));
+  if (spent) return spent;
+  return plain !== undefined && text.length <= maxSearched ? plain.test(text) : expression.test(text);
 }

@@ -3,20 +3,22 @@ import { Failure } from "./failure.ts";
 import type { Limits } from "./limits.ts";
 import type { Value } from "./values.ts";
 
-/** Steps that several evaluations share, e.g. all those of one request. */
+/** Steps that several evaluations share, e.g. all those of one request; and what they use one after the other. */
 export interface Budget {
   steps: number;
+  /** Of the evaluation before, to be used again. */
+  run?: Run | undefined;
 }
 
 export type Result = Value | Failure;
 
 export class Run {
-  readonly limits: Limits;
+  limits: Limits;
   activation: unknown;
   /** What is left. */
   steps = 0;
-  /** Values of loop variables, by the place that the compiler gave each. */
-  readonly locals: Value[] = [];
+  /** Values of loop variables, by the place that the compiler gave each; while there are none, no list. */
+  locals: Value[] | undefined = undefined;
 
   constructor(limits: Limits) {
     this.limits = limits;

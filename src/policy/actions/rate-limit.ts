@@ -63,7 +63,7 @@ export const rateLimit = defineAction({
 /** One that cannot be found out is "", as one that is empty. */
 function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string {
   const values = programs.map((program) => {
-    const value = program?.evaluate(context, context.budget);
+    const value = program?.evaluate(context, context);
     return value === undefined || value instanceof Failure ? "" : plainOf(value);
   });
   return JSON.stringify(values);

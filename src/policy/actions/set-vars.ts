@@ -49,7 +49,7 @@ export const setVars = defineAction({
           const result = value(context);
           if (result instanceof Failure)
             return brokenAction("policy_interpolation_failed", `${name}: ${result.message}`);
-          context.vars[name] = result as Value;
+          context.setVariable(name, result as Value);
         }
         return done(reason);
       },

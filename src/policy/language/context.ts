@@ -1,5 +1,5 @@
 /** What expressions and actions of a policy see of one request or connection. */
-import type { Budget } from "../../cel/values/run.ts";
+import type { Budget, Run } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { KeySetsOf } from "../../jose/key-sets.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
@@ -75,7 +75,11 @@ const maxLogs = 20;
 /** What `log` has noted once, for the event of the request or connection. */
 export type LogEntry = Readonly<Record<string, unknown>>;
 
-export class PolicyContext {
+/** What an action leaves for later rules. */
+export type ActionResult = Readonly<Record<string, Value | undefined>>;
+
+/** Made for every request that a policy acts on: what few rules need is made when it is first asked for. */
+export class PolicyContext implements Budget {
   readonly place: PolicyPlace;
   /** More is known of it once TLS was ended. */
   connection: ConnectionFacts;
@@ -87,12 +91,12 @@ export class PolicyContext {
   readonly isRehearsal: boolean;
   /** The rehearsal ends where this login is asked for. */
   until: LoginGuard | undefined;
-  readonly budget: Budget = { steps: requestSteps };
+  /** Left for all expressions together. */
+  steps = requestSteps;
+  run: Run | undefined;
   phase: Phase;
-  /** Of `set-vars`: of this phase alone. */
-  vars: Record<string, Value> = noVars();
-  /** Of actions that ran, under their names. */
-  readonly results = new Map<string, Readonly<Record<string, Value | undefined>>>();
+  #vars: Record<string, Value> | undefined;
+  #results: Map<string, ActionResult> | undefined;
   /** The message of an event stream on which its phase acts, as it has become. */
   message: Buffer | undefined;
   /** An answer of the policy's own, on which its response rules act. */
@@ -119,16 +123,36 @@ export class PolicyContext {
     return this.answered ?? this.exchange?.response;
   }
 
+  /** Variables of this phase alone; undefined while there are none. */
+  get vars(): Readonly<Record<string, Value>> | undefined {
+    return this.#vars;
+  }
+
+  /** Without a prototype: `vars.constructor` is nothing unless it was set. */
+  setVariable(name: string, value: Value): void {
+    this.#vars ??= Object.create(null) as Record<string, Value>;
+    this.#vars[name] = value;
+  }
+
+  /** Of the last action of that name that ran; undefined when none has. */
+  result(name: string): ActionResult | undefined {
+    return this.#results?.get(name);
+  }
+
+  keepResult(name: string, result: ActionResult): void {
+    (this.#results ??= new Map()).set(name, result);
+  }
+
   enter(phase: Phase): void {
     this.phase = phase;
-    this.vars = noVars();
+    this.#vars = undefined;
   }
 
   /** A stream has no end of messages: each has the steps of a request, and variables of its own. */
   enterMessage(message: Buffer): void {
     this.enter("on_event_stream_message");
     this.message = message;
-    this.budget.steps = requestSteps;
+    this.steps = requestSteps;
   }
 
   /** A secret of the account; undefined when there is none. */
@@ -164,8 +188,3 @@ export class PolicyContext {
 
 const noSecrets: ReadonlySet<string> = new Set();
 const nothing: readonly LogEntry[] = Object.freeze([]);
-
-/** Without a prototype: `vars.constructor` is nothing unless it was set. */
-function noVars(): Record<string, Value> {
-  return Object.create(null) as Record<string, Value>;
-}

@@ -57,7 +57,7 @@ export function compileTemplate(
         whole += part;
         continue;
       }
-      const value = part.evaluate(context, context.budget);
+      const value = part.evaluate(context, context);
       if (value instanceof Failure) return value;
       whole += textOf(value);
       if (whole.length > maxText) return new Failure(`a text is longer than ${maxText} characters`);
@@ -70,7 +70,7 @@ export function compileTemplate(
     variables: parts.flatMap((part) => (typeof part === "string" ? [] : part.variables)),
     volatile,
     text,
-    value: only ? (context) => only.evaluate(context, context.budget) : text,
+    value: only ? (context) => only.evaluate(context, context) : text,
   };
 }
 

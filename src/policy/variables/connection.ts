@@ -2,6 +2,7 @@
 import type { Variable, VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
+import type { MapValue } from "../../cel/values/map.ts";
 import { int, Timestamp } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { TlsFacts } from "../../traffic/exchange.ts";
@@ -19,6 +20,15 @@ const strings = listOf(string);
 /** A variable of a policy. `read` gives undefined where there is nothing: it is then the zero of its type. */
 export function variable(type: Type, read: (context: PolicyContext) => Value | undefined): VariableDeclaration {
   return { type, read };
+}
+
+/** A map of lists: read as a whole, or only what it has under one name. */
+export function keyed(
+  type: Type,
+  read: (context: PolicyContext) => MapValue | undefined,
+  item: (context: PolicyContext, name: string) => Value | undefined = (context, name) => read(context)?.get(name),
+): VariableDeclaration {
+  return { type, read, item };
 }
 
 const nothing = (): undefined => undefined;

@@ -16,9 +16,7 @@ export class HeaderMap extends MapValue {
   }
 
   override get(key: Value): Value | undefined {
-    if (typeof key !== "string") return undefined;
-    const values = this.#fields.getAll(key);
-    return values.length === 0 ? undefined : values;
+    return typeof key === "string" ? listed(this.#fields, key) : undefined;
   }
 
   override has(key: Value): boolean {
@@ -28,6 +26,11 @@ export class HeaderMap extends MapValue {
   override keys(): readonly Value[] {
     return [...new Set(this.#fields.entries().map(([name]) => name.toLowerCase()))];
   }
+}
+
+/** The values of one name; undefined where there are none. */
+export function listed(fields: HeaderFields, name: string): Value | undefined {
+  return fields.has(name) ? fields.getAll(name) : undefined;
 }
 
 /** Lists by name, in order. */

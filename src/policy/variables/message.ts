@@ -1,78 +1,59 @@
 /** What expressions read of a request and its response. */
+import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, mapOf, types } from "../../cel/checking/types.ts";
 import { int } from "../../cel/values/values.ts";
-import type { Value } from "../../cel/values/values.ts";
 import type { HeaderFields, RequestHead } from "../../traffic/exchange.ts";
+import { HeaderList } from "../../traffic/header-list.ts";
 import { authorityOf } from "../../traffic/variables/message-variables.ts";
 import type { PolicyContext } from "../language/context.ts";
-import { absent, timestampOf, variable } from "./connection.ts";
+import { absent, keyed, timestampOf, variable } from "./connection.ts";
 import type { Variables } from "./connection.ts";
 import { cookieType, requestCookies, responseCookies } from "./cookies.ts";
 import type { Cookie } from "./cookies.ts";
-import { HeaderMap, ListMap } from "./header-map.ts";
+import { HeaderMap, listed, ListMap } from "./header-map.ts";
 import { userAgentVariables } from "./user-agent.ts";
 
 const { string, int: intType, timestamp } = types;
 const strings = listOf(string);
 const headersType = mapOf(string, strings);
 
-function ofRequest(read: (request: RequestHead, context: PolicyContext) => Value | undefined) {
-  return (context: PolicyContext): Value | undefined =>
-    context.exchange ? read(context.exchange.request, context) : undefined;
+const noTrailers = new HeaderList();
+const versions = { "1.0": "HTTP/1.0", "1.1": "HTTP/1.1", "2": "HTTP/2.0" } as const;
+
+function fieldsVariable(fieldsOf: (context: PolicyContext) => HeaderFields | undefined): VariableDeclaration {
+  const read = (context: PolicyContext): HeaderMap | undefined => {
+    const fields = fieldsOf(context);
+    return fields && new HeaderMap(fields);
+  };
+  return keyed(headersType, read, (context, name) => {
+    const fields = fieldsOf(context);
+    return fields && listed(fields, name);
+  });
 }
 
-const noFields = new ListMap([]);
-
 export const requestVariables: Variables = {
-  "req.method": variable(
-    string,
-    ofRequest(({ method }) => method),
-  ),
-  "req.host": variable(string, ofRequest(hostOf)),
-  "req.version": variable(
-    string,
-    ofRequest(({ httpVersion }) => `HTTP/${httpVersion === "2" ? "2.0" : httpVersion}`),
-  ),
-  "req.url": variable(string, ofRequest(urlOf)),
-  "req.url.authority": variable(string, ofRequest(authorityOf)),
-  "req.url.host": variable(string, ofRequest(hostOf)),
-  "req.url.path": variable(
-    string,
-    ofRequest(({ path }) => path),
-  ),
-  "req.url.query": variable(
-    string,
-    ofRequest(({ query }) => query.slice(1)),
-  ),
-  "req.url.raw": variable(string, ofRequest(urlOf)),
-  "req.url.raw_path": variable(
-    string,
-    ofRequest((request) => uriOf(request).split("?", 1)[0]),
-  ),
-  "req.url.scheme": variable(
-    string,
-    ofRequest(({ scheme }) => scheme),
-  ),
-  "req.url.uri": variable(string, ofRequest(uriOf)),
+  "req.method": variable(string, ({ exchange }) => exchange?.request.method),
+  "req.host": variable(string, hostOf),
+  "req.version": variable(string, ({ exchange }) => exchange && versions[exchange.request.httpVersion]),
+  "req.url": variable(string, ({ exchange }) => exchange && urlOf(exchange.request)),
+  "req.url.authority": variable(string, ({ exchange }) => exchange && authorityOf(exchange.request)),
+  "req.url.host": variable(string, hostOf),
+  "req.url.path": variable(string, ({ exchange }) => exchange?.request.path),
+  "req.url.query": variable(string, ({ exchange }) => exchange?.request.query.slice(1)),
+  "req.url.raw": variable(string, ({ exchange }) => exchange && urlOf(exchange.request)),
+  "req.url.raw_path": variable(string, ({ exchange }) => exchange && uriOf(exchange.request).split("?", 1)[0]),
+  "req.url.scheme": variable(string, ({ exchange }) => exchange?.request.scheme),
+  "req.url.uri": variable(string, ({ exchange }) => exchange && uriOf(exchange.request)),
   "req.url.user_password": absent(string),
-  "req.url.port": variable(intType, ofRequest(portOf)),
-  "req.url.query_params": variable(headersType, ofRequest(queryParams)),
-  "req.headers": variable(
-    headersType,
-    ofRequest(({ headers }) => new HeaderMap(headers)),
-  ),
-  "req.trailers": variable(
-    headersType,
-    ofRequest(({ trailers }) => (trailers ? new HeaderMap(trailers) : noFields)),
-  ),
-  "req.cookies": variable(
+  "req.url.port": variable(intType, ({ exchange }) => exchange && portOf(exchange.request)),
+  "req.url.query_params": keyed(headersType, ({ exchange }) => exchange && queryParams(exchange.request)),
+  "req.headers": fieldsVariable(({ exchange }) => exchange?.request.headers),
+  "req.trailers": fieldsVariable(({ exchange }) => exchange && (exchange.request.trailers ?? noTrailers)),
+  "req.cookies": keyed(
     mapOf(string, listOf(cookieType)),
-    ofRequest(({ headers }) => byName(requestCookies(headers))),
+    ({ exchange }) => exchange && byName(requestCookies(exchange.request.headers)),
   ),
-  "req.location": variable(
-    string,
-    ofRequest(({ headers }) => headers.get("location")),
-  ),
+  "req.location": variable(string, ({ exchange }) => exchange?.request.headers.get("location")),
   "req.ts.header_received": variable(timestamp, ({ exchange }) => exchange && timestampOf(exchange.receivedAt)),
   "req.ts.body_received": variable(timestamp, ({ exchange }) => {
     const at = exchange?.bodyReceivedAt;
@@ -87,15 +68,9 @@ export const responseVariables: Variables = {
     const status = response?.status;
     return status === undefined ? undefined : int(status);
   }),
-  "res.headers": variable(headersType, ({ response }) => {
-    const headers = response?.headers;
-    return headers && new HeaderMap(headers);
-  }),
-  "res.trailers": variable(headersType, ({ response }) => {
-    const trailers = response?.trailers;
-    return trailers ? new HeaderMap(trailers) : noFields;
-  }),
-  "res.cookies": variable(mapOf(string, listOf(cookieType)), ({ response }) => {
+  "res.headers": fieldsVariable(({ response }) => response?.headers),
+  "res.trailers": fieldsVariable(({ response }) => response?.trailers ?? noTrailers),
+  "res.cookies": keyed(mapOf(string, listOf(cookieType)), ({ response }) => {
     const headers = response?.headers;
     return headers && byName(responseCookies(headers));
   }),
@@ -112,8 +87,21 @@ export function queryParams({ query }: Pick<RequestHead, "query">): ListMap {
   return new ListMap(new URLSearchParams(query));
 }
 
-function hostOf(request: RequestHead): string {
-  return authorityOf(request).replace(/:\d*$/, "").toLowerCase();
+/** What the Host field names, which a rule may have changed; without a port. */
+function hostOf({ exchange }: PolicyContext): string | undefined {
+  if (!exchange) return undefined;
+  const { request } = exchange;
+  const authority = authorityOf(request);
+  return authority === request.host ? authority : withoutPort(authority).toLowerCase();
+}
+
+function withoutPort(authority: string): string {
+  for (let at = authority.length - 1; at >= 0; at -= 1) {
+    const unit = authority.charCodeAt(at);
+    if (unit === 0x3a) return authority.slice(0, at);
+    if (unit < 0x30 || unit > 0x39) return authority;
+  }
+  return authority;
 }
 
 function portOf(request: RequestHead): bigint {

@@ -1,0 +1,89 @@
+/**
+ * Calls of functions whose arguments are certain to be of their types. There is one closure for each form that is common
+ * in conditions, so that a call in between is left out where an argument is a constant or a variable.
+ */
+import { call } from "../checking/declarations.ts";
+import type { Native } from "../checking/declarations.ts";
+import type { Result, Run } from "../values/run.ts";
+import type { Value } from "../values/values.ts";
+import type { Failure } from "../values/failure.ts";
+import { isFailure, located } from "./part.ts";
+import type { Evaluate, Part } from "./part.ts";
+
+export type Function1 = (one: Value, run: Run) => Result;
+export type Function2 = (one: Value, two: Value, run: Run) => Result;
+type Function3 = (one: Value, two: Value, three: Value, run: Run) => Result;
+
+export function direct(native: Native, parts: readonly Part[], at: number): Evaluate {
+  const [one, two, three] = parts as [Part, Part, Part];
+  switch (parts.length) {
+    case 1:
+      return ofOne(native as unknown as Function1, one, at);
+    case 2:
+      return ofTwo(native as unknown as Function2, one, two, at);
+    case 3:
+      return ofThree(native as unknown as Function3, one.evaluate, two.evaluate, three.evaluate, at);
+    default: {
+      const args = parts.map(({ evaluate }) => evaluate);
+      return (run) => {
+        const given = valuesOf(args, run);
+        return isFailure(given) ? given : located(call(native, given, run), at);
+      };
+    }
+  }
+}
+
+function ofOne(native: Function1, { evaluate, constant }: Part, at: number): Evaluate {
+  if (constant !== undefined) return (run) => located(native(constant, run), at);
+  return (run) => {
+    const value = evaluate(run);
+    return isFailure(value) ? value : located(native(value, run), at);
+  };
+}
+
+function ofTwo(native: Function2, one: Part, two: Part, at: number): Evaluate {
+  const { constant } = two;
+  const first = one.evaluate;
+  if (constant === undefined) {
+    const second = two.evaluate;
+    return (run) => {
+      const a = first(run);
+      if (isFailure(a)) return a;
+      const b = second(run);
+      return isFailure(b) ? b : located(native(a, b, run), at);
+    };
+  }
+  if (one.reading) {
+    const { read, zero } = one.reading;
+    return (run) => {
+      const found = read(run.activation);
+      return located(native(found === undefined ? zero : found, constant, run), at);
+    };
+  }
+  return (run) => {
+    const value = first(run);
+    return isFailure(value) ? value : located(native(value, constant, run), at);
+  };
+}
+
+function ofThree(native: Function3, first: Evaluate, second: Evaluate, third: Evaluate, at: number): Evaluate {
+  return (run) => {
+    const one = first(run);
+    if (isFailure(one)) return one;
+    const two = second(run);
+    if (isFailure(two)) return two;
+    const three = third(run);
+    return isFailure(three) ? three : located(native(one, two, three, run), at);
+  };
+}
+
+/** The values of all, or the first failure. */
+export function valuesOf(args: readonly Evaluate[], run: Run): Value[] | Failure {
+  const given: Value[] = [];
+  for (const arg of args) {
+    const value = arg(run);
+    if (isFailure(value)) return value;
+    given.push(value);
+  }
+  return given;
+}

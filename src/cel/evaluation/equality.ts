@@ -1,0 +1,78 @@
+/** `==`, `!=`, and `in` a list that is known beforehand. */
+import type { Type } from "../checking/types.ts";
+import { equal } from "../values/equal.ts";
+import { kindOf } from "../values/values.ts";
+import type { Value } from "../values/values.ts";
+import { isFailure } from "./part.ts";
+import type { Evaluate, Part } from "./part.ts";
+
+/** Of strings, ints and bools, which are equal when JavaScript says so; null beside them is, too. */
+export function equality([left, right]: readonly Part[], isNegated: boolean): Evaluate {
+  const [one, other] = [left as Part, right as Part];
+  const kind = plainKind(one.type);
+  if (kind === undefined || kind !== plainKind(other.type)) return anyEquality(one, other, isNegated);
+  if (other.constant !== undefined) return constantEquality(one, other.constant, isNegated);
+  // What is known beforehand can neither fail nor be seen by the other side.
+  if (one.constant !== undefined) return constantEquality(other, one.constant, isNegated);
+  const first = one.evaluate;
+  const second = other.evaluate;
+  return (run) => {
+    const a = first(run);
+    if (isFailure(a)) return a;
+    const b = second(run);
+    return isFailure(b) ? b : (a === b) !== isNegated;
+  };
+}
+
+function constantEquality({ evaluate, reading }: Part, constant: Value, isNegated: boolean): Evaluate {
+  if (reading) {
+    const { read, zero } = reading;
+    return ({ activation }) => {
+      const found = read(activation);
+      return ((found === undefined ? zero : found) === constant) !== isNegated;
+    };
+  }
+  return (run) => {
+    const value = evaluate(run);
+    return isFailure(value) ? value : (value === constant) !== isNegated;
+  };
+}
+
+function anyEquality(one: Part, other: Part, isNegated: boolean): Evaluate {
+  const first = one.evaluate;
+  const second = other.evaluate;
+  return (run) => {
+    const a = first(run);
+    if (isFailure(a)) return a;
+    const b = second(run);
+    if (isFailure(b)) return b;
+    const same = equal(a, b, run);
+    return typeof same === "boolean" ? same !== isNegated : same;
+  };
+}
+
+function plainKind(type: Type): string | undefined {
+  if (type.is === "nullable") return plainKind(type.of);
+  return type.is === "string" || type.is === "int" || type.is === "bool" ? type.is : undefined;
+}
+
+/** `x in ['a', 'b']`, or of ints: one look, however many there are. undefined where the list is no such one. */
+export function amongConstants([item, list]: readonly Part[]): Evaluate | undefined {
+  const constant = list?.constant;
+  const kind = item && plainKind(item.type);
+  if (!item || kind === undefined || !Array.isArray(constant)) return undefined;
+  if (!constant.every((one: Value) => kindOf(one) === kind)) return undefined;
+  const known: ReadonlySet<unknown> = new Set(constant);
+  const { evaluate, reading } = item;
+  if (reading) {
+    const { read, zero } = reading;
+    return ({ activation }) => {
+      const found = read(activation);
+      return known.has(found === undefined ? zero : found);
+    };
+  }
+  return (run) => {
+    const value = evaluate(run);
+    return isFailure(value) ? value : known.has(value);
+  };
+}
