@@ -90,6 +90,14 @@ const longest = [
   "test/cli/refused-start.test.ts",
 ];
 
+/** Tests of units that count or end what all in their process have: threads. */
+const alone = ["src/policy/parts/find-replace.test.ts"];
+
+/** Whether a test runs in one process with others: most tests of units load several times longer than they run. */
+export function isShared(test: string): boolean {
+  return test.startsWith("src/") && !alone.includes(test);
+}
+
 /** Every test file, in the order in which they are begun. */
 export function allTests(): string[] {
   const files = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).sort();
