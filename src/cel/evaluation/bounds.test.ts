@@ -94,6 +94,28 @@ describe("an evaluation", () => {
     assert.match(failed instanceof Failure ? failed.message : "", /more than 1024 characters/);
   });
 
+  it("an evaluation is told of work that takes longer than reading, as of more text", () => {
+    const dear: Readonly<Record<string, number>> = {
+      "text.matches('(a+)+$')": 6,
+      "text.reverse() == ''": 8,
+      "text.trim() == ''": 4,
+      "text.lowerAscii() == ''": 4,
+      "text.upperAscii() == ''": 4,
+      "text.replace('a', 'b') == ''": 4,
+      "text.size() == 1": 2,
+      "text.charAt(1) == ''": 2,
+      "text.indexOf('b') == 1": 2,
+    };
+    for (const [source, times] of Object.entries(dear)) {
+      const budget = { steps: 10_000 };
+      assert.ok(!(program(source).evaluate(given, budget) instanceof Failure), source);
+      assert.ok(10_000 - budget.steps >= times * 1024, `${source} took ${10_000 - budget.steps}`);
+      assert.ok(10_000 - budget.steps <= (times + 3) * 1024, `${source} took ${10_000 - budget.steps}`);
+    }
+    const twice = program("text.matches('(a+)+b') || text.matches('(a+)+c')").evaluate(given);
+    assert.match(twice instanceof Failure ? twice.message : "it gave a value", tooManySteps);
+  });
+
   it("an evaluation takes its steps from a budget that several share", () => {
     const one = program("list.all(x, x >= 0)");
     const budget = { steps: 5000 };

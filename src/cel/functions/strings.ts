@@ -16,7 +16,7 @@ function outside(place: bigint, length: number): Failure {
 }
 
 function charAt(text: string, place: bigint, run: Run): Result {
-  const spent = run.spendText(text.length);
+  const spent = run.spendText(2 * text.length);
   if (spent) return spent;
   const length = countPoints(text);
   if (place < 0n || place > BigInt(length)) return outside(place, length);
@@ -24,7 +24,7 @@ function charAt(text: string, place: bigint, run: Run): Result {
 }
 
 function indexOf(text: string, part: string, from: bigint, run: Run): Result {
-  const spent = run.spendSearch(text.length, part.length);
+  const spent = run.spendSearch(2 * text.length, part.length);
   if (spent) return spent;
   const length = countPoints(text);
   if (from < 0n || from > BigInt(length)) return outside(from, length);
@@ -33,7 +33,7 @@ function indexOf(text: string, part: string, from: bigint, run: Run): Result {
 }
 
 function lastIndexOf(text: string, part: string, from: bigint | undefined, run: Run): Result {
-  const spent = run.spendSearch(text.length, part.length);
+  const spent = run.spendSearch(2 * text.length, part.length);
   if (spent) return spent;
   const length = countPoints(text);
   if (from !== undefined && (from < 0n || from > BigInt(length))) return outside(from, length);
@@ -42,7 +42,7 @@ function lastIndexOf(text: string, part: string, from: bigint | undefined, run: 
 }
 
 function substring(text: string, start: bigint, end: bigint | undefined, run: Run): Result {
-  const spent = run.spendText(text.length);
+  const spent = run.spendText(2 * text.length);
   if (spent) return spent;
   const length = countPoints(text);
   for (const place of [start, end ?? start]) if (place < 0n || place > BigInt(length)) return outside(place, length);
@@ -58,7 +58,7 @@ function replace(text: string, from: string, to: string, limit: bigint | undefin
   const most = limit === undefined || limit < 0n ? Number.POSITIVE_INFINITY : Number(limit);
   const pieces = from === "" ? ["", ...(pointsOf(text) ?? Array.from(text)), ""] : text.split(from);
   const places = Math.min(pieces.length - 1, most);
-  const made = run.makeText(text.length + places * (to.length - from.length));
+  const made = run.spend(pieces.length >> 5) ?? run.makeText(text.length + places * (to.length - from.length));
   if (made) return made;
   return (
     pieces.slice(0, places + 1).join(to) + pieces.slice(places + 1).reduce((rest, piece) => rest + from + piece, "")
@@ -90,11 +90,11 @@ function join(parts: readonly unknown[], separator: string, run: Run): Result {
 }
 
 function lowerAscii(text: string, run: Run): Result {
-  return run.spendText(text.length) ?? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  return run.spendText(4 * text.length) ?? text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function upperAscii(text: string, run: Run): Result {
-  return run.spendText(text.length) ?? text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
+  return run.spendText(4 * text.length) ?? text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
 /** How CEL writes signs that cannot stand in a literal by themselves. */
@@ -164,7 +164,12 @@ export const stringFunctions: readonly FunctionDeclaration[] = [
   ),
   define(
     "trim",
-    member("string_trim", [string], string, (text: string, run: Run) => run.spendText(text.length) ?? trimText(text)),
+    member(
+      "string_trim",
+      [string],
+      string,
+      (text: string, run: Run) => run.spendText(4 * text.length) ?? trimText(text),
+    ),
   ),
   define(
     "reverse",
@@ -172,7 +177,7 @@ export const stringFunctions: readonly FunctionDeclaration[] = [
       "string_reverse",
       [string],
       string,
-      (text: string, run: Run) => run.spendText(text.length) ?? Array.from(text).reverse().join(""),
+      (text: string, run: Run) => run.spendText(8 * text.length) ?? Array.from(text).reverse().join(""),
     ),
   ),
   define("lowerAscii", member("string_lower_ascii", [string], string, lowerAscii)),

@@ -23,7 +23,7 @@ function textSize(text: string, run: Run): Result {
     const next = text.charCodeAt(at + 1);
     if (next >= 0xdc_00 && next <= 0xdf_ff) pairs += 1;
   }
-  return run.spendText(length) ?? intOf(length - pairs);
+  return run.spendText(2 * length) ?? intOf(length - pairs);
 }
 
 const itemCount = (items: readonly Value[] | Uint8Array): Result => intOf(items.length);

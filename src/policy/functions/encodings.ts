@@ -29,7 +29,7 @@ function making(make: (text: string) => string) {
 }
 
 function reading(read: (text: string) => Result) {
-  return (text: string, run: Run): Result => run.makeText(text.length) ?? read(text);
+  return (text: string, run: Run): Result => run.makeText(text.length) ?? run.spendText(text.length) ?? read(text);
 }
 
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
