@@ -14,6 +14,9 @@ export function duplexOf(stream: ByteStream, along?: Along): Duplex {
   let unread = 0;
   let drained: (() => void) | undefined;
   let isOver = false;
+  /** Each direction has come to its end: what is still on its way arrives by itself. */
+  let hasRead = false;
+  let hasWritten = false;
   const duplex = new Duplex({
     allowHalfOpen: true,
     read() {
@@ -27,11 +30,12 @@ export function duplexOf(stream: ByteStream, along?: Along): Duplex {
       else drained = done;
     },
     final(done) {
+      hasWritten = true;
       stream.end();
       done();
     },
     destroy(error, done) {
-      if (!isOver) stream.abort();
+      if (!isOver && (error || !hasRead || !hasWritten)) stream.abort();
       done(error);
     },
   });
@@ -41,7 +45,10 @@ export function duplexOf(stream: ByteStream, along?: Along): Duplex {
       if (duplex.push(bytes)) stream.consumed(bytes.length);
       else unread += bytes.length;
     },
-    ended: () => void duplex.push(null),
+    ended() {
+      hasRead = true;
+      duplex.push(null);
+    },
     drained() {
       const done = drained;
       drained = undefined;

@@ -10,11 +10,12 @@ const loopbackNames: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[
  * Throws `LocalRefusal`.
  *
  * @param host that is listened on; "" for every address
+ * @param isAllowed whether a further name may be used
  */
-export function admit(request: IncomingMessage, host: string): void {
+export function admit(request: IncomingMessage, host: string, isAllowed: (name: string) => boolean): void {
   const { headers, method = "" } = request;
   const named = URL.parse(`http://${headers.host ?? ""}/`)?.hostname ?? "";
-  if (!isOwnName(named, host)) {
+  if (!isOwnName(named, host) && !isAllowed(named)) {
     // A name that resolves to here may be anybody's: pages of theirs would be of the same origin (DNS rebinding).
     throw new LocalRefusal("wrong", "the Host must be localhost, or the address that the inspector listens on", 403);
   }

@@ -24,14 +24,16 @@ export interface InspectedTunnel {
 }
 
 export class Inspector {
-  readonly store = new ExchangeStore();
+  readonly store: ExchangeStore;
   readonly clock: Clock;
   /** By name, in the order in which they were started. */
   readonly tunnels = new Map<string, InspectedTunnel>();
 
   readonly totals: Totals;
 
-  constructor(clock: Clock) {
+  /** @param maxHeldBytes of what is kept; as `ExchangeStore` has it unless given */
+  constructor(clock: Clock, maxHeldBytes?: number) {
+    this.store = new ExchangeStore(maxHeldBytes);
     this.clock = clock;
     const monotonic = (): number => clock.monotonic();
     this.totals = { connections: new Meter(monotonic), requests: new Meter(monotonic) };

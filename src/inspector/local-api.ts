@@ -12,6 +12,8 @@ import type { Answer, Call, LocalSubject } from "./local-routes.ts";
 export interface LocalApiOptions extends LocalSubject {
   /** "" for every address. */
   readonly host: string;
+  /** Whether a call may have this name as its `Host`, besides `host` and those of the loopback. */
+  readonly isAllowed: (name: string) => boolean;
   /** Tried in turn; the first that is free. */
   readonly ports: readonly number[];
 }
@@ -62,7 +64,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 
 async function handle(options: LocalApiOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    admit(request, options.host);
+    admit(request, options.host, options.isAllowed);
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     if (request.method === "GET" && path === eventsPath) return streamEvents(options.inspector, response);
     const page = isRead(request) && !path.startsWith("/api") ? await pageAt(path, request) : undefined;

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Exchange } from "./exchange.ts";
 
 const maxExchanges = 500;
-const maxHeldBytes = 67_108_864;
+const usualHeldBytes = 67_108_864;
 /** What an exchange takes besides heads and bodies, about, bytes. */
 const ownBytes = 512;
 
@@ -11,6 +11,7 @@ const ownBytes = 512;
 export type Watcher = (exchange: Exchange | undefined) => void;
 
 export class ExchangeStore {
+  readonly #maxHeldBytes: number;
   /** Oldest first, with the bytes that each holds. */
   readonly #held = new Map<Exchange, number>();
   readonly #byId = new Map<string, Exchange>();
@@ -19,6 +20,11 @@ export class ExchangeStore {
   readonly #prefix = randomBytes(4).toString("hex");
   #made = 0;
   readonly #watchers = new Set<Watcher>();
+
+  /** @param maxHeldBytes of heads and bodies together */
+  constructor(maxHeldBytes = usualHeldBytes) {
+    this.#maxHeldBytes = maxHeldBytes;
+  }
 
   newId(): string {
     this.#made += 1;
@@ -43,7 +49,7 @@ export class ExchangeStore {
     if (before === undefined) return;
     this.#held.set(exchange, before + bytes);
     this.#bytes += bytes;
-    while (this.#bytes > maxHeldBytes) this.#dropOldest();
+    while (this.#bytes > this.#maxHeldBytes) this.#dropOldest();
   }
 
   get(id: string): Exchange | undefined {

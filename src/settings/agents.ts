@@ -1,5 +1,5 @@
 /** Read by the commands that run an agent, besides what its tunnels ask for. */
-import { duration, inspectorAddress, proxyUrl, yesOrNo } from "./kinds/agents.ts";
+import { duration, hostAllowed, inspectorAddress, keptBytes, proxyUrl, yesOrNo } from "./kinds/agents.ts";
 import { ipAddress } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { named, oneOf, text } from "./kinds/text.ts";
@@ -52,6 +52,15 @@ export const agentSettings = {
   inspector: optional(
     "Where the local API of the inspector listens, on the loopback unless a host is given (default: 127.0.0.1:4040, or the next free port). Without a terminal, requests are kept only where this is given.",
     inspectorAddress,
+  ),
+  inspectorHost: many(
+    "Name, .suffix, address or network that a call of the local API may have as its Host, besides localhost and where it listens; repeatable.",
+    hostAllowed,
+  ),
+  inspectDbSize: one(
+    "Most bytes that the inspector keeps of requests; 0 for the usual 64 MiB, -1 to keep none.",
+    keptBytes,
+    { default: "0" },
   ),
   screen: one("Whether to draw a screen on a terminal.", oneOf(["auto", "off"]), { default: "auto" }),
 } as const;

@@ -111,7 +111,7 @@ const upstreamTls = {
 } as const;
 
 const clientCertificates = {
-  mutualTlsCas: optional("PEM file of the authorities that visitors must show a certificate from.", file),
+  mutualTlsCas: many("PEM file of authorities that visitors must show a certificate from; repeatable.", file),
 } as const;
 
 export const httpTunnelSettings = {
@@ -147,7 +147,7 @@ export const tlsTunnelSettings = {
   ...anyConnection,
   ...clientCertificates,
   terminateAt: optional(
-    "Where TLS ends: at the edge, at the agent, or at the service (upstream); edge where there is a certificate, else upstream.",
+    "Where TLS ends: at the edge, at the agent, so that nobody else sees what is in it, or at the service (upstream); edge where there is a certificate, else upstream.",
     oneOf(["edge", "agent", "upstream"]),
   ),
   crt: optional("PEM file of the certificate with which TLS is ended.", file, { needs: "key" }),

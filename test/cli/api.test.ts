@@ -1,7 +1,7 @@
 /** `postern api` and `postern completion`, as processes, against a server of their own. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -38,6 +38,17 @@ describe("postern api", () => {
     assert.equal(ended.code, 0, ended.stderr);
     return ended.stdout === "" ? undefined : JSON.parse(ended.stdout);
   };
+
+  it("postern api has its key from the agent's file where nothing else says it", async () => {
+    mkdirSync(join(directory, "postern"), { recursive: true });
+    writeFileSync(join(directory, "postern", "agent.yml"), `version: 3\nagent: { api_key: ${api.apiKey} }\n`);
+    const env = { POSTERN_API_URL: api.baseUrl, XDG_CONFIG_HOME: directory, POSTERN_DATA: join(directory, "none") };
+    const listed = (more: object) =>
+      runCommand(["api", "ip_policies", "list"], { cwd: directory, env: { ...env, ...more } });
+    const found = await listed({});
+    assert.equal(found.code, 0, found.stderr);
+    assert.equal((await listed({ POSTERN_API_KEY: `${api.apiKey}x` })).code, 3);
+  });
 
   it("postern api creates, gets, changes and deletes an object", async () => {
     const made = await json("ip_policies create", "--description", "the office");

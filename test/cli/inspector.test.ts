@@ -219,6 +219,31 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     });
   }
 
+  it("the local API answers by further names where it is told to, and by no others", async () => {
+    const names = ["--inspector-host", "tools.example", "--inspector-host", ".lan", "--inspector-host", "10.0.0.0/8"];
+    const one = await start(
+      "--inspector",
+      "0",
+      "--url",
+      "https://named.localhost",
+      "--inspect-db-size",
+      "-1",
+      ...names,
+    );
+    const status = async (host: string): Promise<number> =>
+      (await call("GET", "/api/status", undefined, { host }, one.port)).status;
+    for (const host of ["tools.example", "TOOLS.example:4040", "a.b.lan", "10.1.2.3:4040", "localhost"]) {
+      assert.equal(await status(host), 200, host);
+    }
+    for (const host of ["x.tools.example", "lan", "11.0.0.1", "evil.example"]) {
+      assert.equal(await status(host), 403, host);
+    }
+    // A database of no bytes keeps none.
+    await platform.request(`${one.url}/x`);
+    assert.deepEqual((await call("GET", "/api/requests/http", undefined, {}, one.port)).body.requests, []);
+    await one.agent.end();
+  });
+
   it("the local API forgets what it is told to forget", async () => {
     assert.ok((await listed()).length > 0);
     assert.equal((await call("DELETE", "/api/requests/http")).status, 204);

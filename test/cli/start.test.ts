@@ -6,9 +6,12 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { connect, createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
+import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { request } from "../../src/lib/http.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { runCommand, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -133,6 +136,67 @@ tunnels:
       assert.match(ended.stderr, message);
     });
   }
+
+  it("postern start ends TLS at the agent, with visitors' certificates where it asks for them", async (t) => {
+    const now = Date.now();
+    const authority = await createAuthority({ commonName: "Visitors", now });
+    const own = await issueLeaf(authority, { names: ["ended.localhost", "known.localhost"], now, days: 2 });
+    const visitor = await issueLeaf(authority, { names: ["visitor"], now, days: 2, usages: ["clientAuth"] });
+    const echo = createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)).listen(0, "127.0.0.1");
+    await once(echo, "listening");
+    const { port } = echo.address() as AddressInfo;
+    file("own.pem", own.certificatePem);
+    file("own.key", own.keyPem);
+    const indented = authority.certificatePem.trim().replaceAll("\n", "\n          ");
+    const second = file(
+      "ended.yml",
+      `version: 2
+authtoken: ${platform.authtoken}
+tunnels:
+  ended: { proto: tls, addr: ${port}, domain: ended.localhost, terminate_at: agent, crt: own.pem, key: own.key }
+`,
+    );
+    const third = file(
+      "known.yml",
+      `version: 3
+agent:
+  authtoken: ${platform.authtoken}
+endpoints:
+  - name: known
+    url: tls://known.localhost
+    upstream: { url: ${port} }
+    agent_tls_termination:
+      server_certificate: own.pem
+      server_private_key: own.key
+      mutual_tls_certificate_authorities:
+        - |
+          ${indented}
+`,
+    );
+    const agents = [second, third].map((path) => start("--all", "--config", path, ...access));
+    t.after(async () => {
+      for (const agent of agents) await agent.end("SIGINT");
+      echo.close();
+    });
+    await Promise.all(agents.map((agent) => online(agent, 1)));
+    const whole = "through the tunnel".repeat(20_000);
+    const said = async (servername: string, options: object = {}): Promise<string> => {
+      const at = { host: "127.0.0.1", port: platform.httpsPort, servername, ca: authority.certificatePem };
+      const socket = connectTls({ ...at, ...options });
+      const error = once(socket, "error").then(([one]) => `refused: ${(one as NodeJS.ErrnoException).code}`);
+      const given = text(socket).catch(() => "cut");
+      socket.end(whole);
+      const first = await Promise.race([given, error]);
+      socket.destroy();
+      return first === whole ? "all of it" : first.slice(0, 40);
+    };
+    assert.equal(await said("ended.localhost"), "all of it");
+    assert.equal(await said("known.localhost", { cert: visitor.certificatePem, key: visitor.keyPem }), "all of it");
+    // Whoever shows none, or one for another use, gets nothing back.
+    for (const stranger of [{}, { cert: own.certificatePem, key: own.keyPem }]) {
+      assert.match(await said("known.localhost", stranger), /^$|^refused|^cut/);
+    }
+  });
 
   it("postern start says where its file would be when there is none", async () => {
     const ended = await runCommand(["start", "--all"], { env });

@@ -11,8 +11,10 @@ export interface KeyRow {
   readonly setting?: string;
   /** Texts as the setting reads them, from what is written. Throws `Error` with what it must be. */
   readonly texts?: (node: SourceNode) => readonly string[] | undefined;
-  /** A path, which is relative to the file. */
+  /** A path, which is relative to the file, or PEM. */
   readonly isPath?: true;
+  /** Another setting that is said together with it. */
+  readonly implies?: readonly [setting: string, text: string];
   /** Refused, with what to do; the texts in `allowed` ask for what is the case anyway. */
   readonly refused?: string;
   readonly allowed?: readonly string[];
@@ -126,20 +128,16 @@ export const endpointKeys: readonly KeyRow[] = [
   { key: "upstream.tls_verify", setting: "upstreamTlsVerify" },
   paths("upstream.tls_verify_cas", "upstreamTlsVerifyCas"),
   { key: "proto", refused: "the scheme of its url says it: https://, http://, tcp:// or tls://" },
-  {
-    key: "agent_tls_termination",
-    refused:
-      "this agent does not end TLS itself: let the service, or the edge by a terminate-tls rule of its traffic policy",
-  },
+  { ...paths("agent_tls_termination.server_certificate", "crt"), implies: ["terminateAt", "agent"] },
+  paths("agent_tls_termination.server_private_key", "key"),
+  paths("agent_tls_termination.mutual_tls_certificate_authorities", "mutualTlsCas"),
 ];
 
 /** Of the agent itself, by the names that the vendor's formats share: at the top in version 2, below `agent:` in 3. */
 const ofVendorsAgent: readonly KeyRow[] = [
   { key: "authtoken", setting: "authtoken" },
-  {
-    key: "api_key",
-    refused: "the agent has no use for it: give it to `postern api` in POSTERN_API_KEY, and remove it here",
-  },
+  // For the commands that call the API.
+  { key: "api_key", setting: "apiKey" },
   {
     key: "region",
     refused: "the server is at one place: name it with the server's address, and remove this",
@@ -160,10 +158,7 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "dns_resolver_ips", setting: "dnsServer" },
   { key: "heartbeat_interval", setting: "heartbeatInterval" },
   { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
-  {
-    key: "inspect_db_size",
-    refused: "the inspector keeps 500 requests and 64 MiB at most: remove it, or write inspect: false for a tunnel",
-  },
+  { key: "inspect_db_size", setting: "inspectDbSize" },
   { key: "log_level", setting: "logLevel", texts: renamed({ crit: "error" }) },
   { key: "log_format", setting: "logFormat", texts: renamed({ logfmt: "text", term: "text" }) },
   { key: "log", setting: "log" },
@@ -180,10 +175,7 @@ const ofVendorsAgent: readonly KeyRow[] = [
     refused: "the agent does not look for another version of itself: write false, or remove it",
   },
   { key: "web_addr", setting: "inspector", texts: renamed({ false: "off" }) },
-  {
-    key: "web_allow_hosts",
-    refused: "the inspector answers to localhost and to the address that it listens on: remove it",
-  },
+  { key: "web_allow_hosts", setting: "inspectorHost" },
 ];
 
 const authorities = (key: string): KeyRow => ({
@@ -198,8 +190,11 @@ const address = (key: string): KeyRow => ({ key, setting: "server" });
 export const agentKeys = {
   /** Postern's own. */
   own: [
-    ...ofVendorsAgent.filter(({ setting, key }) => setting !== undefined && key !== "metadata" && key !== "web_addr"),
+    ...ofVendorsAgent.filter(
+      ({ setting, key }) => setting !== undefined && !["metadata", "web_addr", "web_allow_hosts"].includes(key),
+    ),
     { key: "inspector", setting: "inspector" },
+    { key: "inspector_hosts", setting: "inspectorHost" },
     { key: "session_metadata", setting: "sessionMetadata" },
     { key: "give_up_after", setting: "giveUpAfter" },
     address("server"),

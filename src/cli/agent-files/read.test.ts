@@ -207,6 +207,11 @@ tunnels:
         "remote_management: false",
         "update_check: false",
         "web_addr: localhost:4041",
+        "web_allow_hosts: [8.8.8.8, example.com, .example.org, 10.0.0.0/8]",
+        "inspect_db_size: 104857600",
+        "api_key: key",
+        "console_ui_color: transparent",
+        "crl_noverify: true",
         head === 'version: "2"\n' ? "server_addr: t.example.com:443" : "connect_url: t.example.com:443",
         head === 'version: "2"\n' ? "root_cas: host" : "connect_cas: host",
       ];
@@ -216,6 +221,12 @@ tunnels:
         ["connectTimeout", "screen", "logLevel", "logFormat", "sessionMetadata", "server", "ca", "log"].map(value),
         ["30s", "off", "error", "text", "box 7", "t.example.com:443", "system", "/var/log/agent.log"],
       );
+      assert.deepEqual(["inspector", "inspectorHost", "inspectDbSize", "apiKey"].map(value), [
+        "localhost:4041",
+        "8.8.8.8,example.com,.example.org,10.0.0.0/8",
+        "104857600",
+        "key",
+      ]);
     }
   });
 
@@ -240,7 +251,13 @@ tunnels:
   for (const [text, issue] of [
     ["tunnels:\n  web:\n    adr: 80\n    addr: 80", '3:5: there is no key "adr": did you mean "addr"?'],
     ['version: "2"\nregion: us', /^2:1: "region" is not offered: the server is at one place/],
-    ['version: "2"\nweb_allow_hosts: [a.test]', /^2:1: "web_allow_hosts" is not offered: .*remove it/],
+    ['version: "2"\nweb_allow_hosts: ["*.test"]', /^2:18: "web_allow_hosts" must be a name, .name for all below/],
+    ['version: "2"\ninspect_db_size: 1MB', /^2:18: "inspect_db_size" must be a number of bytes/],
+    ['version: "2"\nconnect_interface: eth0', /^2:1: "connect_interface" is not offered: the system's routes/],
+    ['version: "2"\nupdate_channel: beta', /^2:1: "update_channel" is not offered: .*remove it/],
+    ['version: "2"\nupdate_check: true', /^2:1: "update_check" is not offered: .*write false, or remove it/],
+    ['version: "2"\ncrl_noverify: false', /^2:1: "crl_noverify" is not offered: .*write true, or remove it/],
+    ['version: "2"\nconsole_ui_color: black', /^2:1: "console_ui_color" is not offered: .*write transparent/],
     ["version: 3\nauthtoken: x", /^2:1: .*write "authtoken" below "agent:"$/],
     ["version: 4", '1:10: "version" must be 2 or 3, or absent in Postern\'s own format'],
     [
@@ -274,7 +291,19 @@ tunnels:
     ],
     [
       "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent }",
-      /^2:46: "terminate_at" must be edge or upstream/,
+      /^2:46: "terminate_at" must be edge or upstream, unless crt and key/,
+    ],
+    [
+      "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent, crt: some.pem, key: some.pem }",
+      /^2:58: "crt" is no certificate that goes with its key/,
+    ],
+    [
+      "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent, crt: some.pem, key: some.pem, proxy_proto: 2 }",
+      /^2:46: "terminate_at" cannot be agent with a PROXY protocol header/,
+    ],
+    [
+      "version: 3\nendpoints:\n  - { name: a, upstream: { url: 80 }, agent_tls_termination: { server_certificate: some.pem } }",
+      /"agent_tls_termination.server_certificate" is nothing for a http tunnel/,
     ],
     ["version: 3\nendpoints:\n  - upstream: { url: 80 }", /^3:5: the endpoint needs a "name"/],
     [

@@ -10,6 +10,13 @@ export interface FileValue {
   /** As it is written there. */
   readonly key: string;
   readonly place: SourcePlace;
+  /** Another key says it by being there. */
+  readonly isImplied?: true;
+}
+
+/** Whether it is PEM itself and no path. */
+export function isPem(text: string): boolean {
+  return text.trimStart().startsWith("-----BEGIN ");
 }
 
 export class RowReader {
@@ -50,7 +57,7 @@ export class RowReader {
     const texts = row.texts ? row.texts(node) : textsOf(node);
     if (!texts) return this.issue(place, `"${row.key}" must be one value, or a list of them`);
     if (texts.length === 0) return;
-    if (row.isPath && this.#directory === undefined) {
+    if (row.isPath && this.#directory === undefined && !texts.every(isPem)) {
       return this.issue(
         place,
         `"${row.key}" names a file: write the tunnel into an agent's file, and start it from there`,
@@ -64,10 +71,14 @@ export class RowReader {
       key: row.key,
       place,
     });
+    if (row.implies) {
+      const [setting, text] = row.implies;
+      values.set(setting, { texts: [text], key: row.key, place, isImplied: true });
+    }
   }
 
   #pathOf(text: string): string {
-    return text === "system" || text === "" ? text : resolve(this.#directory ?? "", text);
+    return text === "system" || text === "" || isPem(text) ? text : resolve(this.#directory ?? "", text);
   }
 
   /** Of a map, or nothing; anything else is an issue. */

@@ -11,6 +11,8 @@ const names = [
   { 2: "server_addr", 3: "connect_url", own: "server" },
   { 2: "root_cas", 3: "connect_cas", own: "ca" },
   { 2: "metadata", 3: "metadata", own: "session_metadata" },
+  { 2: "web_addr", 3: "web_addr", own: "inspector" },
+  { 2: "web_allow_hosts", 3: "web_allow_hosts", own: "inspector_hosts" },
 ] as const;
 
 /** Of an endpoint's `upstream`, in Postern's own format. */

@@ -85,6 +85,8 @@ export function sessionOf(values: Values) {
     heartbeatToleranceMs: values.heartbeatTolerance,
     log: openAgentLog(values),
     inspector: values.inspector,
+    inspectorHost: values.inspectorHost,
+    inspectDbSize: values.inspectDbSize,
     screen: values.screen === "auto",
   };
 }

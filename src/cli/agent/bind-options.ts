@@ -3,6 +3,7 @@
  * (agent-protocol, "Options of a tunnel"): the edge does with it what the module of a route does.
  */
 import { readFileSync } from "node:fs";
+import { isPem } from "../agent-files/rows.ts";
 import type { tunnelSettings } from "../../settings/tunnels.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 
@@ -102,9 +103,10 @@ export function bindOptions(values: TunnelValues): Readonly<Record<string, unkno
 }
 
 /** Where TLS is ended for connections, they have a member of their own. */
-function mutualTls({ mutualTlsCas, terminateAt, crt }: TunnelValues): Member {
-  if (mutualTlsCas === undefined || terminateAt === "agent") return undefined;
-  const member = { mutual_tls_ca: base64Of("mutualTlsCas", mutualTlsCas) };
+function mutualTls({ mutualTlsCas = [], terminateAt, crt }: TunnelValues): Member {
+  if (mutualTlsCas.length === 0 || terminateAt === "agent") return undefined;
+  const pem = mutualTlsCas.map((one) => readPem("mutualTlsCas", one)).join("\n");
+  const member = { mutual_tls_ca: Buffer.from(pem).toString("base64") };
   return terminateAt === undefined && crt === undefined ? { MutualTLSCA: member } : { MutualTLSAtEdge: member };
 }
 
@@ -114,8 +116,13 @@ function termination({ terminateAt, crt, key }: TunnelValues): Member {
   return { TLSTermination: { cert: base64Of("crt", crt), key: base64Of("key", key) } };
 }
 
-function base64Of(setting: string, path: string): string {
-  return readValueFile(setting, path).toString("base64");
+function base64Of(setting: string, given: string): string {
+  return Buffer.from(readPem(setting, given)).toString("base64");
+}
+
+/** PEM itself, as files may have it, or of the file that is named. Throws `ValueError` that names the setting. */
+export function readPem(setting: string, given: string): string {
+  return isPem(given) ? given : readValueFile(setting, given).toString("utf8");
 }
 
 /** Throws `ValueError` that names the setting. */

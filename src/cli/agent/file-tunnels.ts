@@ -61,7 +61,8 @@ export function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: Fil
   for (const [setting, value] of values) {
     const one = known[setting];
     if (one) read[setting] = readValue(one, value, issues);
-    else issues.push({ ...value.place, message: `"${value.key}" is nothing for a ${kind} tunnel: remove it` });
+    else if (!value.isImplied)
+      issues.push({ ...value.place, message: `"${value.key}" is nothing for a ${kind} tunnel: remove it` });
   }
   for (const [setting, { needs }] of Object.entries(known)) {
     const value = values.get(setting);

@@ -26,20 +26,28 @@ export interface Inspection {
   close(): Promise<void>;
 }
 
+export interface InspectionOptions {
+  /** Where it listens; undefined: at the usual place. */
+  readonly inspector: InspectorAddress | undefined;
+  /** What a call may have as its Host, besides. */
+  readonly inspectorHost: readonly string[];
+  /** Most bytes that are kept; 0: the usual number, -1: none. */
+  readonly inspectDbSize: number;
+}
+
 /**
- * @param place where it listens; undefined: at the usual place
  * @param isCounted whether what passes is counted, even where nothing is to listen
  */
 export async function makeInspection(
-  place: InspectorAddress | undefined,
+  { inspector: place, inspectorHost, inspectDbSize }: InspectionOptions,
   isCounted: boolean,
 ): Promise<Inspection | undefined> {
   const isOff = place === "off";
   if (isOff && !isCounted) return undefined;
   const { Inspector } = await import("../../inspector/inspector.ts");
-  const inspector = new Inspector(systemClock);
+  const inspector = new Inspector(systemClock, inspectDbSize > 0 ? inspectDbSize : undefined);
   // Who runs an agent without looking, as a service, has no use for what it would keep, unless it is asked for.
-  const isUnseen = isOff || (place === undefined && !process.stdout.isTTY);
+  const isUnseen = isOff || inspectDbSize < 0 || (place === undefined && !process.stdout.isTTY);
   let shown: object = { status: "connecting", agent_version: posternVersion(), session: { legs: [] } };
   let control: AgentControl | undefined;
   let api: { readonly url: string; close(): Promise<void> } | undefined;
@@ -56,9 +64,11 @@ export async function makeInspection(
     async open() {
       if (isOff) return undefined;
       const { startLocalApi } = await import("../../inspector/local-api.ts");
+      const { allowedHosts } = await import("../../inspector/allowed-hosts.ts");
+      const isAllowed = allowedHosts(inspectorHost);
       const where = place ? { host: place.host, ports: [place.port] } : usual;
       try {
-        api = await startLocalApi({ inspector, ...where, status: () => shown, control: () => control });
+        api = await startLocalApi({ inspector, ...where, isAllowed, status: () => shown, control: () => control });
       } catch (error) {
         throw new Failure("usage", `the inspector cannot listen: ${(error as Error).message}`, { cause: error });
       }

@@ -6,9 +6,9 @@ import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { exitCodes } from "../process/exit.ts";
 import { interrupted } from "../process/signals.ts";
-import type { InspectorAddress } from "../../settings/kinds/agents.ts";
 import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
+import type { InspectionOptions } from "./inspection.ts";
 import { controlOf } from "./agent-control.ts";
 import { agentFailure } from "./agent-failure.ts";
 import type { AgentView } from "./agent-view.ts";
@@ -16,25 +16,26 @@ import { liveView } from "./live-view.ts";
 import { plainView } from "./plain-view.ts";
 import type { PlainForm } from "./plain-view.ts";
 
-export interface AgentRun extends Pick<
-  AgentOptions,
-  | "server"
-  | "otherServers"
-  | "connections"
-  | "ca"
-  | "token"
-  | "connect"
-  | "metadata"
-  | "tunnels"
-  | "retryFirst"
-  | "giveUpMs"
-  | "remoteManagement"
-  | "heartbeatIntervalMs"
-  | "heartbeatToleranceMs"
-> {
+export interface AgentRun
+  extends
+    InspectionOptions,
+    Pick<
+      AgentOptions,
+      | "server"
+      | "otherServers"
+      | "connections"
+      | "ca"
+      | "token"
+      | "connect"
+      | "metadata"
+      | "tunnels"
+      | "retryFirst"
+      | "giveUpMs"
+      | "remoteManagement"
+      | "heartbeatIntervalMs"
+      | "heartbeatToleranceMs"
+    > {
   readonly log: Log;
-  /** Where the inspector listens; undefined: at the usual place. */
-  readonly inspector: InspectorAddress | undefined;
   /** How what is online is told where there is no screen. */
   readonly form: PlainForm;
   /** A screen, where stdout is a terminal. */
@@ -42,11 +43,11 @@ export interface AgentRun extends Pick<
 }
 
 /** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
-export async function runAgent({ log, form, screen, inspector, ...given }: AgentRun): Promise<number> {
+export async function runAgent({ log, form, screen, ...given }: AgentRun): Promise<number> {
   const stopped = interrupted();
   const isLive = screen && process.stdout.isTTY;
-  const inspection = await makeInspection(inspector, isLive);
-  const opened = inspector && inspection && (await inspection.open());
+  const inspection = await makeInspection(given, isLive);
+  const opened = given.inspector && inspection && (await inspection.open());
   const view = isLive && inspection ? liveView(given.server, inspection.totals, log) : plainView(log, form);
   const prepare = (tunnel: TunnelOptions): TunnelOptions => {
     const shown = watched(tunnel, view.watch(tunnel));

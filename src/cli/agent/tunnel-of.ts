@@ -3,9 +3,10 @@ import type { PublishedProto, Publication } from "../../agent/publication.ts";
 import { placeOfUrl } from "../../agent/publication.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { parseTargets } from "../../agent/targets.ts";
+import { endTls } from "../../agent/tls-end.ts";
 import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
-import { bindOptions, readValueFile, ValueError } from "./bind-options.ts";
+import { bindOptions, readPem, readValueFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
 
 /** What commands and files call `proto`. */
@@ -18,11 +19,8 @@ export function tunnelsOf(
   targets: readonly string[],
   values: TunnelValues,
 ): TunnelOptions[] {
-  const upstream = upstreamOf(kind, targets, values);
+  const upstream = withTlsEnd(upstreamOf(kind, targets, values), values);
   checkTogether(values);
-  if (values.terminateAt === "agent") {
-    throw new ValueError("terminateAt", "must be edge or upstream: this agent does not end TLS itself");
-  }
   const options = withHostHeader(bindOptions(values), upstream, values);
   const trafficPolicy = policyOf(values);
   return protosOf(kind, values).map((proto, at) => ({
@@ -42,7 +40,8 @@ export function tunnelsOf(
 }
 
 function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues): Upstream {
-  const upstream = parsed(kind, targets);
+  // What the agent has ended TLS for is a bare connection.
+  const upstream = parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
   const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas } = values;
   // The header would come behind the TLS handshake, where no service looks for it.
   if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
@@ -63,6 +62,28 @@ function upstreamOf(kind: TunnelKind, targets: readonly string[], values: Tunnel
       ca: readValueFile("upstreamTlsVerifyCas", upstreamTlsVerifyCas).toString("utf8"),
     }),
   };
+}
+
+/** The service behind TLS that the agent ends, where it is asked to. */
+function withTlsEnd(upstream: Upstream, values: TunnelValues): Upstream {
+  const { terminateAt, crt, key, mutualTlsCas = [], proxyProtocol = 0 } = values;
+  if (terminateAt !== "agent") return upstream;
+  if (crt === undefined || key === undefined) {
+    throw new ValueError("terminateAt", "must be edge or upstream, unless crt and key are given together with agent");
+  }
+  if (proxyProtocol !== 0) {
+    throw new ValueError("terminateAt", "cannot be agent with a PROXY protocol header, which comes before TLS");
+  }
+  const certificate = readPem("crt", crt);
+  const authorities = mutualTlsCas.map((one) => readPem("mutualTlsCas", one)).join("\n");
+  const pem = { certificate, key: readPem("key", key), ...(authorities !== "" && { authorities }) };
+  try {
+    return { ...upstream, local: endTls(pem, upstream) };
+  } catch (error) {
+    throw new ValueError("crt", `is no certificate that goes with its key: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }
 
 function parsed(kind: TunnelKind, targets: readonly string[]): Upstream {

@@ -6,6 +6,7 @@ import { Postern, PosternConnectionError, PosternError, errorCodes } from "../..
 import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
 import { Failure } from "../process/exit.ts";
 import type { ExitName } from "../process/exit.ts";
+import { agentFilesOf } from "../agent-files/default-file.ts";
 import { findServer, localApiKey } from "../data/local-server.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -22,14 +23,22 @@ export const apiSettings = {
 } as const;
 
 /** The API that the settings name, else the one of the server that runs here. Throws `Failure` (usage). */
-export function openApi({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Postern {
+export async function openApi({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Promise<Postern> {
   const baseUrl = apiUrl ?? findServer(data)?.apiUrl;
   if (baseUrl === undefined) {
     throw new Failure("usage", `no server runs on "${data}": start one, or name its API with --api-url`);
   }
-  const key = apiKey ?? localApiKey(data);
+  const key = apiKey ?? localApiKey(data) ?? (await agentFileApiKey());
   if (key === undefined) throw new Failure("usage", "no API key: give one with POSTERN_API_KEY or --api-key-file");
   return new Postern({ baseUrl, apiKey: key, fetch: sendOverHttp });
+}
+
+/** The one in the agent's usual file, where vendors' files have it. */
+async function agentFileApiKey(): Promise<string | undefined> {
+  const paths = agentFilesOf([], process.env);
+  if (paths.length === 0) return undefined;
+  const { agentValues } = await import("../agent-files/agent-values.ts");
+  return agentValues(paths).get("api_key")?.[0];
 }
 
 /** Names that somebody else has: another attempt with another name may succeed. */

@@ -12,11 +12,9 @@ export const accountCreate = defineCommand({
   settings: { ...apiSettings, json: settings.json },
   examples: ["postern account create team-a"],
   async run({ json, ...api }, [name = ""]) {
-    const account = await openApi(api)
-      .accounts.create({ name })
-      .catch((error: unknown) => {
-        throw apiFailure(error);
-      });
+    const account = await (await openApi(api)).accounts.create({ name }).catch((error: unknown) => {
+      throw apiFailure(error);
+    });
     process.stdout.write(
       json
         ? `${JSON.stringify(account)}\n`

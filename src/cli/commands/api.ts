@@ -83,7 +83,7 @@ function operationCommand(found: Operation, taken: number): Command {
         return value === undefined ? [] : [[path, value] as const];
       });
       const body = bodyOf(await readBody(values["sent"] as string | undefined), given);
-      const postern = openApi(values as ValuesOf<typeof apiSettings>);
+      const postern = await openApi(values as ValuesOf<typeof apiSettings>);
       const query = Object.fromEntries((operation.query ?? []).map((name) => [name, values[queryKey(name)]]));
       const options = { ...query, ...writeOptions(values) };
       const answer = (): unknown =>

@@ -17,7 +17,9 @@ export const apply = defineCommand({
   async run({ prune, reason, json, ...api }, [file = "-"]) {
     const given = readDocumentFile(file, process.env);
     const document = (prune ? { ...given, prune } : given) as unknown as Document;
-    const applied = await openApi(api)
+    const applied = await (
+      await openApi(api)
+    )
       .apply(document, reason === undefined ? {} : { reason })
       .catch((error: unknown) => {
         throw apiFailure(error);

@@ -30,7 +30,7 @@ export const doctor = defineCommand({
     const own = readPublic(access.data, dataFiles.caCertificate);
     const findings: Finding[] = await checkLoginHost({ host: idpHostOf(names), domain, port, ownCa: own });
     try {
-      findings.push(...(await samlUrls(openApi(access), idpUrl(names, port))));
+      findings.push(...(await samlUrls(await openApi(access), idpUrl(names, port))));
     } catch (error) {
       throw apiFailure(error);
     }

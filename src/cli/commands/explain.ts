@@ -35,7 +35,7 @@ export const explain = defineCommand({
     "postern explain tcp://db.example.com:5432 --ip 203.0.113.7",
   ],
   async run({ header, ip, body, as, asGroup, json, ...access }, operands) {
-    const api = openApi(access);
+    const api = await openApi(access);
     if (as === undefined && asGroup.length > 0)
       throw new Failure("usage", "--as-group says more of --as: give that too");
     const source = ip === undefined ? {} : { source_ip: ip };

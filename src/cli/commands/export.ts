@@ -14,7 +14,9 @@ export const exportCommand = defineCommand({
   settings: { ...apiSettings, document: settings.document, json: settings.json },
   examples: ["postern export > everything.yaml", "postern export --document shop"],
   async run({ document, json, ...api }) {
-    const exported = await openApi(api)
+    const exported = await (
+      await openApi(api)
+    )
       .export(document === undefined ? {} : { document })
       .catch((error: unknown) => {
         throw apiFailure(error);

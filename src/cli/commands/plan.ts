@@ -17,11 +17,9 @@ export const plan = defineCommand({
   async run({ prune, json, ...api }, [file = "-"]) {
     const given = readDocumentFile(file, process.env);
     const document = (prune ? { ...given, prune } : given) as unknown as Document;
-    const planned = await openApi(api)
-      .plan(document)
-      .catch((error: unknown) => {
-        throw apiFailure(error);
-      });
+    const planned = await (await openApi(api)).plan(document).catch((error: unknown) => {
+      throw apiFailure(error);
+    });
     process.stdout.write(json ? `${JSON.stringify(planned)}\n` : renderPlan(planned, process.stdout));
     const { create, update, delete: gone } = planned.summary;
     return create + update + gone > 0 ? exitCodes.planHasChanges : exitCodes.fine;

@@ -86,7 +86,8 @@ export async function protect(
   }
   const labels = { "postern-dev": "saml" };
   const host = `saml.${platform.domain}`;
-  await openApi({ data: "", config: undefined, apiUrl: platform.apiUrl, apiKey: platform.apiKey }).apply({
+  const api = await openApi({ data: "", config: undefined, apiUrl: platform.apiUrl, apiKey: platform.apiKey });
+  await api.apply({
     document: "postern-dev-sso",
     objects: {
       tunnel_group_backend: { agent: { labels } },

@@ -1,4 +1,6 @@
 /** Kinds of values that agents take. */
+import { isIP } from "node:net";
+import { cidrIssue } from "../../lib/address.ts";
 import { listenAddress } from "./address.ts";
 import type { Kind } from "./kind.ts";
 
@@ -77,6 +79,25 @@ export const inspectorAddress: Kind<InspectorAddress> = {
     if (given === "off") return given;
     const { host = "127.0.0.1", port } = listenAddress.parse(given);
     return { host, port };
+  },
+};
+
+/** What a `Host` may be: an address, a network, a name, or `.name` for all below it. */
+export const hostAllowed: Kind<string> = {
+  placeholder: "NAME|.NAME|NETWORK",
+  parse(given) {
+    const isNetwork = given.includes("/") ? cidrIssue(given) === undefined : isIP(given) !== 0;
+    if (isNetwork || /^\.?[a-z0-9-]+(?:\.[a-z0-9-]+)*$/i.test(given)) return given;
+    throw new Error("must be a name, .name for all below it, an address or a network");
+  },
+};
+
+/** Bytes; 0 and -1 mean something else. */
+export const keptBytes: Kind<number> = {
+  placeholder: "BYTES",
+  parse(given) {
+    if (/^(?:-1|\d{1,12})$/.test(given)) return Number(given);
+    throw new Error("must be a number of bytes, 0 or -1");
   },
 };
 
