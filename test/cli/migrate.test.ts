@@ -88,7 +88,7 @@ describe("postern migrate", { timeout: 120_000 }, () => {
       assert.equal(made.status, 201, made.text);
     }
     const agent = startCommand(
-      ["http", String(service.port), "--server", `localhost:${balancer.ports.agents}`, "--connections", "3", "--json"],
+      ["http", String(service.port), "--server", `localhost:${balancer.ports.agents}`, "--json"],
       {
         env: {
           HOME: directory,
@@ -132,8 +132,9 @@ describe("postern migrate", { timeout: 120_000 }, () => {
     assert.equal(repeated.status, 201, repeated.text);
     assert.deepEqual(await listed(second), before);
 
-    // The agent comes back by itself, and has its URL again.
+    // The agent comes back by itself, and every server serves its URL.
     assert.equal(await eventually(visit, (text) => text === "behind the agent"), "behind the agent");
+    for (let count = 0; count < 6; count += 1) assert.equal(await visit(), "behind the agent");
     await Promise.all(nodes.map((node) => node.end()));
     await balancer.stop();
     await place.drop();

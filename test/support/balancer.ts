@@ -55,6 +55,7 @@ export async function startBalancer(hosts: readonly string[]): Promise<Balancer>
       POSTERN_API_LISTEN: `${host}:${api}`,
       POSTERN_HTTPS_LISTEN: `${host}:${https}`,
       POSTERN_AGENT_LISTEN: `${host}:${agents}`,
+      POSTERN_PEER_LISTEN: `${host}:0`,
     }),
     stop,
   };
