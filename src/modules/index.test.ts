@@ -46,7 +46,12 @@ const loginConfig = {
   auth_check_interval: 0,
 };
 const sessionAt = (kind: string, provider: string, clientId = "c") =>
-  putSession(logins, clock, { siteId: "edge", kind, provider, clientId, cookiePrefix: "service." });
+  putSession(
+    logins,
+    clock,
+    { siteId: "edge", kind, provider, clientId, cookiePrefix: "service." },
+    { providerUrl: kind === "oidc" ? provider : "https://github.com" },
+  );
 const authority = await createAuthority({ commonName: "Clients", now });
 const signing = await makeProviderKeys();
 const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, usages: ["clientAuth"] });

@@ -48,7 +48,13 @@ describe("tokens of Twitch", () => {
       });
       const realm = { siteId: "edge", kind: "oauth", provider: "twitch", clientId: "c", cookiePrefix: "" };
       const scopes = ["openid", "user:read:email"];
-      const loginCookies = putSession(logins, clock, realm, { scopes, identity, accessToken: "a", refreshToken: "r" });
+      const loginCookies = putSession(logins, clock, realm, {
+        scopes,
+        identity,
+        providerUrl: "https://id.twitch.tv",
+        accessToken: "a",
+        refreshToken: "r",
+      });
       const module = table.httpsSite("app.example.com")?.findRoute("/", "app.example.com")?.request[0];
       const ask = async (): Promise<unknown> =>
         module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }));
