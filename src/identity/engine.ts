@@ -1,5 +1,4 @@
 /** Logins on an edge: what modules compile to, the paths that the edge owns for them, and the records behind both. */
-import { createPublicKey, createSecretKey } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { Lru } from "../lib/lru.ts";
@@ -7,14 +6,13 @@ import type { Metrics } from "../lib/metrics.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
 import { makeAssertions } from "./assertions.ts";
-import type { AssertionKey } from "./assertions.ts";
 import type { Connection } from "./calls/connection.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import { makeJobThread } from "./jobs/thread.ts";
 import { changingMethod } from "./changing-method.ts";
 import type { CurrentClient } from "./changing-method.ts";
 import { codeMethod } from "./code-method.ts";
-import type { LoginContext, LoginSite, RoutePath, SamlSigning } from "./context.ts";
+import type { LoginContext, LoginSite, RoutePath } from "./context.ts";
 import { endedLogin } from "./events.ts";
 import type { TellLogin } from "./events.ts";
 import { makeLoginGate } from "./gate.ts";
@@ -30,7 +28,8 @@ import { loginKeyKind, recordOf, sessionKind } from "./records.ts";
 import { makeLoginReports } from "./reports.ts";
 import type { LoginReport, LoginReports } from "./reports.ts";
 import { makeFlowSealer } from "./sealing.ts";
-import type { FlowKey } from "./sealing.ts";
+import { makeServerKeys } from "./server-keys.ts";
+import type { ServerKeys } from "./server-keys.ts";
 import type { SessionRecord } from "./session.ts";
 import { makeSessions } from "./sessions.ts";
 import type { LoginSettings } from "./settings.ts";
@@ -113,15 +112,16 @@ export function makeLogins(options: LoginsOptions): Logins {
   /** Ended here: a control plane that has not heard of it yet does not bring it back. */
   const endedHere = new Lru<string, string>(maxEnded);
   const sessions = makeSessions(clock, () => queueMicrotask(open.sweep));
+  const keys = makeServerKeys(makeFlowSealer(), makeAssertions(jobs, clock));
   const context: LoginContext = {
     settings,
     clock,
     log,
     sessions,
-    sealer: makeFlowSealer(),
+    sealer: keys.sealer,
     jobs,
-    assertions: makeAssertions(jobs, clock),
-    samlSigning: () => samlSigning,
+    assertions: keys.assertions,
+    samlSigning: keys.samlSigning,
     reports,
     open,
     gate: makeLoginGate(),
@@ -144,14 +144,6 @@ export function makeLogins(options: LoginsOptions): Logins {
   const stopEnding = endTimedOut(context);
   metrics.gauge("postern_login_sessions", "Logins that hold.", () => sessions.size);
 
-  const keys = new Map<string, ResourceObject>();
-  let samlSigning: SamlSigning | undefined;
-  const useKeys = (): void => {
-    samlSigning = samlSigningOf(keys.values());
-    context.sealer.use([...keys.values()].flatMap(flowKey));
-    context.assertions.use([...keys.values()].flatMap(assertionKey));
-  };
-  const isLive = (record: SessionRecord): boolean => !context.isEnded(record.id);
   const guard: Logins["guard"] = (...given) => guardIn(context, ...given);
   return {
     settings,
@@ -173,42 +165,46 @@ export function makeLogins(options: LoginsOptions): Logins {
     idp: idp.module,
     reports,
     get serverAccountId() {
-      return keys.values().next().value?.account_id;
+      return keys.accountId();
     },
-    load(objects) {
-      keys.clear();
-      const records: SessionRecord[] = [];
-      for (const object of objects) {
-        if (object.kind === loginKeyKind) keys.set(object.id, object);
-        const record = object.kind === sessionKind ? recordOf(object) : undefined;
-        if (record && isLive(record)) records.push(record);
-        else if (record) reports.logout(record.accountId, [record.id]);
-      }
-      useKeys();
-      sessions.load(records, (session) => reports.isUnstored(session.record.id));
-      reports.again();
-    },
-    change(changes) {
-      let isOfKeys = false;
-      for (const { kind, id, object } of changes) {
-        if (kind === loginKeyKind) {
-          isOfKeys = true;
-          if (object) keys.set(id, object);
-          else keys.delete(id);
-        } else if (kind === sessionKind) {
-          const record = object ? recordOf(object) : undefined;
-          if (record && isLive(record)) sessions.put(record);
-          else if (!object) sessions.end(id);
-        }
-      }
-      if (isOfKeys) useKeys();
-    },
+    ...followStored(context, keys),
     close() {
       activity.cancel();
       stopEnding();
       reports.activity(sessions.takeActivity());
       open.stop();
       jobs.close();
+    },
+  };
+}
+
+/** Puts into effect what the control plane has stored of logins. */
+function followStored({ sessions, reports, isEnded }: LoginContext, keys: ServerKeys): Pick<Logins, "load" | "change"> {
+  return {
+    load(objects) {
+      const ofKeys: ResourceObject[] = [];
+      const records: SessionRecord[] = [];
+      for (const object of objects) {
+        if (object.kind === loginKeyKind) ofKeys.push(object);
+        const record = object.kind === sessionKind ? recordOf(object) : undefined;
+        if (record && !isEnded(record.id)) records.push(record);
+        else if (record) reports.logout(record.accountId, [record.id]);
+      }
+      keys.load(ofKeys);
+      sessions.load(records, (session) => reports.isUnstored(session.record.id));
+      reports.again();
+    },
+    change(changes) {
+      const ofKeys = new Map<string, ResourceObject | null>();
+      for (const { kind, id, object } of changes) {
+        if (kind === loginKeyKind) ofKeys.set(id, object);
+        else if (kind === sessionKind) {
+          const record = object ? recordOf(object) : undefined;
+          if (record && !isEnded(record.id)) sessions.put(record);
+          else if (!object) sessions.end(id);
+        }
+      }
+      if (ofKeys.size > 0) keys.change(ofKeys);
     },
   };
 }
@@ -226,24 +222,4 @@ function jobThreadFor(
   log: Log,
 ): ReturnType<typeof makeJobThread> {
   return makeJobThread({ allowLocal, issuers, ca, skewSeconds }, log);
-}
-
-function flowKey({ id, doc }: ResourceObject): FlowKey[] {
-  if (doc["purpose"] !== "flow") return [];
-  return [{ id, key: createSecretKey(String(doc["key"]), "base64url"), createdAt: Date.parse(String(doc["made_at"])) }];
-}
-
-function assertionKey({ id, doc }: ResourceObject): AssertionKey[] {
-  if (doc["purpose"] !== "assertion") return [];
-  const keyPem = String(doc["key"]);
-  const jwk = createPublicKey(keyPem).export({ format: "jwk" }) as Readonly<Record<string, unknown>>;
-  return [{ id, keyPem, jwk, signsFrom: Date.parse(String(doc["used_from"])) }];
-}
-
-function samlSigningOf(keys: Iterable<ResourceObject>): SamlSigning | undefined {
-  for (const { doc } of keys) {
-    if (doc["purpose"] !== "request") continue;
-    return { signingKeyPem: String(doc["key"]), signingCertificatePem: String(doc["certificate"]) };
-  }
-  return undefined;
 }

@@ -39,40 +39,15 @@ export interface ProtocolHooksOptions {
 export const newerSession = "a newer session of the same credential serves it";
 
 export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
-  const { table, credentials, sessions, tunnels, opening, limits, region, report, log, leave } = options;
-  const { names, elsewhere } = options;
+  return { ...sessionHooks(options), ...tunnelHooks(options) };
+}
 
-  const grantOf = (session: AgentSession): Grant => {
-    const grant = sessions.has(session) ? credentials.current(session.credentialId) : undefined;
-    if (!grant) throw new Refusal("agent_token_unknown");
-    return grant;
-  };
-  const demandRoom = (session: AgentSession, id: string): void => {
-    if (tunnels.byId(id)?.session === session) return;
-    const { inSession, inAccount } = sessions.tunnelCounts(session);
-    if (inSession >= limits.tunnelsPerSession) throw new Refusal("agent_limit");
-    if (inAccount >= limits.tunnelsPerAccount) {
-      throw new Refusal("agent_limit", `open a tunnel: the account holds ${inAccount}, as many as it may`);
-    }
-  };
+type SessionHooks = Pick<ServerHooks, "authenticate" | "opened" | "closed">;
+
+function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
+  const { table, credentials, sessions, limits, region, report, log, leave, elsewhere } = options;
   const sessionsOf = (accountId: string): number =>
     sessions.countOfAccount(accountId) + (elsewhere?.countOfAccount(accountId) ?? 0);
-  /** The tunnel that has the id already; it is the same one, from before a reconnect. */
-  const earlier = (session: AgentSession, id: string): Tunnel | undefined => {
-    const tunnel = tunnels.byId(id);
-    if (tunnel && tunnel.session.credentialId !== session.credentialId) {
-      throw new Refusal("agent_request_invalid", `open a tunnel with the id "${id}": another credential holds it`);
-    }
-    return tunnel;
-  };
-
-  /** A tunnel of this edge that a newer one takes the name from. */
-  const makeWay = (tunnel: Tunnel): void => {
-    // Another edge's is told by the control plane, once the newer one is open.
-    if (tunnel.isElsewhere) tunnels.close(tunnel);
-    else if (tunnel.online) tunnels.stop(tunnel, newerSession, "agent_name_taken");
-  };
-
   return {
     authenticate(request) {
       const grant = credentials.authenticate(request);
@@ -99,12 +74,25 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       options.watchExpiry();
       log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
     },
+    closed: leave,
+  };
+}
+
+function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof SessionHooks> {
+  const { tunnels, opening, log, names } = options;
+  const room = roomFor(options);
+
+  /** A tunnel of this edge that a newer one takes the name from. */
+  const makeWay = (tunnel: Tunnel): void => {
+    // Another edge's is told by the control plane, once the newer one is open.
+    if (tunnel.isElsewhere) tunnels.close(tunnel);
+    else if (tunnel.online) tunnels.stop(tunnel, newerSession, "agent_name_taken");
+  };
+  return {
     bind(session, id, request, asked, progress = {}) {
       let tunnel: Tunnel;
       try {
-        const grant = grantOf(session);
-        demandRoom(session, id);
-        const before = earlier(session, id);
+        const { grant, before } = room(session, id);
         const opened = opening.endpoint({ grant, session, id, request, asked });
         if ("ask" in opened) return opened;
         const unclaimed = names?.demand(opened, progress);
@@ -128,9 +116,7 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
     },
     abandoned: (id, progress) => names?.drop(id, progress),
     label(session, id, request, progress = {}) {
-      const grant = grantOf(session);
-      demandRoom(session, id);
-      const before = earlier(session, id);
+      const { grant, before } = room(session, id);
       const tunnel = opening.labelled(grant, session, id, request);
       if (before) tunnels.withdraw(before);
       names?.publish(id, progress);
@@ -147,7 +133,33 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
       const tunnel = tunnels.byId(tunnelId);
       if (tunnel?.session === session) tunnels.withdraw(tunnel);
     },
-    closed: leave,
+  };
+}
+
+interface Room {
+  readonly grant: Grant;
+  /** The tunnel that has the id already; it is the same one, from before a reconnect. */
+  readonly before: Tunnel | undefined;
+}
+
+/** Whether a session may open one more tunnel, with this id: throws when it may not. */
+function roomFor(options: ProtocolHooksOptions): (session: AgentSession, id: string) => Room {
+  const { credentials, sessions, tunnels, limits } = options;
+  return (session, id) => {
+    const grant = sessions.has(session) ? credentials.current(session.credentialId) : undefined;
+    if (!grant) throw new Refusal("agent_token_unknown");
+    const before = tunnels.byId(id);
+    if (before?.session !== session) {
+      const { inSession, inAccount } = sessions.tunnelCounts(session);
+      if (inSession >= limits.tunnelsPerSession) throw new Refusal("agent_limit");
+      if (inAccount >= limits.tunnelsPerAccount) {
+        throw new Refusal("agent_limit", `open a tunnel: the account holds ${inAccount}, as many as it may`);
+      }
+    }
+    if (before && before.session.credentialId !== session.credentialId) {
+      throw new Refusal("agent_request_invalid", `open a tunnel with the id "${id}": another credential holds it`);
+    }
+    return { grant, before };
   };
 }
 

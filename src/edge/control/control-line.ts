@@ -47,15 +47,87 @@ export interface ControlLineOptions {
  * falls silent, what was last put into effect stays in effect (S4).
  */
 export function followControlPlane(options: ControlLineOptions): void {
-  const { link, edgeId, httpsPort, places, table, certificates, challenges, shared, metrics, log } = options;
-  const { address, port } = places;
-  const hello = {
-    type: "hello" as const,
+  const { link, shared, logins, traffic, reached, metrics } = options;
+  const hello = helloOf(options);
+  const configuration = followConfiguration(options, () => link.send(hello));
+
+  link.lost?.(() => shared?.names.reachable(false));
+  link.receive((message) => {
+    switch (message.type) {
+      case "snapshot":
+        shared?.names.reachable(true);
+        configuration.snapshot(message);
+        return;
+      case "changes":
+        configuration.changes(message);
+        return;
+      case "command":
+      case "question":
+        void options.answer(message).then((answer) => link.send(answer));
+        return;
+      case "relay":
+        void relayed(options, message, message.message).then((answer) => link.send(answer));
+        return;
+      case "login_stored":
+        logins.reports.stored(message.call);
+        return;
+      case "message_claimed":
+        logins.reports.claimed(message.call, message.outcome);
+        return;
+      case "metadata_looked_for":
+        logins.reports.metadataLookedFor(message.call, message.isNew);
+        return;
+      case "login_found":
+        logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
+        return;
+      case "traffic_wanted":
+        traffic.want(message.wanted);
+        return;
+      case "traffic_taken":
+        traffic.taken(message.batch);
+        return;
+      case "directory":
+        shared?.elsewhere.follow(message.news);
+        reached.put({ change: message.change });
+        link.send({ type: "directory_taken", number: message.number });
+        return;
+      case "published":
+        shared?.names.published(message.tunnelId);
+        return;
+      case "claimed":
+        shared?.names.answered(message.call, message.answer);
+        return;
+      case "tunnel_taken":
+        shared?.tunnelTaken(message.tunnelId, message.moved);
+        return;
+      case "session_taken":
+        shared?.sessionTaken(message.sessionId);
+        return;
+      case "metrics_request":
+        link.send({ type: "metrics", call: message.call, text: metrics.render() });
+    }
+  });
+  link.send(hello);
+}
+
+function helloOf({ edgeId, httpsPort, places: { address, port } }: ControlLineOptions): Upward {
+  return {
+    type: "hello",
     edgeId,
     httpsPort,
     ...(address !== undefined && { peerAddress: address }),
     ...(port !== undefined && { peerPort: port }),
   };
+}
+
+interface Configuration {
+  snapshot(message: Extract<Downward, { readonly type: "snapshot" }>): void;
+  changes(message: Extract<Downward, { readonly type: "changes" }>): void;
+}
+
+/** Puts configuration into effect. @param askAnew has the control plane send a snapshot */
+function followConfiguration(options: ControlLineOptions, askAnew: () => void): Configuration {
+  const { link, table, certificates, challenges, logins, log } = options;
   let arriving: ResourceObject[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
@@ -76,98 +148,49 @@ export function followControlPlane(options: ControlLineOptions): void {
       log.error(`${what} not applied`, { error });
       if (isLost) return;
       isLost = true;
-      link.send(hello);
+      askAnew();
     }
   };
-  const relay = async (place: PeerPlace, message: Relayed): Promise<void> => {
-    const { call, type } = message;
-    const error = { reason: "command_timeout" as const, message: "the server where its agent is does not answer" };
-    const silent =
-      type === "command"
-        ? { type: "command_result" as const, call, error }
-        : { type: "answer" as const, call, answer: undefined };
-    link.send((await options.relay?.(place, message)) ?? silent);
+  return {
+    snapshot({ revision, objects: part, last }) {
+      // the rest of an earlier one never came: the control plane was started anew
+      if (revision !== arrivingRevision) arriving = [];
+      arrivingRevision = revision;
+      for (const object of part) arriving.push(object);
+      if (!last) return;
+      putIntoEffect("snapshot", () => {
+        const objects = arriving;
+        arriving = [];
+        certificates.load(objects);
+        challenges.load(objects);
+        logins.load(objects);
+        // Logins are many, and nothing of the table is compiled from them.
+        const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
+        const problems = table.load(revision, routed);
+        isLost = false;
+        log.info("configuration loaded", { revision, objects: objects.length });
+        applied(revision, [...problems, ...(options.standingProblems?.() ?? [])]);
+        options.loaded();
+      });
+    },
+    changes({ revision, changes }) {
+      putIntoEffect("change", () => {
+        certificates.change(changes);
+        challenges.change(changes);
+        logins.change(changes);
+        const routed = changes.filter(({ kind }) => !loginKinds.has(kind));
+        applied(revision, table.change(revision, routed));
+      });
+    },
   };
+}
 
-  link.lost?.(() => shared?.names.reachable(false));
-  link.receive((message) => {
-    if (message.type === "snapshot") shared?.names.reachable(true);
-    switch (message.type) {
-      case "snapshot":
-        // the rest of an earlier one never came: the control plane was started anew
-        if (message.revision !== arrivingRevision) arriving = [];
-        arrivingRevision = message.revision;
-        for (const object of message.objects) arriving.push(object);
-        if (!message.last) return;
-        putIntoEffect("snapshot", () => {
-          const objects = arriving;
-          arriving = [];
-          certificates.load(objects);
-          challenges.load(objects);
-          options.logins.load(objects);
-          // Logins are many, and nothing of the table is compiled from them.
-          const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
-          const problems = table.load(message.revision, routed);
-          isLost = false;
-          log.info("configuration loaded", { revision: message.revision, objects: objects.length });
-          applied(message.revision, [...problems, ...(options.standingProblems?.() ?? [])]);
-          options.loaded();
-        });
-        return;
-      case "changes":
-        putIntoEffect("change", () => {
-          certificates.change(message.changes);
-          challenges.change(message.changes);
-          options.logins.change(message.changes);
-          const routed = message.changes.filter(({ kind }) => !loginKinds.has(kind));
-          applied(message.revision, table.change(message.revision, routed));
-        });
-        return;
-      case "command":
-      case "question":
-        void options.answer(message).then((answer) => link.send(answer));
-        return;
-      case "relay":
-        void relay(message, message.message);
-        return;
-      case "login_stored":
-        options.logins.reports.stored(message.call);
-        return;
-      case "message_claimed":
-        options.logins.reports.claimed(message.call, message.outcome);
-        return;
-      case "metadata_looked_for":
-        options.logins.reports.metadataLookedFor(message.call, message.isNew);
-        return;
-      case "login_found":
-        options.logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
-        return;
-      case "traffic_wanted":
-        options.traffic.want(message.wanted);
-        return;
-      case "traffic_taken":
-        options.traffic.taken(message.batch);
-        return;
-      case "directory":
-        shared?.elsewhere.follow(message.news);
-        options.reached.put({ change: message.change });
-        link.send({ type: "directory_taken", number: message.number });
-        return;
-      case "published":
-        shared?.names.published(message.tunnelId);
-        return;
-      case "claimed":
-        shared?.names.answered(message.call, message.answer);
-        return;
-      case "tunnel_taken":
-        shared?.tunnelTaken(message.tunnelId, message.moved);
-        return;
-      case "session_taken":
-        shared?.sessionTaken(message.sessionId);
-        return;
-      case "metrics_request":
-        link.send({ type: "metrics", call: message.call, text: metrics.render() });
-    }
-  });
-  link.send(hello);
+/** What an edge of another node says, or that it says nothing. */
+async function relayed(options: ControlLineOptions, place: PeerPlace, message: Relayed): Promise<Upward> {
+  const { call, type } = message;
+  const answer = await options.relay?.(place, message);
+  if (answer) return answer;
+  if (type !== "command") return { type: "answer", call, answer: undefined };
+  const error = { reason: "command_timeout" as const, message: "the server where its agent is does not answer" };
+  return { type: "command_result", call, error };
 }

@@ -52,39 +52,23 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   first.promise.catch(() => {});
 
   const start = (): void => {
-    const lines = plan.lines();
-    const data: ThreadData<Options> = { options: plan.options(ports), ports: lines, log: plan.logForm };
-    const current = new Worker(plan.file, {
-      name: plan.name,
-      workerData: data,
-      transferList: [...lines],
-      stderr: true,
-    });
-    current.stderr.on("data", writeLines);
-    worker = current;
     startedAt = plan.clock.monotonic();
     const gone = Promise.withResolvers<void>();
     exited = gone.promise;
-    current.on("message", (message: FromThread<Ports>) => {
-      if (message.type === "ready") {
-        ports = message.ports;
-        first.resolve(message.ports);
-      } else if (message.type === "drained" || message.type === "stopped") {
+    const current = startThread(plan, ports, {
+      ready(its) {
+        ports = its;
+        first.resolve(its);
+      },
+      done: () => done(),
+      failed,
+      gone() {
+        gone.resolve();
         done();
-      } else {
-        failed(message.error);
-        void current.terminate();
-      }
+        if (worker === current) ended();
+      },
     });
-    current.on("error", (error: unknown) => {
-      const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-      failed({ ...noDetails, name, message, stack });
-    });
-    current.on("exit", () => {
-      gone.resolve();
-      done();
-      if (worker === current) ended();
-    });
+    worker = current;
   };
 
   const failed = (error: ThreadError): void => {
@@ -140,4 +124,45 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
       await exited;
     },
   };
+}
+
+interface ThreadNews<Ports> {
+  ready(ports: Ports): void;
+  /** It has done what it was asked for. */
+  done(): void;
+  /** It could not start, or an error that nobody caught ends it. */
+  failed(error: ThreadError): void;
+  /** It has ended, in whatever way. */
+  gone(): void;
+}
+
+/** @param ports of its run before */
+function startThread<Options, Ports>(
+  plan: ThreadPlan<Options, Ports>,
+  ports: Ports | undefined,
+  news: ThreadNews<Ports>,
+): Worker {
+  const lines = plan.lines();
+  const data: ThreadData<Options> = { options: plan.options(ports), ports: lines, log: plan.logForm };
+  const worker = new Worker(plan.file, {
+    name: plan.name,
+    workerData: data,
+    transferList: [...lines],
+    stderr: true,
+  });
+  worker.stderr.on("data", writeLines);
+  worker.on("message", (message: FromThread<Ports>) => {
+    if (message.type === "ready") news.ready(message.ports);
+    else if (message.type === "drained" || message.type === "stopped") news.done();
+    else {
+      news.failed(message.error);
+      void worker.terminate();
+    }
+  });
+  worker.on("error", (error: unknown) => {
+    const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+    news.failed({ ...noDetails, name, message, stack });
+  });
+  worker.on("exit", () => news.gone());
+  return worker;
 }
