@@ -167,31 +167,9 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     closed: observers.connectionClosed,
   });
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
-  const context: HttpContext = {
-    random,
-    log,
-    clock,
-    deadlines,
-    limits,
-    counters,
-    upstreams,
-    internalSite: (accountId, host) => sites.internal(accountId, host),
-    wholeSite: (site) => pools.https(site) ?? site,
-    connections: new Set(),
-    advertisedPort: {
-      get https() {
-        return ports.https();
-      },
-      http: 80,
-    },
-    owned: makeOwnedPaths([
-      challengePath(challenges.body),
-      { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
-    ]),
-    trustsProxy: networksOf(options.trustedForwarders),
-    routeFailed: observers.failing.note,
-    finished: observers.exchangeFinished,
-  };
+  const late = { sites: () => sites, pools: () => pools };
+  const shared = { deadlines, limits, counters, upstreams, observers, challenges, logins };
+  const context = httpContext(options, ports, { ...shared, ...late });
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
   const isShared = options.peers !== undefined;
   const listening = { ready, limits: listenerLimits, isShared, clock, log, metrics };
@@ -209,6 +187,41 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const sites = makePublicSites(table, registry, idpSite(logins, ports.https), pools);
   const carrying = { context, upstreams, splices, tcpPorts, observers, listening, loaded, answerPeers };
   return { table, certificates, challenges, registry, edgeId, peers, agents, sites, pools, logins, saml, ...carrying };
+}
+
+interface HttpParts extends Pick<HttpContext, "deadlines" | "limits" | "counters" | "upstreams"> {
+  readonly observers: Observers;
+  readonly challenges: AcmeChallenges;
+  readonly logins: Logins;
+  /** Made after it, as those below. */
+  readonly sites: () => PublicSites;
+  readonly pools: () => Pools;
+}
+
+function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts): HttpContext {
+  const { observers, challenges, logins, sites, pools, ...own } = parts;
+  return {
+    ...own,
+    random: options.random ?? Math.random,
+    log: options.log,
+    clock: options.clock,
+    internalSite: (accountId, host) => sites().internal(accountId, host),
+    wholeSite: (site) => pools().https(site) ?? site,
+    connections: new Set(),
+    advertisedPort: {
+      get https() {
+        return ports.https();
+      },
+      http: 80,
+    },
+    owned: makeOwnedPaths([
+      challengePath(challenges.body),
+      { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
+    ]),
+    trustsProxy: networksOf(options.trustedForwarders),
+    routeFailed: observers.failing.note,
+    finished: observers.exchangeFinished,
+  };
 }
 
 function loginSettings(options: EdgeOptions, ports: PublicPorts): LoginSettings {
