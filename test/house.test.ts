@@ -41,6 +41,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "identity",
       "acme",
       "outbound",
+      "pages",
     ],
     types: ["routing", "settings"],
   },
@@ -74,7 +75,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
 /** Words that belong to one folder. */
 const confined: readonly { readonly what: string; readonly pattern: RegExp; readonly to: readonly string[] }[] = [
   { what: "process.env, argv and exit", pattern: /\bprocess\.(env|argv|exit)\b/, to: ["cli", "main.ts"] },
-  { what: "the console", pattern: /\bconsole\./, to: ["cli"] },
+  { what: "writing to the terminal", pattern: /\bconsole\.(log|error|warn|info|debug|table|trace)\b/, to: ["cli"] },
   { what: "SQL drivers", pattern: /from "(node:sqlite|pg|kysely)"/, to: ["storage"] },
   { what: "fetch, which decodes brotli", pattern: /\bfetch\(/, to: [] },
   {

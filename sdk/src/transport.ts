@@ -7,7 +7,8 @@ import { encodeText, visibleText } from "./header-text.ts";
 export interface PosternOptions {
   /** The API's address, e.g. `http://127.0.0.1:4700`. */
   readonly baseUrl: string;
-  readonly apiKey: string;
+  /** Absent: the `fetch` that is given says who calls, as a page with a session of its own does. */
+  readonly apiKey?: string;
   /** How long one request may take; 30 s unless given. Waiting for edges comes on top. */
   readonly timeoutMs?: number;
   /** Sends requests; the platform's own `fetch` unless given. */
@@ -74,9 +75,9 @@ export function makeSend(options: PosternOptions): Send {
   };
 }
 
-function headersOf(apiKey: string, body: unknown, call: CallOptions): Record<string, string> {
+function headersOf(apiKey: string | undefined, body: unknown, call: CallOptions): Record<string, string> {
   const headers: Record<string, string> = {
-    authorization: `Bearer ${visibleText("apiKey", apiKey)}`,
+    ...(apiKey !== undefined && { authorization: `Bearer ${visibleText("apiKey", apiKey)}` }),
     "service-version": "2",
   };
   if (body !== undefined) headers["content-type"] = "application/json";

@@ -11,6 +11,7 @@ import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/open.ts";
 import { storedKinds } from "../storage/stored-kinds.ts";
 import type { Store } from "../storage/store.ts";
+import { openConsole } from "./console/console.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
 import { keepDirectory } from "./edges/directory.ts";
@@ -169,7 +170,9 @@ async function serve(
     allowLocalUpstreams,
   };
   const needs = { clock, ...reserving, liveObjects, keys, events, provisioning };
+  const front = options.console === "on" ? openConsole({ store, keys, clock, queries, apiUrl }) : undefined;
   const server = await startServer({
+    ...(front && { front }),
     listen: { ...options.apiListen, host: options.apiListen.host ?? "::" },
     ...(apiUrl !== undefined && { apiUrl }),
     clock,
@@ -188,6 +191,7 @@ async function serve(
       readiness,
       applied,
       nodes,
+      codes: front?.codes,
     }),
   });
   const { address, port, family } = server.address;

@@ -1,6 +1,8 @@
 /** The table of everything that the API does. */
 import type { Metrics } from "../lib/metrics.ts";
 import type { Store } from "../storage/store.ts";
+import { consoleLinkOperation } from "./console/link-operation.ts";
+import type { Codes } from "./console/codes.ts";
 import type { AppliedRevisions } from "./edges/applied.ts";
 import type { Operation } from "./operation/call.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
@@ -43,6 +45,8 @@ export interface OperationsInput {
   readonly readiness: Readiness;
   readonly applied: AppliedRevisions;
   readonly nodes: Pick<Nodes, "refresh">;
+  /** Of the console; undefined where it is off. */
+  readonly codes: Codes | undefined;
 }
 
 export interface Operations {
@@ -76,6 +80,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
     ...declarativeOperations(context),
+    consoleLinkOperation(input.codes, store),
     ...healthOperations(metrics, queries, readiness),
   ];
   return {
@@ -139,5 +144,6 @@ export function describedOperations(): readonly Operation[] {
     readiness: nothing,
     applied: nothing,
     nodes: nothing,
+    codes: nothing,
   }).operations;
 }

@@ -10,6 +10,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Run the platform: management API, edge and agent listener.",
     load: async () => (await import("./commands/serve.ts")).serve as Command,
   },
+  console: {
+    doc: "Print a link to the console, which logs in once.",
+    load: async () => (await import("./commands/console.ts")).consoleCommand as Command,
+  },
   http: {
     doc: "Publish a local HTTP service through a server.",
     load: async () => (await import("./commands/http.ts")).http as Command,

@@ -11,6 +11,7 @@ import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
 import { cloudEndpoint } from "./cloud-endpoint.ts";
 import { clusterKey } from "./cluster-key.ts";
+import { consoleSession } from "./console-session.ts";
 import { credential } from "./credential.ts";
 import { withDocumentKeys } from "./document-key.ts";
 import { endpoint } from "./endpoint.ts";
@@ -44,6 +45,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   account,
   botUser,
   apiKey,
+  consoleSession,
   credential,
   ipPolicy,
   ipPolicyRule,

@@ -2,6 +2,7 @@
 import { acmeSettings } from "./acme.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
 import { eventSettings } from "./events.ts";
+import { oneOf } from "./kinds/text.ts";
 import { hostName, machine } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
@@ -34,6 +35,9 @@ export const controlPlaneSettings = {
     "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
     origin,
   ),
+  console: one("Whether there is a console, a page for people, at the API's address.", oneOf(["on", "off"]), {
+    default: "on",
+  }),
   apiRate: one("Requests a minute that one API key may make; more are answered 429.", count("NUMBER"), {
     default: 60_000,
   }),

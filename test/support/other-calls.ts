@@ -62,6 +62,7 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     explainEndpoint: async () => ({ path: `${await collection("endpoint")}/explain`, body: {}, names: true }),
     planDocument: async () => ({ path: "/plan", body: document }),
     applyDocument: async () => ({ path: "/apply", body: document }),
+    createConsoleLink: async () => ({ path: "/console_links" }),
     exportDocument: async () => ({ path: "/export" }),
   };
 }

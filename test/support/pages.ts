@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { eventually } from "./eventually.ts";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -44,7 +45,10 @@ export async function openWatched(
 
 /** Fails where axe finds what is serious or worse, in the colours that are shown. */
 export async function assertAccessible(page: Page, what: string): Promise<void> {
-  await page.waitForFunction(`document.getAnimations().every((one) => one.playState !== "running")`);
+  await eventually(
+    () => page.evaluate(`document.getAnimations().every((one) => one.playState !== "running")`),
+    Boolean,
+  );
   // By the debugger, which the page's policy does not hold.
   await page.evaluate(axe);
   const found = await page.evaluate(async () => {

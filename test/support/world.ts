@@ -34,11 +34,14 @@ export async function seedWorld(store: Store): Promise<void> {
   const account = store.accounts()[0]?.id as string;
   const context = { principal: { accountId: account, id: "system" }, operation: "seed", operationId: "op_seed" };
   await store.write(context, (draft) => {
+    const key = draft.create(account, "api_key", emptyDoc(resourceNamed("api_key").fields));
     for (let count = 0; count < 10; count += 1) {
       const user = { ...emptyDoc(resourceNamed("application_user").fields), provider_user_id: `u${count}` };
       const { id } = draft.create(account, "application_user", user);
       const session = { ...emptyDoc(resourceNamed("application_session").fields), application_user_id: id };
       draft.create(account, "application_session", session);
+      const console = { ...emptyDoc(resourceNamed("console_session").fields), api_key_id: key.id };
+      draft.create(account, "console_session", console);
     }
   });
 }

@@ -1,8 +1,181 @@
 /** The console in a browser. */
 import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import "../ui/theme.css";
+import "../ui/requests.css";
+import "./console.css";
+import { ThemeButton } from "../ui/elements.tsx";
 import { startTheme } from "../ui/theme.ts";
+import { atRevision, begin, logOut, session, whyOut } from "./api.ts";
+import { describe, titleOf } from "./description.ts";
+import type { Description } from "./description.ts";
+import { Edges } from "./edges.tsx";
+import { Explain } from "./explain.tsx";
+import { History } from "./history.tsx";
+import { handleKey, isSearching } from "./keys.ts";
+import { liveState, startLive, stopLive } from "./live.ts";
+import { New, One, Table } from "./objects.tsx";
+import { Overview } from "./overview.tsx";
+import { Failed } from "./parts.tsx";
+import { Publish } from "./publish.tsx";
+import { place } from "./router.ts";
+import { Search } from "./search.tsx";
+import { SignIn } from "./sign-in.tsx";
+import { Traffic } from "./traffic.tsx";
+import { useData } from "./use-data.ts";
+import { hands, nav } from "./views.ts";
+
+function Page() {
+  const isIn = session.value;
+  useEffect(() => {
+    if (!isIn) return;
+    startLive();
+    return stopLive;
+  }, [isIn?.id]);
+  if (isIn === undefined) return <main class="empty">…</main>;
+  return isIn === null ? <SignIn /> : <Shell />;
+}
+
+function Shell() {
+  const [opens, setOpens] = useState(false);
+  const description = useData(describe, []);
+  const { view, rest } = place.value;
+  useEffect(() => {
+    setOpens(false);
+    document.querySelector(".page")?.scrollTo(0, 0);
+  }, [view, rest.join()]);
+  return (
+    <div class={`shell ${opens ? "open" : ""}`}>
+      <header class="bar">
+        <button
+          type="button"
+          class="plain menu"
+          aria-label="Menu"
+          aria-expanded={opens}
+          onClick={() => setOpens(!opens)}
+        >
+          ☰
+        </button>
+        <a class="brand" href="#/overview">
+          Postern
+        </a>
+        {liveState.value === "away" && (
+          <span class="tag warn" role="status">
+            no line to the server, trying again
+          </span>
+        )}
+        <span class="grow" />
+        <button type="button" class="search-button" onClick={() => (isSearching.value = true)}>
+          Search <kbd>/</kbd>
+        </button>
+        <ThemeButton />
+        <a class="muted small who" href={`#/objects/console_session`} title={session.value?.api_key.id}>
+          {session.value?.api_key.description || "API key"}
+        </a>
+        <button type="button" class="plain" onClick={() => void logOut()}>
+          Log out
+        </button>
+      </header>
+      <Menu description={description.value} />
+      <main class="page" id="main">
+        {atRevision.value !== undefined && (
+          <p class="notice warn row" role="status">
+            <span class="grow">
+              You see everything as it was at revision {atRevision.value}. Nothing can be changed here.
+            </span>
+            <button type="button" onClick={() => (atRevision.value = undefined)}>
+              Back to now
+            </button>
+          </p>
+        )}
+        <Failed error={description.error} again={description.again} />
+        {description.value ? (
+          <View description={description.value} />
+        ) : (
+          description.error === "" && <p class="muted">…</p>
+        )}
+      </main>
+      {isSearching.value && description.value && <Search description={description.value} />}
+    </div>
+  );
+}
+
+function Menu({ description }: { readonly description: Description | undefined }) {
+  const { view, rest } = place.value;
+  const isOpen = (path: string): boolean => path === [view, ...(view === "objects" ? rest.slice(0, 1) : [])].join("/");
+  return (
+    <nav class="menu-list" aria-label="Views">
+      {nav(description).map(({ title, items }) => (
+        <section key={title} aria-label={title}>
+          <h2>{title}</h2>
+          <ul>
+            {items.map(({ path, name, key }) => (
+              <li key={path}>
+                <a
+                  href={`#/${path}`}
+                  aria-current={isOpen(path) ? "page" : undefined}
+                  title={key === undefined ? undefined : `g ${key}`}
+                >
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </nav>
+  );
+}
+
+function View({ description }: { readonly description: Description }) {
+  const { view, rest } = place.value;
+  const [name = "", id] = rest;
+  switch (view) {
+    case "traffic":
+      return <Traffic description={description} />;
+    case "edges":
+      return <Edges description={description} />;
+    case "history":
+      return <History />;
+    case "explain":
+      return <Explain description={description} />;
+    case "publish":
+      return <Publish />;
+    case "objects": {
+      const kind = description.kinds.get(name);
+      if (!kind) break;
+      if (hands.has(name) && id !== undefined && kind.parents > 0) return <Nested name={name} />;
+      if (id === "new") return <New key={name} kind={kind} description={description} />;
+      return id === undefined ? (
+        <Table key={name} kind={kind} description={description} />
+      ) : (
+        <One key={id} kind={kind} description={description} id={id} />
+      );
+    }
+    case "overview":
+      return <Overview />;
+  }
+  return (
+    <p class="empty">
+      There is no such view. <a href="#/overview">To the overview</a>
+    </p>
+  );
+}
+
+/** Objects below others are shown where those are. */
+function Nested({ name }: { readonly name: string }) {
+  return (
+    <p class="empty">
+      Each {titleOf(name)} is shown at its edge. <a href="#/edges">Edges</a>
+    </p>
+  );
+}
 
 startTheme();
-const place = document.querySelector("#page");
-if (place) render(<main class="empty">…</main>, place);
+document.addEventListener("keydown", handleKey);
+const target = document.querySelector("#page");
+if (target) render(<Page />, target);
+begin().catch(() => {
+  whyOut.value = "The server does not answer. Load the page again when it is back.";
+  session.value = null;
+});

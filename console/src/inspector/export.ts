@@ -1,4 +1,5 @@
 /** Requests for other tools: a curl command, and an archive (HAR 1.2). */
+import { quoted } from "../ui/shell.ts";
 import { bodyOf, fieldOf, msOf, urlOf, base64Of } from "./model.ts";
 import type { Exchange, Headers, Message, Tunnel } from "./model.ts";
 
@@ -22,11 +23,6 @@ export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
     // Bytes that no argument can carry come by the way of base64.
   }
   return `printf %s ${quoted(base64Of(body))} | base64 -d | ${[...parts, "--data-binary", "@-"].join(" ")}`;
-}
-
-/** For POSIX shells. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 export function harOf(exchanges: readonly Exchange[], tunnels: readonly Tunnel[]): string {

@@ -1,6 +1,7 @@
 /** The agent's inspector in a browser. */
 import { render } from "preact";
 import "../ui/theme.css";
+import "../ui/requests.css";
 import "./inspector.css";
 import { Command, ThemeButton } from "../ui/elements.tsx";
 import type { Live } from "../ui/live.ts";

@@ -45,12 +45,27 @@ function linesOf(text: string): string[] {
 
 const signs = { same: " ", added: "+", removed: "-" };
 
-export function Diff({ before, after }: { readonly before: string; readonly after: string }) {
+interface DiffProps {
+  readonly before: string;
+  readonly after: string;
+  /** Lines around each difference; all of them unless given. */
+  readonly around?: number;
+}
+
+export function Diff({ before, after, around }: DiffProps) {
+  const lines = diffLines(before, after);
+  const isNear = (at: number): boolean =>
+    around === undefined || lines.slice(Math.max(0, at - around), at + around + 1).some(({ kind }) => kind !== "same");
   return (
     <div class="diff" role="group" aria-label="Differences">
-      {diffLines(before, after).map(({ kind, text }, at) => (
-        <div key={at} class={kind}>{`${signs[kind]} ${text}`}</div>
-      ))}
+      {lines.map(({ kind, text }, at) => {
+        if (isNear(at)) return <div key={at} class={kind}>{`${signs[kind]} ${text}`}</div>;
+        return at === 0 || isNear(at - 1) ? (
+          <div key={at} class="left-out">
+            ⋯
+          </div>
+        ) : undefined;
+      })}
     </div>
   );
 }

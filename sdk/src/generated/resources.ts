@@ -20,6 +20,8 @@ import type {
   CloudEndpointCreate,
   CloudEndpointUpdate,
   Connection,
+  ConsoleLink,
+  ConsoleSession,
   Credential,
   CredentialCreate,
   CredentialUpdate,
@@ -203,6 +205,7 @@ export interface Resources {
   readonly botUsers: BotUsers;
   readonly serviceUsers: ServiceUsers;
   readonly apiKeys: ApiKeys;
+  readonly consoleSessions: ConsoleSessions;
   readonly credentials: Credentials;
   readonly ipPolicies: IpPolicies;
   readonly ipPolicyRules: IpPolicyRules;
@@ -225,6 +228,7 @@ export interface Resources {
   readonly revisions: Revisions;
   readonly requests: Requests;
   readonly connections: Connections;
+  readonly consoleLinks: ConsoleLinks;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
   /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
@@ -302,6 +306,16 @@ export interface ApiKeys {
   update(id: string, body: APIKeyUpdate, options?: CallOptions): Promise<APIKey>;
   /** Delete an API key. `DELETE /api_keys/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/console_sessions` */
+export interface ConsoleSessions {
+  /** Get a console session. `GET /console_sessions/{id}` */
+  get(id: string, options?: GetOptions): Promise<ConsoleSession>;
+  /** Delete a console session. `DELETE /console_sessions/{id}` */
+  delete(id: string, options?: CallOptions): Promise<void>;
+  /** List console sessions, newest first. `GET /console_sessions` */
+  list(options?: ListOptions): Listing<ConsoleSession>;
 }
 
 /** `/credentials` */
@@ -1259,4 +1273,12 @@ export interface Connections {
    * rule of a traffic policy is a step. `GET /connections/{id}`
    */
   get(id: string, options?: ReadOptions): Promise<Connection>;
+}
+
+/** `/console_links` */
+export interface ConsoleLinks {
+  /**
+   * Make a link that logs in at the console once, within 15 minutes, with what the key may do. `POST /console_links`
+   */
+  create(options?: CallOptions): Promise<ConsoleLink>;
 }

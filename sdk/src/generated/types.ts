@@ -138,6 +138,26 @@ export interface APIKeyUpdate {
   readonly metadata?: string | null | undefined;
 }
 
+/**
+ * Somebody who uses the console, with what an API key may do. Deleting it logs them out, and so does deleting the key.
+ */
+export interface ConsoleSession {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** When it was created. */
+  readonly created_at: string;
+  /** The key with which they came: the session may do what it may. */
+  readonly api_key: Ref;
+  /** Where they came from. (at most 255 bytes) */
+  readonly ip_address: string;
+  /** What their browser says of itself. (at most 255 bytes) */
+  readonly user_agent: string;
+  /** When it ends by itself. */
+  readonly expires_at: string | null;
+}
+
 /** An agent token: agents connect with it. */
 export interface Credential {
   /** Identifier. */
@@ -2796,6 +2816,19 @@ export interface APIKeyList {
   readonly next_page_uri: string | null;
 }
 
+/**
+ * A page: Somebody who uses the console, with what an API key may do. Deleting it logs them out, and so does deleting
+ * the key.
+ */
+export interface ConsoleSessionList {
+  /** (at most 100) */
+  readonly console_sessions: readonly ConsoleSession[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last one. */
+  readonly next_page_uri: string | null;
+}
+
 /** A page: An agent token: agents connect with it. */
 export interface CredentialList {
   /** (at most 100) */
@@ -3480,4 +3513,12 @@ export interface Document {
     /** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
     readonly cloud_endpoint?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
   };
+}
+
+/** A link to the console. */
+export interface ConsoleLink {
+  /** Open it in a browser: it logs in once, with what the key may do. */
+  readonly url: string;
+  /** Until when it does. */
+  readonly expires_at: string;
 }

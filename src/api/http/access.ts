@@ -6,11 +6,13 @@ import type { Key, KeyRing } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 import { makeBuckets, makeRateLimit } from "./rate-limit.ts";
 import { checkVersion, tooMany } from "./request-checks.ts";
+import type { Front } from "./front.ts";
 import type { SourceRestriction } from "./source-restriction.ts";
 
 export interface AccessOptions {
   readonly clock: Clock;
   readonly keys: KeyRing;
+  readonly front?: Front;
   readonly restriction: SourceRestriction;
   readonly limits: {
     /** Requests per minute and API key. */
@@ -20,32 +22,51 @@ export interface AccessOptions {
   };
 }
 
-/** Notes in the exchange who calls, and what is left of the key's allowance; throws `Refusal`. */
-export type Admit = (exchange: Exchange) => void;
+export interface Access {
+  /** Notes in the exchange who calls, and what is left of the key's allowance; throws `Refusal`. */
+  admit(exchange: Exchange, baseUrl: string): void;
+  /** What `work` resolves with; credentials that it finds wrong are counted, and refused beyond a rate. */
+  trying<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T>;
+}
 
-export function makeAdmit({ clock, keys, restriction, limits }: AccessOptions): Admit {
+export function makeAccess({ clock, keys, front, restriction, limits }: AccessOptions): Access {
   const { requestsPerMinute } = limits;
   const rate = makeRateLimit(clock, requestsPerMinute);
   const wrongKeys = makeRateLimit(clock, limits.wrongKeysPerMinute);
   const bucketOf = makeBuckets();
 
-  const authenticate = (request: IncomingMessage): Key => {
+  /** What is thrown for `error`, once it was counted. */
+  const counted = (error: unknown, request: IncomingMessage): unknown => {
+    if (!(error instanceof Refusal) || error.status !== 401 || error.reason === "missing_credentials") return error;
+    const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));
+    return allowance.allowed ? error : tooMany(allowance, "attempts with a wrong key");
+  };
+  const authenticate = (request: IncomingMessage, baseUrl: string): Key => {
+    const { authorization } = request.headers;
     try {
-      return keys.authenticate(request.headers.authorization, request.socket);
+      const key = authorization === undefined ? front?.keyOf(request, baseUrl) : undefined;
+      return key ?? keys.authenticate(authorization, request.socket);
     } catch (error) {
-      if (!(error instanceof Refusal) || error.reason === "missing_credentials") throw error;
-      const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));
-      throw allowance.allowed ? error : tooMany(allowance, "attempts with a wrong key");
+      throw counted(error, request);
     }
   };
 
-  return (exchange) => {
-    const { request } = exchange;
-    const key = authenticate(request);
-    exchange.principal = key.principal;
-    restriction.check(key.principal.accountId, request.socket);
-    checkVersion(request);
-    exchange.allowance = rate.take(key.bucket);
-    if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${requestsPerMinute} requests per minute`);
+  return {
+    admit(exchange, baseUrl) {
+      const { request } = exchange;
+      const key = authenticate(request, baseUrl);
+      exchange.principal = key.principal;
+      restriction.check(key.principal.accountId, request.socket);
+      checkVersion(request);
+      exchange.allowance = rate.take(key.bucket);
+      if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${requestsPerMinute} requests per minute`);
+    },
+    async trying(request, work) {
+      try {
+        return await work();
+      } catch (error) {
+        throw counted(error, request);
+      }
+    },
   };
 }

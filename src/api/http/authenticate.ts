@@ -26,6 +26,8 @@ export interface KeyRing {
    * @param connection that it was sent on: what was verified there is not hashed again
    */
   authenticate(authorization: string | undefined, connection: object): Key;
+  /** The key of this id, while it may be used; for whom it has let in before. */
+  current(keyId: string): Key | undefined;
   /** RFC 3339, or null when it was not used since the start. */
   lastUsedAt(keyId: string): string | null;
 }
@@ -77,6 +79,12 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
     const isAgents = tokenPrefix(token) === tokenPrefixes.agent;
     throw new Refusal(isAgents ? "authtoken_as_api_key" : "unknown_credentials");
   };
+  /** Its owner is active, and it has not expired. */
+  const isUsable = ({ ownerId, principal }: Key): boolean => {
+    const owner = ownerId === null ? undefined : store.get(principal.accountId, botUser.name, ownerId);
+    if (ownerId !== null && !(owner && docOf(owner, botUser).active)) return false;
+    return (principal.expiresAtMs ?? Infinity) > clock.now();
+  };
   return {
     authenticate(authorization, connection) {
       if (authorization === undefined) throw new Refusal("missing_credentials");
@@ -87,13 +95,14 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
         key = verify(authorization);
         verified.set(connection, { authorization, key });
       }
-      const owner = key.ownerId === null ? undefined : store.get(key.principal.accountId, botUser.name, key.ownerId);
-      if (key.ownerId !== null && !(owner && docOf(owner, botUser).active)) {
-        throw new Refusal("unknown_credentials");
-      }
-      const now = clock.now();
-      if ((key.principal.expiresAtMs ?? Infinity) <= now) throw new Refusal("unknown_credentials");
-      key.usedAtMs = now;
+      if (!isUsable(key)) throw new Refusal("unknown_credentials");
+      key.usedAtMs = clock.now();
+      return key;
+    },
+    current(keyId) {
+      const key = byId.get(keyId);
+      if (!key || !isUsable(key)) return undefined;
+      key.usedAtMs = clock.now();
       return key;
     },
     lastUsedAt(keyId) {

@@ -2,10 +2,11 @@
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import type { Admit } from "./access.ts";
+import type { Access } from "./access.ts";
 import { hasBody, noBody, readBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Front } from "./front.ts";
 import { methodRefusal, readQuery } from "./request-checks.ts";
 import { settleHead } from "./request-head.ts";
 import { makeRouter } from "./router.ts";
@@ -15,15 +16,16 @@ export interface DispatchOptions {
   /** The methods that the API has anywhere. */
   readonly offered: string;
   readonly cors: Cors;
-  readonly admit: Admit;
+  readonly access: Access;
+  readonly front?: Front;
   baseUrlOf(request: IncomingMessage): string;
 }
 
 const noQuery = new URLSearchParams();
 
 /** Runs the operation that a request is for. What it refuses it throws, or rejects with. */
-export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply> {
-  const { offered, cors, admit } = options;
+export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply | undefined> {
+  const { offered, cors, access, front } = options;
   const router = makeRouter(options.operations);
   return (exchange) => {
     const { request, response } = exchange;
@@ -34,12 +36,16 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
       if (asked) return { status: 204, headers: asked };
     }
     const mark = url.indexOf("?");
-    const found = router(mark < 0 ? url : url.slice(0, mark));
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const baseUrl = options.baseUrlOf(request);
+    const page = front?.reply(exchange, path, baseUrl);
+    if (page) return page.byKey ? access.trying(request, page.run) : page.run();
+    const found = router(path);
     if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
     if (request.method === "OPTIONS") return { status: 204, headers: ["allow", found.allow] };
     const operation = found.operations.get(request.method as string);
     if (!operation) throw methodRefusal(request, found.allow);
-    if (!operation.open) admit(exchange);
+    if (!operation.open) access.admit(exchange, baseUrl);
     const call: Call = {
       operation,
       operationId: exchange.operationId,
@@ -47,7 +53,7 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
       parameters: found.parameters,
       query: mark < 0 ? noQuery : readQuery(operation, url.slice(mark + 1)),
       body: noBody,
-      baseUrl: options.baseUrlOf(request),
+      baseUrl,
       request,
     };
     if (!hasBody(request)) return operation.run(call);

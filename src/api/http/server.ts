@@ -4,7 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Operation } from "../operation/call.ts";
-import { makeAdmit } from "./access.ts";
+import { makeAccess } from "./access.ts";
 import type { KeyRing } from "./authenticate.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { makeConnectionRefusals } from "./connection-refusals.ts";
@@ -12,6 +12,7 @@ import { makeCors } from "./cors.ts";
 import { makeDispatch } from "./dispatch.ts";
 import { newExchange } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
+import type { Front } from "./front.ts";
 import { startListener } from "./listener.ts";
 import type { Listener } from "./listener.ts";
 import { operationIds } from "./operation-ids.ts";
@@ -28,6 +29,8 @@ export interface ServerOptions {
   readonly keys: KeyRing;
   readonly restriction: SourceRestriction;
   readonly operations: readonly Operation[];
+  /** The console, where there is one. */
+  readonly front?: Front;
   /** Origins whose pages may call, as browsers send them. */
   readonly origins: readonly string[];
   readonly limits: ApiLimits;
@@ -61,14 +64,14 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
     isStopping: () => stopping,
     uriOf: (...named) => options.uriOf(...named),
   });
-  const dispatch = makeDispatch({ ...base, operations, offered, admit: makeAdmit(options) });
+  const dispatch = makeDispatch({ ...base, ...options, offered, access: makeAccess(options) });
 
   const answer = (exchange: Exchange): void => {
     try {
       const reply = dispatch(exchange);
       if (!(reply instanceof Promise)) return send(exchange, reply);
       reply.then(
-        (done) => send(exchange, done),
+        (done) => done && send(exchange, done),
         (error: unknown) => fail(exchange, error),
       );
     } catch (error) {
@@ -91,6 +94,7 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
     address: listener.address,
     stop() {
       stopping = true;
+      options.front?.stop();
       return listener.stop();
     },
   };

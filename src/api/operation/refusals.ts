@@ -12,6 +12,7 @@ export const anyRefusals: readonly RefusalName[] = [
 const keyed: readonly RefusalName[] = [
   ...(["missing_credentials", "malformed_credentials", "unknown_credentials", "authtoken_as_api_key"] as const),
   ...(["api_source_denied", "version_missing", "version_unsupported", "too_many_requests", "scope_missing"] as const),
+  ...(["console_session_ended", "console_origin_refused", "console_host_refused"] as const),
 ];
 
 /** Everything that `operation` may be refused with beside `anyRefusals`, each once. */

@@ -12,6 +12,7 @@ import { withDefault } from "../../settings/setting.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
 import type { SsoProvider } from "../../sso/provider.ts";
+import { openApi } from "../api/api-client.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
@@ -97,11 +98,12 @@ export const dev = defineCommand({
     const url = await Promise.race([agent.online, end]);
     if (typeof url === "string") {
       if (published.publish.kind === "url") keepDevUrl(values.data, url);
-      const report = startReport(platform, url, upstream);
+      const consoleUrl = values.console === "on" ? await linkOf(platform) : undefined;
+      const report = startReport(platform, url, upstream, consoleUrl);
       process.stdout.write(
         values.json
           ? `${JSON.stringify({ ...report, ...(sso && ssoReport(sso)) })}\n`
-          : welcome(platform, url, upstream, { sample: sample !== undefined, sso: sso?.issuer }),
+          : welcome(platform, url, upstream, { sample: sample !== undefined, sso: sso?.issuer, consoleUrl }),
       );
     }
     const ending = await end;
@@ -222,7 +224,18 @@ function urlOfLastRun(directory: string, platform: Platform): string | undefined
   return `https://${url.hostname}${platform.publicHttpsPort === 443 ? "" : `:${platform.publicHttpsPort}`}`;
 }
 
-function startReport(platform: Platform, url: string, upstream: Upstream): Record<string, unknown> {
+/** Logs in at the console once. */
+async function linkOf({ apiUrl, apiKey }: Platform): Promise<string> {
+  const api = await openApi({ data: "", config: undefined, apiUrl, apiKey });
+  return (await api.consoleLinks.create()).url;
+}
+
+function startReport(
+  platform: Platform,
+  url: string,
+  upstream: Upstream,
+  consoleUrl: string | undefined,
+): Record<string, unknown> {
   return {
     url,
     to: upstream.text,
@@ -232,6 +245,7 @@ function startReport(platform: Platform, url: string, upstream: Upstream): Recor
     agent_port: platform.agentPort,
     https_port: platform.httpsPort,
     ca_file: platform.caFile,
+    ...(consoleUrl !== undefined && { console_url: consoleUrl }),
   };
 }
 
@@ -244,14 +258,22 @@ interface Extras {
   readonly sample: boolean;
   /** Where the development identity provider is. */
   readonly sso: string | undefined;
+  /** The console, with a code that logs in once. */
+  readonly consoleUrl: string | undefined;
 }
 
-function welcome(platform: Platform, url: string, upstream: Upstream, { sample, sso }: Extras): string {
+function welcome(platform: Platform, url: string, upstream: Upstream, { sample, sso, consoleUrl }: Extras): string {
   const bold = (text: string): string => styleText("bold", text, { stream: process.stdout });
   return `Postern ${posternVersion()} is ready.
 
   Public URL    ${bold(url)} → ${sample ? "a sample service" : upstream.text}
-  API           ${platform.apiUrl}
+${
+  consoleUrl === undefined
+    ? ""
+    : `  Console       ${bold(consoleUrl)}
+                logs in once; another link: npx postern console
+`
+}  API           ${platform.apiUrl}
   API key       ${platform.apiKey}
   Agent token   ${platform.authtoken}
 ${sso === undefined ? "" : `  Logins        ${sso}: whoever comes is believed\n`}

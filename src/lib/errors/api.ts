@@ -26,6 +26,31 @@ export const apiErrors = {
     "An agent token was sent where an API key is needed.",
     "Agent tokens connect agents; the API takes the keys of `/api_keys`.",
   ),
+  console_session_ended: entry(
+    270,
+    401,
+    "There is no session at the console, or it has ended.",
+    "Log in again: `postern console` makes a link, and an API key does as well.",
+  ),
+  console_code_spent: entry(
+    271,
+    401,
+    "The link to the console was used before, or is too old.",
+    "`postern console` makes another one.",
+  ),
+  console_origin_refused: entry(
+    272,
+    403,
+    "A call with a session at the console did not come from the console's own page.",
+    "Programs and pages of others call with an API key.",
+  ),
+  console_host_refused: entry(
+    273,
+    403,
+    "The console is not served under this name.",
+    "Start the server with `--api-url`, and use the name that it has.",
+  ),
+  console_off: entry(274, 409, "The console of this server is off.", "Start the server with `--console on`."),
   body_unreadable: entry(
     213,
     400,

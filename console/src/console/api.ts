@@ -1,0 +1,122 @@
+/** The API as this page calls it: by the SDK, with a session instead of a key. */
+import { signal } from "@preact/signals";
+import { Postern, PosternConnectionError, PosternError, operations } from "../../../sdk/src/index.ts";
+import { camel } from "../../../sdk/src/client.ts";
+import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
+
+export interface Session {
+  readonly id: string;
+  readonly account_id: string;
+  readonly api_key: {
+    readonly id: string;
+    readonly description: string;
+    readonly operator: boolean;
+    readonly scopes: readonly string[];
+  };
+  readonly expires_at: string;
+  readonly page_token: string;
+}
+
+/** Undefined: not known yet; null: nobody is logged in. */
+export const session = signal<Session | null | undefined>(undefined);
+/** Why nobody is, as a sentence. */
+export const whyOut = signal("");
+/** What is shown is how it was then; undefined: now. */
+export const atRevision = signal<number | undefined>(undefined);
+
+/** A field of an object as the API answers it. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type JsonObject = Readonly<Record<string, Json>>;
+export type ApiObject = JsonObject & { readonly id: string };
+
+async function send(url: string, init: FetchInit): Promise<FetchAnswer> {
+  const answer = await fetch(url, {
+    ...init,
+    headers: { ...init.headers, "postern-console-token": session.value?.page_token ?? "" },
+  });
+  if (answer.status === 401 && session.value) {
+    whyOut.value = "Your session has ended.";
+    session.value = null;
+  }
+  return answer;
+}
+
+export const postern = new Postern({ baseUrl: location.origin, fetch: send });
+
+type Method = (...args: readonly unknown[]) => unknown;
+
+/** The SDK's method for an operation of the API's description. */
+export function methodOf(operationId: string): Method {
+  const found = operations.find(({ id }) => id === operationId);
+  if (!found) throw new Error(`there is no operation ${operationId}`);
+  let group = postern as unknown as Record<string, unknown>;
+  for (const word of found.group) group = group[camel(word)] as Record<string, unknown>;
+  return group[camel(found.verb)] as Method;
+}
+
+/** As a call of an operation that answers one object. */
+export async function call(operationId: string, ...args: readonly unknown[]): Promise<ApiObject> {
+  return (await methodOf(operationId)(...args)) as ApiObject;
+}
+
+/** Options of a read: at which revision, where that is possible. */
+export function readOptions(operationId: string): { readonly at_revision?: number } {
+  const revision = atRevision.value;
+  const takes = operations.find(({ id }) => id === operationId)?.query?.includes("at_revision") ?? false;
+  return takes && revision !== undefined ? { at_revision: revision } : {};
+}
+
+/** Who is logged in, by the cookie; or by the code of a link, once. */
+export async function begin(): Promise<void> {
+  const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
+  // It is out of the history before anything else happens.
+  if (code !== undefined) history.replaceState(undefined, "", "#/");
+  session.value = code === undefined ? await known() : await logIn({ code });
+}
+
+export async function logIn(by: { readonly code: string } | { readonly api_key: string }): Promise<Session | null> {
+  const answer = await ask("POST", by);
+  if (!answer.ok) {
+    const before = await known();
+    if (before) return before;
+    whyOut.value = ((await answer.json()) as { readonly msg: string }).msg;
+    return null;
+  }
+  whyOut.value = "";
+  return (await answer.json()) as Session;
+}
+
+export async function logOut(): Promise<void> {
+  await ask("DELETE");
+  whyOut.value = "You are logged out.";
+  session.value = null;
+}
+
+async function known(): Promise<Session | null> {
+  const answer = await ask("GET");
+  return answer.ok ? ((await answer.json()) as Session) : null;
+}
+
+function ask(method: string, body?: object): Promise<Response> {
+  return fetch("/console/session", {
+    method,
+    headers: {
+      "postern-console-token": session.value?.page_token ?? "",
+      ...(body && { "content-type": "application/json" }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+}
+
+/** What went wrong, as sentences: first what, then each field that is wrong. */
+export function explainError(error: unknown): {
+  readonly message: string;
+  readonly fields: Readonly<Record<string, string>>;
+} {
+  if (error instanceof PosternConnectionError) {
+    return { message: "The server does not answer. This page tries again by itself.", fields: {} };
+  }
+  if (!(error instanceof PosternError)) return { message: (error as Error).message, fields: {} };
+  const fields = Object.fromEntries(Object.entries(error.details).filter(([name]) => name !== "operation_id"));
+  return { message: `${error.message} (${error.code})`, fields };
+}

@@ -1,0 +1,170 @@
+/** What there is, read from the API's description when it is first needed: kinds of objects, and forms for them. */
+import { methodOf } from "./api.ts";
+import type { Json } from "./api.ts";
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly default?: Json;
+  readonly examples?: readonly Json[];
+  readonly format?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly "x-ref"?: readonly string[];
+  readonly "x-secret"?: boolean;
+  readonly "x-format"?: string;
+  readonly "x-max-bytes"?: number;
+}
+
+/** A kind of objects, and the operations on them by id. */
+export interface Kind {
+  readonly name: string;
+  readonly path: string;
+  readonly doc: string;
+  /** Ids in its path before its own. */
+  readonly parents: number;
+  readonly list?: string;
+  readonly get?: string;
+  readonly create?: string;
+  readonly update?: string;
+  readonly remove?: string;
+  readonly shown: Schema;
+  readonly createSchema?: Schema;
+  readonly updateSchema?: Schema;
+}
+
+interface PathItem {
+  readonly operationId: string;
+  readonly tags?: readonly string[];
+  readonly requestBody?: Body;
+  readonly responses: Readonly<Record<string, Body & { readonly description: string }>>;
+}
+
+interface Body {
+  readonly content?: { readonly "application/json"?: { readonly schema: Schema } };
+}
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, PathItem>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+export interface Description {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  /** With what it refers to in its place, and without the null that it may be. */
+  resolve(schema: Schema): Schema;
+}
+
+let loading: Promise<Description> | undefined;
+
+export function describe(): Promise<Description> {
+  loading ??= load().catch((error: unknown) => {
+    loading = undefined;
+    throw error;
+  });
+  return loading;
+}
+
+async function load(): Promise<Description> {
+  const api = (await methodOf("getOpenAPI")()) as OpenApi;
+  const { schemas } = api.components;
+  const resolve = (schema: Schema): Schema => {
+    if (schema.$ref !== undefined) {
+      const found = schemas[schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)] ?? {};
+      return { ...found, ...(schema.description !== undefined && { description: schema.description }) };
+    }
+    if (schema.anyOf) {
+      const [one] = schema.anyOf.filter(({ type }) => type !== "null");
+      return { ...resolve(one ?? {}), ...(schema.description !== undefined && { description: schema.description }) };
+    }
+    return schema;
+  };
+  const kinds = new Map<string, Kind>();
+  for (const [path, items] of Object.entries(api.paths)) {
+    const isOne = path.endsWith("{id}");
+    const collection = isOne ? path.slice(0, path.lastIndexOf("/")) : path;
+    for (const [method, item] of Object.entries(items)) {
+      const name = item.tags?.[0];
+      if (name === undefined || /At[A-Z]/.test(item.operationId)) continue;
+      const role = roleOf(method, isOne, item.operationId);
+      if (!role) continue;
+      const before = kinds.get(name) ?? {
+        name,
+        path: collection,
+        doc: "",
+        parents: (collection.match(/\{/g) ?? []).length,
+        shown: {},
+      };
+      if (before.path !== collection) continue;
+      const body = item.requestBody?.content?.["application/json"]?.schema;
+      const answer = item.responses["200"]?.content?.["application/json"]?.schema;
+      const shown = role === "get" && answer ? resolve(answer) : before.shown;
+      kinds.set(name, {
+        ...before,
+        [role]: item.operationId,
+        shown,
+        doc: shown.description ?? before.doc,
+        ...(body && role === "create" && { createSchema: resolve(body) }),
+        ...(body && role === "update" && { updateSchema: resolve(body) }),
+      });
+    }
+  }
+  return { kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
+}
+
+function roleOf(
+  method: string,
+  isOne: boolean,
+  operationId: string,
+): "list" | "get" | "create" | "update" | "remove" | undefined {
+  if (!isOne) {
+    if (method === "get" && operationId.startsWith("list")) return "list";
+    return method === "post" && operationId.startsWith("create") ? "create" : undefined;
+  }
+  return ({ get: "get", patch: "update", delete: "remove" } as const)[method];
+}
+
+/** `ip_policy_rule` → `IP policy rule`. */
+export function titleOf(name: string): string {
+  const words = name
+    .replaceAll("_", " ")
+    .replaceAll(/\b(ip|tls|tcp|https|http|oidc|saml|acme|api)\b/g, (word) => word.toUpperCase())
+    .replaceAll(/\boauth\b/g, "OAuth");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** An object as input: what answers have as `ip_policy` is given as `ip_policy_id`. */
+export function inputOf(object: Json, schema: Schema, resolve: Description["resolve"]): Json {
+  if (typeof object !== "object" || object === null || Array.isArray(object)) return object;
+  const fields = object as Readonly<Record<string, Json>>;
+  if (!schema.properties) return object;
+  const input: Record<string, Json> = {};
+  for (const [name, given] of Object.entries(schema.properties)) {
+    const field = resolve(given);
+    const value = fields[name] ?? referred(fields, name);
+    if (value === undefined) continue;
+    input[name] = field.properties ? inputOf(value, field, resolve) : value;
+  }
+  return input;
+}
+
+function referred(fields: Readonly<Record<string, Json>>, name: string): Json | undefined {
+  const idOf = (value: Json | undefined): Json => (value as { readonly id?: string } | null)?.id ?? null;
+  if (name.endsWith("_id")) {
+    const value = fields[name.slice(0, -3)];
+    return value === undefined ? undefined : idOf(value);
+  }
+  if (!name.endsWith("_ids")) return undefined;
+  const base = name.slice(0, -4);
+  const value = [base, `${base}s`, base.replace(/y$/, "ies")]
+    .map((one) => fields[one])
+    .find((one) => one !== undefined);
+  return Array.isArray(value) ? (value as readonly Json[]).map(idOf) : undefined;
+}

@@ -1,0 +1,339 @@
+/** A form for any object, drawn from the API's description. */
+import { useState } from "preact/hooks";
+import type { ApiObject, Json, JsonObject } from "./api.ts";
+import { methodOf } from "./api.ts";
+import type { Description, Schema } from "./description.ts";
+import { titleOf } from "./description.ts";
+import { valueText } from "./parts.tsx";
+import { useData } from "./use-data.ts";
+
+interface FieldsProps {
+  readonly description: Description;
+  readonly schema: Schema;
+  readonly value: JsonObject;
+  /** What is wrong, by the path of a field. */
+  readonly faults: Readonly<Record<string, string>>;
+  readonly path?: string;
+  /** Fields that are not shown, as what they say is known. */
+  readonly without?: readonly string[];
+  onChange(value: JsonObject): void;
+}
+
+export function Fields({ description, schema, value, faults, path = "", without = [], onChange }: FieldsProps) {
+  const required = new Set(schema.required);
+  const all = Object.entries(schema.properties ?? {}).filter(([name]) => !without.includes(name));
+  // What has to be given comes first; notes come last.
+  const rank = (name: string): number =>
+    required.has(name) ? 0 : name === "metadata" || name === "description" ? 2 : 1;
+  const sorted = all.toSorted(([one], [other]) => rank(one) - rank(other));
+  return (
+    <div class="column">
+      {sorted.map(([name, given]) => (
+        <Field
+          key={name}
+          name={name}
+          path={path === "" ? name : `${path}.${name}`}
+          description={description}
+          schema={description.resolve(given)}
+          isRequired={required.has(name)}
+          value={value[name]}
+          faults={faults}
+          onChange={(next) => {
+            const { [name]: _, ...rest } = value;
+            onChange(next === undefined ? rest : { ...value, [name]: next });
+          }}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly path: string;
+  readonly description: Description;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+  readonly value: Json | undefined;
+  readonly faults: Readonly<Record<string, string>>;
+  /** @param value undefined: it is not given */
+  onChange(value: Json | undefined): void;
+}
+
+function Field(props: FieldProps) {
+  const { name, path, schema, isRequired, faults } = props;
+  const id = `field-${path}`;
+  const fault = faults[path];
+  return (
+    <div class="field">
+      <label for={id}>
+        {titleOf(name)} {isRequired && <span class="muted small">required</span>}
+      </label>
+      <Control {...props} id={id} />
+      {schema.description !== undefined && (
+        <span class="muted small" id={`${id}-help`}>
+          {schema.description}
+        </span>
+      )}
+      {fault !== undefined && (
+        <span class="fault" role="alert">
+          {fault}
+        </span>
+      )}
+    </div>
+  );
+}
+
+type ControlProps = FieldProps & { readonly id: string };
+
+function typeOf({ type }: Schema): string {
+  return (typeof type === "object" ? type.find((one) => one !== "null") : type) ?? "string";
+}
+
+function Control(props: ControlProps) {
+  const { schema, id, value, isRequired, onChange } = props;
+  const type = typeOf(schema);
+  const described = { id, "aria-describedby": `${id}-help` };
+  if (schema["x-ref"] && type === "string") return <Reference {...props} kinds={schema["x-ref"]} />;
+  if (schema.enum) {
+    return (
+      <select
+        {...described}
+        value={valueText(value ?? schema.default)}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      >
+        {(!isRequired || value === undefined) && <option value="">{""}</option>}
+        {schema.enum.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+    );
+  }
+  if (type === "boolean") {
+    const checked = value === undefined || value === null ? schema.default === true : value === true;
+    return (
+      <input
+        {...described}
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    );
+  }
+  if (type === "integer" || type === "number") {
+    return (
+      <input
+        {...described}
+        type="number"
+        min={schema.minimum}
+        max={schema.maximum}
+        step={type === "integer" ? 1 : "any"}
+        placeholder={valueText(schema.default)}
+        value={valueText(value)}
+        onInput={(event) => onChange(event.currentTarget.value === "" ? undefined : Number(event.currentTarget.value))}
+      />
+    );
+  }
+  if (type === "array") return <Several {...props} />;
+  if (type === "object" && schema.properties) return <Inner {...props} />;
+  if (type === "object") return <Pairs {...props} />;
+  return <Text {...props} />;
+}
+
+function Text({ id, schema, value, onChange }: ControlProps) {
+  const [shows, setShows] = useState(false);
+  const text = typeof value === "string" ? value : "";
+  const example = schema.examples?.[0];
+  const shared = {
+    id,
+    "aria-describedby": `${id}-help`,
+    placeholder: example === undefined ? "" : `e.g. ${valueText(example)}`,
+    autocomplete: "off",
+  } as const;
+  const give = (next: string): void => onChange(next);
+  if ((schema["x-max-bytes"] ?? 0) > 4_096) {
+    return (
+      <textarea
+        {...shared}
+        rows={6}
+        spellcheck={false}
+        value={text}
+        onInput={(event) => give(event.currentTarget.value)}
+      />
+    );
+  }
+  if (!schema["x-secret"])
+    return <input {...shared} type="text" value={text} onInput={(event) => give(event.currentTarget.value)} />;
+  return (
+    <div class="row">
+      {shows ? (
+        <input {...shared} class="grow" type="text" value={text} onInput={(event) => give(event.currentTarget.value)} />
+      ) : (
+        <input
+          {...shared}
+          class="grow"
+          type="password"
+          value={text}
+          onInput={(event) => give(event.currentTarget.value)}
+        />
+      )}
+      <button type="button" aria-pressed={shows} onClick={() => setShows(!shows)}>
+        {shows ? "Hide" : "Show"}
+      </button>
+    </div>
+  );
+}
+
+/** A choice among the objects that there are. */
+function Reference({
+  id,
+  kinds,
+  value,
+  isRequired,
+  description,
+  onChange,
+}: ControlProps & { readonly kinds: readonly string[] }) {
+  const found = useData(() => objectsOf(kinds, description), [kinds.join()]);
+  const known = found.value ?? [];
+  const isUnknown = typeof value === "string" && value !== "" && !known.some((one) => one.id === value);
+  return (
+    <select
+      id={id}
+      value={typeof value === "string" ? value : ""}
+      onChange={(event) => onChange(event.currentTarget.value || (isRequired ? undefined : null))}
+    >
+      <option value="">
+        {found.value && known.length === 0 ? `no ${kinds.map(titleOf).join(" or ")} yet` : "choose …"}
+      </option>
+      {isUnknown && <option>{value}</option>}
+      {known.map((one) => (
+        <option key={one.id} value={one.id}>
+          {labelOf(one)}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+async function objectsOf(kinds: readonly string[], { kinds: all }: Description): Promise<readonly ApiObject[]> {
+  const lists = kinds.flatMap((name) => {
+    const kind = all.get(name);
+    return kind?.list !== undefined && kind.parents === 0
+      ? [methodOf(kind.list)({ limit: 100 }) as { page(): Promise<{ items: readonly ApiObject[] }> }]
+      : [];
+  });
+  return (await Promise.all(lists.map(async (list) => (await list.page()).items))).flat();
+}
+
+/** What people know an object by. */
+export function labelOf(object: ApiObject): string {
+  const names = ["description", "name", "domain", "hostports", "cidr", "url", "labels", "match", "email", "metadata"];
+  for (const name of names) {
+    const value = object[name];
+    if (value === undefined || value === null || value === "") continue;
+    if (Array.isArray(value) && value.length > 0) return value.join(", ");
+    if (typeof value === "string") return value;
+    if (typeof value === "object" && !Array.isArray(value) && Object.keys(value).length > 0) {
+      return Object.entries(value)
+        .map(([key, one]) => `${key}=${valueText(one)}`)
+        .join(", ");
+    }
+  }
+  return object.id;
+}
+
+function Several({ id, path, schema, value, description, faults, onChange }: ControlProps) {
+  const items = Array.isArray(value) ? (value as readonly Json[]) : [];
+  const of = description.resolve(schema.items ?? {});
+  const change = (at: number, next: Json | undefined): void =>
+    onChange(items.map((one, other) => (other === at ? (next ?? "") : one)));
+  const empty: Json = typeOf(of) === "object" ? {} : "";
+  return (
+    <div class="several" id={id} role="group">
+      {items.map((one, at) => (
+        <div class="row" key={at}>
+          <div class="grow">
+            <Control
+              id={`${id}[${at}]`}
+              name={String(at)}
+              path={`${path}[${at}]`}
+              description={description}
+              schema={of}
+              isRequired
+              value={one}
+              faults={faults}
+              onChange={(next) => change(at, next)}
+            />
+            {faults[`${path}[${at}]`] !== undefined && <span class="fault">{faults[`${path}[${at}]`]}</span>}
+          </div>
+          <button
+            type="button"
+            class="tiny"
+            aria-label={`Remove entry ${at + 1}`}
+            onClick={() => onChange(items.filter((_, other) => other !== at))}
+          >
+            ✕
+          </button>
+        </div>
+      ))}
+      <button type="button" class="tiny" onClick={() => onChange([...items, empty])}>
+        + Add
+      </button>
+    </div>
+  );
+}
+
+function Inner({ path, schema, value, description, faults, isRequired, onChange }: ControlProps) {
+  const isOn = value !== undefined && value !== null;
+  return (
+    <fieldset class="inner">
+      {!isRequired && (
+        <label class="row">
+          <input
+            type="checkbox"
+            checked={isOn}
+            onChange={(event) => onChange(event.currentTarget.checked ? {} : null)}
+          />
+          {isOn ? "set" : "not set"}
+        </label>
+      )}
+      {(isOn || isRequired) && (
+        <Fields
+          description={description}
+          schema={schema}
+          value={(value ?? {}) as JsonObject}
+          faults={faults}
+          path={path}
+          onChange={onChange}
+        />
+      )}
+    </fieldset>
+  );
+}
+
+/** Names and values, a line each; kept as typed while one is not whole. */
+function Pairs({ id, value, onChange }: ControlProps) {
+  const [text, setText] = useState(
+    Object.entries((value ?? {}) as JsonObject)
+      .map(([name, one]) => `${name}=${typeof one === "string" ? one : JSON.stringify(one)}`)
+      .join("\n"),
+  );
+  return (
+    <textarea
+      id={id}
+      rows={3}
+      spellcheck={false}
+      placeholder="name=value, one a line"
+      value={text}
+      onInput={(event) => {
+        setText(event.currentTarget.value);
+        const lines = event.currentTarget.value.split("\n").filter((line) => line.includes("="));
+        onChange(
+          Object.fromEntries(
+            lines.map((line) => [line.slice(0, line.indexOf("=")).trim(), line.slice(line.indexOf("=") + 1).trim()]),
+          ),
+        );
+      }}
+    />
+  );
+}

@@ -1,0 +1,173 @@
+/** Who changed what, when and why; what it was before; and back again, rehearsed first. */
+import { useState } from "preact/hooks";
+import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
+import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
+import { atRevision, explainError, postern } from "./api.ts";
+import { titleOf } from "./description.ts";
+import { configurationChanges } from "./live.ts";
+import { Failed, Head, Id } from "./parts.tsx";
+import { go, place } from "./router.ts";
+import { useData } from "./use-data.ts";
+
+export function History() {
+  const [objectId] = place.value.rest;
+  const [more, setMore] = useState<{ readonly items: readonly Revision[]; readonly next: string | undefined }>();
+  const first = useData(() => {
+    setMore(undefined);
+    return postern.revisions.list({ limit: 50, ...(objectId !== undefined && { object_id: objectId }) }).page();
+  }, [objectId, configurationChanges.value]);
+  const [rolled, setRolled] = useState<number>();
+  const next = more ? more.next : first.value?.nextBeforeId;
+  const all = [...(first.value?.items ?? []), ...(more?.items ?? [])];
+  const load = async (): Promise<void> => {
+    const page = await postern.revisions
+      .list({
+        limit: 50,
+        ...(next !== undefined && { before_id: next }),
+        ...(objectId !== undefined && { object_id: objectId }),
+      })
+      .page();
+    setMore({ items: [...(more?.items ?? []), ...page.items], next: page.nextBeforeId });
+  };
+  return (
+    <section class="column" aria-label="History">
+      <Head title="History" doc="Every write: who, when, why, and what it changed. Nothing here can be edited.">
+        {objectId !== undefined && (
+          <>
+            <Id id={objectId} />
+            <a class="button" href="#/history">
+              All
+            </a>
+          </>
+        )}
+      </Head>
+      <Failed error={first.error} again={first.again} />
+      {first.value && all.length === 0 && <p class="empty">Nothing has been changed yet.</p>}
+      <ol class="revisions">
+        {all.map((one) => (
+          <Row key={one.revision} revision={one} onRollback={() => setRolled(one.revision)} />
+        ))}
+      </ol>
+      {next !== undefined && (
+        <button type="button" onClick={() => void load()}>
+          Earlier ones
+        </button>
+      )}
+      {rolled !== undefined && <Back revision={rolled} onClose={() => setRolled(undefined)} />}
+    </section>
+  );
+}
+
+function Row({ revision, onRollback }: { readonly revision: Revision; onRollback(): void }) {
+  const { created_at, principal, source, operation, reason, changes } = revision;
+  return (
+    <li class="panel">
+      <details>
+        <summary>
+          <span class="tag">{revision.revision}</span> <strong>{operation}</strong>{" "}
+          {changes.slice(0, 3).map((one) => (
+            <Tag key={one.id} tone={tones[one.action]}>{`${one.action} ${titleOf(one.kind)}`}</Tag>
+          ))}{" "}
+          {reason !== "" && <q>{reason}</q>}{" "}
+          <span class="muted small">
+            <Time at={created_at} /> by {principal}
+            {source !== null && ` from ${source}`}
+          </span>
+        </summary>
+        <div class="inside column">
+          <Changes changes={changes} />
+          <div class="row">
+            <button
+              type="button"
+              onClick={() => {
+                atRevision.value = revision.revision;
+                go("overview");
+              }}
+            >
+              See everything as it was then
+            </button>
+            <button type="button" onClick={onRollback}>
+              Go back to this …
+            </button>
+            <Copy text={`postern api POST /revisions/${revision.revision}/rollback`} kind="tiny">
+              CLI
+            </Copy>
+          </div>
+        </div>
+      </details>
+    </li>
+  );
+}
+
+const tones = { create: "good", update: "info", delete: "bad", unchanged: "" } as const;
+
+export function Changes({ changes }: { readonly changes: readonly ObjectChange[] }) {
+  if (changes.length === 0) return <p class="muted">Nothing is otherwise.</p>;
+  return (
+    <>
+      {changes.map(({ action, kind, id, fields }) => (
+        <section key={`${kind}${id}`} aria-label={`${action} ${kind}`}>
+          <h3>
+            <Tag tone={tones[action]}>{action}</Tag> {titleOf(kind)} <Id id={id} />
+          </h3>
+          <div class="diff">
+            {fields.flatMap(({ path, before, after }) => [
+              ...(before === null || before === undefined
+                ? []
+                : [<div key={`${path}-`} class="removed">{`- ${path}: ${JSON.stringify(before)}`}</div>]),
+              ...(after === null || after === undefined
+                ? []
+                : [<div key={`${path}+`} class="added">{`+ ${path}: ${JSON.stringify(after)}`}</div>]),
+            ])}
+          </div>
+        </section>
+      ))}
+    </>
+  );
+}
+
+/** What going back would change, before it does. */
+function Back({ revision, onClose }: { readonly revision: number; onClose(): void }) {
+  const rehearsal = useData(() => postern.revisions.rollback(String(revision), { dry_run: true }), [revision]);
+  const [done, setDone] = useState<Rollback>();
+  const [error, setError] = useState("");
+  const shown = done ?? rehearsal.value;
+  const apply = async (): Promise<void> => {
+    try {
+      setDone(
+        await postern.revisions.rollback(String(revision), { reason: `back to revision ${revision}`, waitSeconds: 2 }),
+      );
+    } catch (failure) {
+      setError(explainError(failure).message);
+    }
+  };
+  return (
+    <Dialog title={`Back to revision ${revision}`} onClose={onClose}>
+      <div class="column">
+        <Failed error={error || rehearsal.error} />
+        {done ? (
+          <p class="notice good">Done, as revision {done.revision}.</p>
+        ) : (
+          <p>This is what would change. Keys and agent tokens stay as they are.</p>
+        )}
+        {shown && <Changes changes={shown.changes} />}
+        <div class="row">
+          <span class="grow" />
+          <button type="button" onClick={onClose}>
+            {done ? "Close" : "Leave it"}
+          </button>
+          {!done && (
+            <button
+              type="button"
+              class="primary"
+              disabled={!rehearsal.value || rehearsal.value.changes.length === 0}
+              onClick={() => void apply()}
+            >
+              Go back
+            </button>
+          )}
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,28 @@
+/** Keys: `/` searches, `g` and a letter goes to a view. */
+import { signal } from "@preact/signals";
+import { nav } from "./views.ts";
+import { go } from "./router.ts";
+
+export const isSearching = signal(false);
+
+const gapMs = 1_200;
+let goes = 0;
+
+export function handleKey(event: KeyboardEvent): void {
+  const { target, key } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const typed = "input:not([type=checkbox], [type=radio]), textarea, select, dialog";
+  if (target instanceof HTMLElement && target.closest(typed)) return;
+  if (key === "/") {
+    event.preventDefault();
+    isSearching.value = true;
+    return;
+  }
+  if (key === "g") {
+    goes = event.timeStamp;
+    return;
+  }
+  const found = event.timeStamp - goes < gapMs ? nav(undefined)[0]?.items.find((one) => one.key === key) : undefined;
+  goes = 0;
+  if (found) go(found.path);
+}

@@ -1,0 +1,252 @@
+/** How it goes: what is wrong first, then how much passes, then what there is. */
+import { useState } from "preact/hooks";
+import { Command, Tag } from "../ui/elements.tsx";
+import { durationText } from "../ui/format.ts";
+import { postern } from "./api.ts";
+import { configurationChanges, trafficChanges, useEvery } from "./live.ts";
+import { percentile, readMetrics } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
+import { Failed, Head, Outcome } from "./parts.tsx";
+import { linkTo } from "./router.ts";
+import { useData } from "./use-data.ts";
+
+export function Overview() {
+  const counts = useData(async () => {
+    const [endpoints, sessions, edges, tunnels] = await Promise.all([
+      postern.endpoints.list({ limit: 100 }).page(),
+      postern.tunnelSessions.list({ limit: 100 }).page(),
+      postern.edges.https.list({ limit: 100 }).page(),
+      postern.tunnels.list({ limit: 100 }).page(),
+    ]);
+    return { endpoints: endpoints.items, sessions: sessions.items, edges: edges.items, tunnels: tunnels.items };
+  }, [configurationChanges.value, Math.floor(trafficChanges.value / 5)]);
+  const requests = useData(
+    async () => (await postern.requests.list({ limit: 100 }).page()).items,
+    [trafficChanges.value],
+  );
+  const { value } = counts;
+  const troubles = requests.value?.filter(({ outcome }) => outcome === "denied" || outcome === "failed") ?? [];
+  const isNew = value !== undefined && value.edges.length === 0;
+  return (
+    <section class="column" aria-label="Overview">
+      <Head title="Overview" />
+      <Failed error={counts.error || requests.error} again={counts.again} />
+      {isNew && (
+        <Checklist
+          url={value.endpoints[0]?.public_url}
+          hasSeen={(requests.value?.length ?? 0) > 0}
+          hasOwn={value.sessions.length > 1}
+        />
+      )}
+      <Numbers durations={requests.value?.map((one) => one.duration_ms) ?? []} />
+      <div class="two">
+        <section class="panel" aria-label="Denied and failed">
+          <header>
+            <h2 class="grow">Denied and failed</h2>
+            <a href="#/traffic">All traffic</a>
+          </header>
+          {requests.value && troubles.length === 0 && <p class="inside muted">None lately.</p>}
+          <ul class="plain-list">
+            {troubles.slice(0, 8).map((one) => (
+              <li key={one.id}>
+                <a href={linkTo("traffic", one.id)} class="row">
+                  <Outcome outcome={one.outcome} />
+                  <span class="mono cut grow">{`${one.method} ${one.host}${one.path}`}</span>
+                  <span class="muted small">
+                    {one.steps.findLast((step) => step.outcome === "denied")?.by ?? one.status_code}
+                  </span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+        <section class="panel" aria-label="Public URLs">
+          <header>
+            <h2 class="grow">Public URLs</h2>
+            <a href="#/publish">Publish a service</a>
+          </header>
+          {value?.endpoints.length === 0 && (
+            <div class="empty">
+              <p>Nothing is published. This publishes what listens on port 3000:</p>
+              <Command text="npx postern http 3000" />
+            </div>
+          )}
+          <ul class="plain-list">
+            {value?.endpoints.slice(0, 12).map((one) => (
+              <li key={one.id} class="row">
+                <Tag>{one.type === "ephemeral" ? "agent" : one.type}</Tag>
+                <a class="grow cut" href={one.public_url} target="_blank" rel="noreferrer">
+                  {one.public_url}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </div>
+      {value && (
+        <p class="muted small">
+          <a href="#/objects/tunnel_session">{several(value.sessions.length, "agent")}</a>,{" "}
+          <a href="#/objects/tunnel">{several(value.tunnels.length, "tunnel")}</a>,{" "}
+          <a href="#/edges">{several(value.edges.length, "HTTPS edge")}</a>.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function several(count: number, what: string): string {
+  return `${count === 100 ? "100 or more" : count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+interface ChecklistProps {
+  readonly url: string | undefined;
+  readonly hasSeen: boolean;
+  readonly hasOwn: boolean;
+}
+
+/** The first minutes. */
+function Checklist({ url, hasSeen, hasOwn }: ChecklistProps) {
+  return (
+    <section class="panel" aria-label="First steps">
+      <header>
+        <h2>First steps</h2>
+      </header>
+      <ol class="checklist">
+        <li class={hasSeen ? "done" : ""}>
+          <span class="tick" aria-label={hasSeen ? "done" : "to do"}>
+            {hasSeen ? "✓" : "1"}
+          </span>
+          <div class="column">
+            <strong>See a service answer</strong>
+            {url === undefined ? (
+              <span class="muted">Nothing is published yet.</span>
+            ) : (
+              <span>
+                Open{" "}
+                <a href={url} target="_blank" rel="noreferrer">
+                  {url}
+                </a>
+                , or, where its certificate is not trusted yet: <Command text={`curl -k ${url}`} />
+              </span>
+            )}
+          </div>
+        </li>
+        <li class={hasOwn ? "done" : ""}>
+          <span class="tick" aria-label={hasOwn ? "done" : "to do"}>
+            {hasOwn ? "✓" : "2"}
+          </span>
+          <div class="column">
+            <strong>Publish a port of your own, with rules in front</strong>
+            <span>Choose a name, who may reach it, and how they log in.</span>
+            <span>
+              <a class="button primary" href="#/publish">
+                Publish a service
+              </a>
+            </span>
+          </div>
+        </li>
+        <li>
+          <span class="tick" aria-label="to do">
+            3
+          </span>
+          <div class="column">
+            <strong>See why somebody was turned away, and undo it</strong>
+            <span>
+              <a href="#/traffic">Traffic</a> says what decided each request; <a href="#/history">History</a> takes any
+              change back.
+            </span>
+          </div>
+        </li>
+      </ol>
+    </section>
+  );
+}
+
+interface Point {
+  readonly perSecond: number;
+  readonly errors: number;
+}
+
+const everyMs = 5_000;
+const mostPoints = 60;
+
+/** From the server's own metrics, every 5 s; where they are not shown to this address, nothing. */
+function Numbers({ durations }: { readonly durations: readonly number[] }) {
+  const [points, setPoints] = useState<readonly Point[]>([]);
+  const [now, setNow] = useState<Metrics>();
+  const [last] = useState<{ metrics?: Metrics; at: number }>({ at: 0 });
+  useEvery(
+    everyMs,
+    () =>
+      void postern.getMetrics().then(
+        (text) => {
+          const metrics = readMetrics(text as unknown as string);
+          const at = performance.now();
+          const before = last.metrics;
+          if (before) {
+            const seconds = (at - last.at) / 1_000;
+            const point = {
+              perSecond: Math.max(0, metrics.requests - before.requests) / seconds,
+              errors: Math.max(0, metrics.errors - before.errors) / seconds,
+            };
+            setPoints((all) => [...all, point].slice(-mostPoints));
+          }
+          Object.assign(last, { metrics, at });
+          setNow(metrics);
+        },
+        () => setNow(undefined),
+      ),
+    [],
+  );
+  if (!now) return null;
+  const [p50, p99] = [percentile(durations, 0.5), percentile(durations, 0.99)];
+  const latest = points.at(-1);
+  return (
+    <section class="numbers" aria-label="Numbers">
+      <Figure
+        name="Requests per second"
+        value={latest ? latest.perSecond.toFixed(1) : "…"}
+        points={points.map((one) => one.perSecond)}
+      />
+      <Figure
+        name="Errors per second"
+        value={latest ? latest.errors.toFixed(1) : "…"}
+        points={points.map((one) => one.errors)}
+      />
+      <Figure
+        name="p50 and p99 of those kept"
+        value={p50 === undefined ? "…" : `${durationText(p50)}, ${durationText(p99 ?? p50)}`}
+      />
+      <Figure name="Connections" value={String(now.connections)} />
+    </section>
+  );
+}
+
+function Figure({
+  name,
+  value,
+  points = [],
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly points?: readonly number[];
+}) {
+  const most = Math.max(1, ...points);
+  const line = points.map((one, at) => `${(at / (mostPoints - 1)) * 100},${30 - (one / most) * 28}`).join(" ");
+  return (
+    <div class="panel figure">
+      <span class="muted small">{name}</span>
+      <strong>{value}</strong>
+      {points.length > 1 && (
+        <svg
+          viewBox="0 0 100 30"
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${name}, the last ${Math.round((points.length * everyMs) / 60_000)} minutes, at most ${most.toFixed(1)}`}
+        >
+          <polyline points={line} />
+        </svg>
+      )}
+    </div>
+  );
+}

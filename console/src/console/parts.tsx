@@ -1,0 +1,98 @@
+/** Parts of the console's views. */
+import type { ComponentChildren } from "preact";
+import { Copy, Tag } from "../ui/elements.tsx";
+import type { Tone } from "../ui/format.ts";
+import type { Json } from "./api.ts";
+import { linkTo } from "./router.ts";
+
+interface HeadProps {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly doc?: string;
+}
+
+export function Head({ title, children, doc }: HeadProps) {
+  return (
+    <header class="head">
+      <div class="row">
+        <h1 class="grow">{title}</h1>
+        {children}
+      </div>
+      {doc !== undefined && <p class="muted">{doc}</p>}
+    </header>
+  );
+}
+
+export function Failed({ error, again }: { readonly error: string; again?(): void }) {
+  if (error === "") return null;
+  return (
+    <p class="notice bad row" role="alert">
+      <span class="grow">{error}</span>
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </p>
+  );
+}
+
+/** Copied by a click. */
+export function Id({ id }: { readonly id: string }) {
+  return (
+    <Copy text={id} label={`Copy ${id}`} kind="plain tiny mono id">
+      {id}
+    </Copy>
+  );
+}
+
+const outcomes: Readonly<Record<string, Tone>> = {
+  forwarded: "good",
+  passed: "good",
+  changed: "info",
+  answered: "info",
+  skipped: "",
+  denied: "bad",
+  failed: "bad",
+};
+
+export function Outcome({ outcome }: { readonly outcome: string }) {
+  return <Tag tone={outcomes[outcome] ?? ""}>{outcome}</Tag>;
+}
+
+/** A value of an object, in one line. */
+export function valueText(value: Json | undefined): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "object") return String(value);
+  if (Array.isArray(value)) return (value as readonly Json[]).map(valueText).join(", ");
+  const fields = value as Readonly<Record<string, Json>>;
+  if (typeof fields["id"] === "string" && typeof fields["uri"] === "string") return fields["id"];
+  return Object.entries(fields)
+    .map(([name, one]) => `${name}: ${valueText(one)}`)
+    .join(", ");
+}
+
+/** A value with links to what it refers to. @param kind of what it refers to, where that is known */
+export function Value({ value, kindOf }: { readonly value: Json | undefined; kindOf(id: string): string | undefined }) {
+  if (Array.isArray(value)) {
+    return (
+      <>
+        {(value as readonly Json[]).map((one, at) => (
+          <span key={at}>
+            {at > 0 && ", "}
+            <Value value={one} kindOf={kindOf} />
+          </span>
+        ))}
+      </>
+    );
+  }
+  const id = (value as { readonly id?: unknown } | null)?.id;
+  const kind = typeof id === "string" ? kindOf(id) : undefined;
+  if (typeof id === "string" && kind !== undefined)
+    return (
+      <a class="mono" href={linkTo("objects", kind, id)}>
+        {id}
+      </a>
+    );
+  return <>{valueText(value)}</>;
+}

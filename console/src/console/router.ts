@@ -1,0 +1,26 @@
+/** Where in the page somebody is: the fragment of its address. */
+import { signal } from "@preact/signals";
+
+export interface Place {
+  readonly view: string;
+  readonly rest: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+export const place = signal<Place>(read());
+
+addEventListener("hashchange", () => (place.value = read()));
+
+function read(): Place {
+  const [path = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  const [view = "", ...rest] = path.split("/").map(decodeURIComponent);
+  return { view: view === "" || view.startsWith("code=") ? "overview" : view, rest, query: new URLSearchParams(query) };
+}
+
+export function go(path: string): void {
+  location.hash = `#/${path}`;
+}
+
+export function linkTo(...parts: readonly string[]): string {
+  return `#/${parts.map(encodeURIComponent).join("/")}`;
+}

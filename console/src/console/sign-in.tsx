@@ -1,0 +1,53 @@
+/** Getting in: by a link, or with an API key that is exchanged for a session. */
+import { useState } from "preact/hooks";
+import { Command } from "../ui/elements.tsx";
+import { logIn, session, whyOut } from "./api.ts";
+
+export function SignIn() {
+  const [key, setKey] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      session.value = await logIn({ api_key: key.trim() });
+    } catch {
+      whyOut.value = "The server does not answer.";
+    }
+    setBusy(false);
+  };
+  return (
+    <main class="sign-in">
+      <form
+        class="panel inside column"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h1>Postern</h1>
+        {whyOut.value !== "" && (
+          <p class="notice warn" role="alert">
+            {whyOut.value}
+          </p>
+        )}
+        <p>On the machine of the server, this prints a link that logs in:</p>
+        <Command text="npx postern console" />
+        <div class="field">
+          <label for="api-key">Or an API key</label>
+          <input
+            id="api-key"
+            type="password"
+            autocomplete="off"
+            required
+            value={key}
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+          <span class="muted small">It is exchanged for a session of at most 12 hours, and not kept in the page.</span>
+        </div>
+        <button type="submit" class="primary" disabled={isBusy}>
+          Log in
+        </button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,211 @@
+/** Requests that have ended at the edge, and what decided each. */
+import { useState } from "preact/hooks";
+import type { Explanation, Request, Step } from "../../../sdk/src/index.ts";
+import { Command, Tag, Time } from "../ui/elements.tsx";
+import { bytesText, clockText, durationText, statusTone } from "../ui/format.ts";
+import { explainError, postern } from "./api.ts";
+import { kindOfId } from "./objects.tsx";
+import type { Description } from "./description.ts";
+import { titleOf } from "./description.ts";
+import { trafficChanges } from "./live.ts";
+import { Failed, Head, Id, Outcome } from "./parts.tsx";
+import { go, linkTo, place } from "./router.ts";
+import { useData } from "./use-data.ts";
+
+const outcomes = ["forwarded", "answered", "denied", "failed"];
+
+export function Traffic({ description }: { readonly description: Description }) {
+  const [outcome, setOutcome] = useState("");
+  const [text, setText] = useState("");
+  const { value, error, again } = useData(
+    async () => (await postern.requests.list({ limit: 100 }).page()).items,
+    [trafficChanges.value],
+  );
+  const [id] = place.value.rest;
+  const found = (value ?? []).filter(
+    (one) =>
+      (outcome === "" || one.outcome === outcome) &&
+      `${one.method} ${one.host}${one.path} ${one.source_ip} ${one.status_code}`
+        .toLowerCase()
+        .includes(text.toLowerCase()),
+  );
+  return (
+    <section aria-label="Traffic" class={`split ${id === undefined ? "" : "chosen"}`}>
+      <div class="side-list">
+        <Head title="Traffic">
+          <Tag tone="good">live</Tag>
+        </Head>
+        <div class="row filters">
+          <input
+            id="list-filter"
+            type="search"
+            class="grow"
+            aria-label="Filter requests"
+            placeholder="Host, path, address, status"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <select aria-label="Outcome" value={outcome} onChange={(event) => setOutcome(event.currentTarget.value)}>
+            <option value="">All outcomes</option>
+            {outcomes.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </div>
+        <Failed error={error} again={again} />
+        {value?.length === 0 && <NoTraffic />}
+        <ul class="requests">
+          {found.map((one) => (
+            <Row key={one.id} request={one} isChosen={one.id === id} />
+          ))}
+        </ul>
+      </div>
+      <div class="side-one">
+        {id === undefined ? (
+          <p class="empty">Choose a request, and see what decided it.</p>
+        ) : (
+          <Trace id={id} description={description} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function NoTraffic() {
+  const endpoints = useData(async () => (await postern.endpoints.list({ limit: 10 }).page()).items, []);
+  const url = endpoints.value?.[0]?.public_url;
+  return (
+    <div class="empty">
+      <p>No request has come lately. What is denied or fails is kept for a while, and a sample of the rest.</p>
+      {url !== undefined && <Command text={`curl -k ${url}`} />}
+    </div>
+  );
+}
+
+function Row({ request, isChosen }: { readonly request: Request; readonly isChosen: boolean }) {
+  const { id, method, host, path, status_code, ended_at, duration_ms } = request;
+  const decider = request.steps.findLast((one) => one.outcome === "denied")?.by;
+  return (
+    <li class="arrives">
+      <button type="button" aria-current={isChosen} onClick={() => go(`traffic/${id}`)}>
+        <Tag tone={statusTone(status_code)}>{status_code === 0 ? "none" : status_code}</Tag>
+        <span class="mono method">{method}</span>
+        <span class="mono cut grow" title={`${host}${path}`}>
+          {host}
+          {path}
+        </span>
+        {decider !== undefined && <Tag tone="bad">{decider}</Tag>}
+        <span class="muted small figures">{durationText(duration_ms)}</span>
+        <span class="muted small figures when">{clockText(new Date(ended_at))}</span>
+      </button>
+    </li>
+  );
+}
+
+function Trace({ id, description }: { readonly id: string; readonly description: Description }) {
+  const { value: request, error, again } = useData(() => postern.requests.get(id), [id]);
+  const [now, setNow] = useState<Explanation>();
+  const [failure, setFailure] = useState("");
+  if (!request) return <Failed error={error} again={again} />;
+  const kind = kindOfId(request.site_id, description);
+  const explain = async (): Promise<void> => {
+    try {
+      const asked = { method: request.method, host: request.host, path: request.path, source_ip: request.source_ip };
+      const answer =
+        kind === "https_edge"
+          ? await postern.edges.https.explain(request.site_id, asked)
+          : await postern.endpoints.explain(request.site_id, asked);
+      setNow(answer);
+      setFailure("");
+    } catch (thrown) {
+      setFailure(explainError(thrown).message);
+    }
+  };
+  return (
+    <article class="column trace">
+      <a class="back" href="#/traffic">
+        ‹ All requests
+      </a>
+      <Head title={`${request.method} ${request.host}${request.path}`}>
+        <Tag tone={statusTone(request.status_code)}>{request.status_code}</Tag>
+        <Outcome outcome={request.outcome} />
+      </Head>
+      <dl class="facts small">
+        <Fact name="Ended">
+          <Time at={request.ended_at} />
+        </Fact>
+        <Fact name="Took">{durationText(request.duration_ms)}</Fact>
+        <Fact name="From">{request.source_ip}</Fact>
+        <Fact name="In, out">{`${bytesText(request.bytes_in)}, ${bytesText(request.bytes_out)}`}</Fact>
+        {request.error_code !== null && <Fact name="Told">{request.error_code}</Fact>}
+        <Fact name="Id">
+          <Id id={request.id} />
+        </Fact>
+      </dl>
+      <h2>What decided</h2>
+      <Steps steps={request.steps} description={description} />
+      <div class="row">
+        {kind === "https_edge" && (
+          <a
+            class="button"
+            href={linkTo("edges", request.site_id, ...(request.route_id === null ? [] : [request.route_id]))}
+          >
+            {request.route_id === null ? "The edge" : "The route"}
+          </a>
+        )}
+        <button type="button" onClick={() => void explain()}>
+          Explain again with the present configuration
+        </button>
+      </div>
+      <Failed error={failure} />
+      {now && (
+        <section aria-label="Now" class="column">
+          <h2>
+            Now it would be <Outcome outcome={now.outcome} />{" "}
+            {now.status_code !== null && <Tag tone={statusTone(now.status_code)}>{now.status_code}</Tag>}
+          </h2>
+          <Steps steps={now.steps} description={description} />
+        </section>
+      )}
+    </article>
+  );
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt class="muted">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+export function Steps({ steps, description }: { readonly steps: readonly Step[]; readonly description: Description }) {
+  if (steps.length === 0) return <p class="muted">Nothing but the route had a say.</p>;
+  return (
+    <ol class="steps">
+      {steps.map(({ by, outcome, reason, decided_by }, at) => {
+        const kind = decided_by && description.kinds.has(decided_by.kind) ? decided_by.kind : undefined;
+        return (
+          <li key={at} class={outcome}>
+            <div class="row">
+              <strong>{titleOf(by)}</strong>
+              <Outcome outcome={outcome} />
+              {decided_by && (
+                <span class="small muted">
+                  {kind !== undefined ? (
+                    <a href={linkTo("objects", kind, decided_by.id)}>{titleOf(kind)}</a>
+                  ) : (
+                    titleOf(decided_by.kind)
+                  )}{" "}
+                  at <a href={linkTo("history", decided_by.id)}>revision {decided_by.revision}</a>
+                </span>
+              )}
+            </div>
+            <p>{reason}</p>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

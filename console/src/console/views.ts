@@ -1,0 +1,63 @@
+/** What the menu has: views of their own, then every other kind of objects that there is. */
+import { titleOf } from "./description.ts";
+import type { Description } from "./description.ts";
+
+export interface MenuItem {
+  readonly path: string;
+  readonly name: string;
+  /** Behind `g`. */
+  readonly key?: string;
+}
+
+interface MenuPart {
+  readonly title: string;
+  readonly items: readonly MenuItem[];
+}
+
+/** Kinds that have views of their own, and are not in the list of the others. */
+export const hands: ReadonlySet<string> = new Set(["https_edge_route"]);
+
+const own: readonly MenuItem[] = [
+  { path: "overview", name: "Overview", key: "o" },
+  { path: "traffic", name: "Traffic", key: "t" },
+  { path: "edges", name: "Edges", key: "e" },
+  { path: "publish", name: "Publish", key: "p" },
+  { path: "explain", name: "Explain", key: "x" },
+  { path: "history", name: "History", key: "h" },
+];
+
+const parts: readonly (readonly [title: string, ...kinds: string[]])[] = [
+  ["Connected", "endpoint", "tunnel_session", "tunnel", "node"],
+  ["Rules", "ip_policy", "ip_policy_rule", "ip_restriction", "certificate_authority", "tls_certificate"],
+  ["Names", "reserved_domain", "reserved_addr", "cloud_endpoint", "tls_edge", "tcp_edge"],
+  [
+    "Backends",
+    "tunnel_group_backend",
+    "static_backend",
+    "weighted_backend",
+    "failover_backend",
+    "http_response_backend",
+  ],
+  ["Logins", "application_user", "application_session"],
+  ["Access", "api_key", "credential", "bot_user", "console_session", "account"],
+  ["Events", "event_destination", "event_subscription"],
+  ["Secrets", "vault", "secret"],
+];
+
+export function nav(description: Description | undefined): readonly MenuPart[] {
+  const kinds = [...(description?.kinds.values() ?? [])]
+    .filter((kind) => kind.list !== undefined && kind.parents === 0)
+    .map(({ name }) => name);
+  const named = new Set(parts.flatMap(([, ...names]) => names));
+  const item = (name: string): MenuItem => ({ path: `objects/${name}`, name: plural(name) });
+  const rest = kinds.filter((name) => !named.has(name) && name !== "https_edge");
+  return [
+    { title: "Now", items: own },
+    ...parts.map(([title, ...names]) => ({ title, items: names.filter((name) => kinds.includes(name)).map(item) })),
+    ...(rest.length > 0 ? [{ title: "More", items: rest.map(item) }] : []),
+  ].filter(({ items }) => items.length > 0);
+}
+
+export function plural(name: string): string {
+  return `${titleOf(name)}s`.replace(/ys$/, "ies");
+}

@@ -1,0 +1,156 @@
+/** The console: its pages at `/`, and getting in. All else that it does is the API, called with its session. */
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { apiKey } from "../../resources/api-key.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { Pages } from "../../pages/pages.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Key, KeyRing } from "../http/authenticate.ts";
+import { readBody } from "../http/body.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { Front } from "../http/front.ts";
+import type { Operation, Reply } from "../operation/call.ts";
+import { makeCodes } from "./codes.ts";
+import type { Codes } from "./codes.ts";
+import { cookieField, readCookie } from "./cookie.ts";
+import { makeLiveTellers } from "./live.ts";
+import { checkHost, checkOrigin } from "./place.ts";
+import { isPageToken, openConsoleSessions, pageToken } from "./sessions.ts";
+import type { OpenSession } from "./sessions.ts";
+
+export interface ConsoleOptions {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  readonly queries: Pick<EdgeQueries, "ask">;
+  /** The address that the operator has given, if any. */
+  readonly apiUrl: string | undefined;
+}
+
+export interface Console extends Front {
+  readonly codes: Codes;
+}
+
+const sessionPath = "/console/session";
+const livePath = "/console/live";
+const tokenField = "postern-console-token";
+
+/** What is read of a log-in: `code` or `api_key`. */
+const signIn: Pick<Operation, "id" | "takes" | "input"> = { id: "openConsoleSession", takes: "object" };
+
+export function openConsole({ store, keys, clock, queries, apiUrl }: ConsoleOptions): Console {
+  const codes = makeCodes(clock);
+  const sessions = openConsoleSessions(store, keys, clock);
+  const live = makeLiveTellers(store, queries, clock);
+  let pages: Pages | undefined;
+
+  const page = async (path: string, request: IncomingMessage): Promise<Reply | undefined> => {
+    pages ??= (await import("../../pages/pages.ts")).openPages("index.html");
+    const found = pages.get(path, request.headers["accept-encoding"]);
+    if (!found) return undefined;
+    const { "content-type": contentType, "cache-control": cacheControl, ...more } = found.headers;
+    const headers = Object.entries(more).filter(([name]) => name !== "x-content-type-options");
+    return {
+      status: found.status,
+      body: found.body,
+      contentLength: String(found.body.length),
+      ...(contentType !== undefined && { contentType }),
+      ...(cacheControl !== undefined && { cacheControl }),
+      headers: headers.flat(),
+    };
+  };
+  const show = (session: OpenSession, cookie: string): Reply => {
+    const { key, object, expiresAtMs } = session;
+    const { accountId, id, operator } = key.principal;
+    const stored = store.get(accountId, apiKey.name, id);
+    const doc = stored && docOf(stored, apiKey);
+    const body = {
+      id: object.id,
+      account_id: accountId,
+      api_key: { id, description: doc?.description ?? "", operator, scopes: doc?.scopes ?? [] },
+      expires_at: timestamp(expiresAtMs),
+      page_token: pageToken(cookie),
+    };
+    return { status: 200, body: JSON.stringify(body) };
+  };
+  const sessionOf = (request: IncomingMessage, baseUrl: string): [OpenSession, string] => {
+    const cookie = readCookie(request, baseUrl);
+    if (cookie === undefined) throw new Refusal("console_session_ended");
+    return [sessions.find(cookie), cookie];
+  };
+  const listen = ({ request, response }: Exchange, baseUrl: string): void => {
+    const [{ key, expiresAtMs }] = sessionOf(request, baseUrl);
+    live.begin(key.principal.accountId, expiresAtMs, response);
+  };
+  const logIn = async (exchange: Exchange, baseUrl: string): Promise<Reply> => {
+    const { request, response, expectsContinue, operationId } = exchange;
+    const { code, api_key: given } = await readBody(signIn as Operation, request, response, expectsContinue);
+    const key = keyBy(code, given);
+    const { cookie, session } = await sessions.open(key, request, operationId);
+    const seconds = Math.floor((session.expiresAtMs - clock.now()) / 1_000);
+    return { ...show(session, cookie), headers: ["set-cookie", cookieField(baseUrl, cookie, seconds)] };
+  };
+  const keyBy = (code: unknown, given: unknown): Key => {
+    if (typeof given === "string") return keys.authenticate(`Bearer ${given}`, {});
+    const keyId = typeof code === "string" ? codes.take(code) : undefined;
+    const key = keyId === undefined ? undefined : keys.current(keyId);
+    if (!key) throw new Refusal("console_code_spent");
+    return key;
+  };
+  const logOut = async (exchange: Exchange, baseUrl: string): Promise<Reply> => {
+    const { request, operationId } = exchange;
+    const cookie = readCookie(request, baseUrl);
+    if (cookie !== undefined) {
+      checkToken(request, cookie);
+      await sessions.close(sessions.find(cookie), request, operationId);
+    }
+    return { status: 204, headers: ["set-cookie", cookieField(baseUrl, "", 0)] };
+  };
+
+  return {
+    codes,
+    reply(exchange, path, baseUrl) {
+      const { request } = exchange;
+      const { method } = request;
+      if (path === sessionPath) {
+        checkHost(request, apiUrl);
+        checkOrigin(request);
+        if (method === "POST") return { byKey: true, run: () => logIn(exchange, baseUrl) };
+        if (method === "DELETE") return { run: () => logOut(exchange, baseUrl) };
+        return { run: async () => show(...sessionOf(request, baseUrl)) };
+      }
+      if (path === livePath && method === "GET") {
+        checkHost(request, apiUrl);
+        checkOrigin(request);
+        return { run: async () => void listen(exchange, baseUrl) };
+      }
+      if ((method !== "GET" && method !== "HEAD") || (path !== "/" && !path.startsWith("/assets/"))) return undefined;
+      checkHost(request, apiUrl);
+      return {
+        run: async () => {
+          const found = await page(path, request);
+          if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(path.slice(0, 128))}`);
+          return found;
+        },
+      };
+    },
+    keyOf(request, baseUrl) {
+      const cookie = readCookie(request, baseUrl);
+      if (cookie === undefined) return undefined;
+      checkHost(request, apiUrl);
+      checkOrigin(request);
+      checkToken(request, cookie);
+      return sessions.find(cookie).key;
+    },
+    stop: () => live.stop(),
+  };
+}
+
+/** Reads come without it: no other site can make one that it could read the answer of. */
+function checkToken(request: IncomingMessage, cookie: string): void {
+  if (request.method === "GET" || request.method === "HEAD") return;
+  if (!isPageToken(request.headers[tokenField], cookie)) throw new Refusal("console_origin_refused");
+}

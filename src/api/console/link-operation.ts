@@ -1,0 +1,44 @@
+/** A link that logs in at the console once. */
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Operation } from "../operation/call.ts";
+import { exampleBaseUrl } from "../objects/example-replies.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Codes } from "./codes.ts";
+
+const schema: JsonSchema = {
+  type: "object",
+  description: "A link to the console.",
+  properties: {
+    url: { type: "string", description: "Open it in a browser: it logs in once, with what the key may do." },
+    expires_at: { type: "string", format: "date-time", description: "Until when it does." },
+  },
+  required: ["url", "expires_at"],
+  additionalProperties: false,
+};
+
+/** @param codes undefined where the console is off */
+export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store, "revision">): Operation {
+  return {
+    id: "createConsoleLink",
+    method: "POST",
+    path: "/console_links",
+    summary: "Make a link that logs in at the console once, within 15 minutes, with what the key may do.",
+    takes: "nothing",
+    // It makes nothing that a key of few scopes could not do.
+    reads: true,
+    status: 200,
+    refusals: ["console_off"],
+    replySchema: "ConsoleLink",
+    schemas: { ConsoleLink: schema },
+    exampleReply: { url: `${exampleBaseUrl}/#code=CODE`, expires_at: "2026-01-01T00:15:00Z" },
+    run(call) {
+      if (!codes) throw new Refusal("console_off");
+      const { code, expiresAtMs } = codes.make(call.principal.id);
+      // In the fragment no server sees it, and no log keeps it.
+      const body = { url: `${call.baseUrl}/#code=${code}`, expires_at: timestamp(expiresAtMs) };
+      return { status: 200, body: JSON.stringify(body), revision: store.revision };
+    },
+  };
+}

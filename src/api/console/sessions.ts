@@ -1,0 +1,100 @@
+/** Sessions at the console: stored, each belonging to the API key with which it was opened. */
+import { hash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { randomText } from "../../lib/ids.ts";
+import { hashToken } from "../../lib/tokens.ts";
+import { consoleSession } from "../../resources/console-session.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import type { Key, KeyRing } from "../http/authenticate.ts";
+
+export interface OpenSession {
+  readonly object: StoredObject;
+  readonly key: Key;
+  readonly expiresAtMs: number;
+}
+
+export interface ConsoleSessions {
+  /** Resolves with the cookie's value. */
+  open(
+    key: Key,
+    request: IncomingMessage,
+    operationId: string,
+  ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
+  /** Throws `Refusal` for a cookie that is none, or no longer. */
+  find(cookie: string): OpenSession;
+  close(session: OpenSession, request: IncomingMessage, operationId: string): Promise<void>;
+}
+
+const livesMs = 12 * 3_600_000;
+const kind = consoleSession.name;
+
+export function openConsoleSessions(store: Store, keys: KeyRing, clock: Clock): ConsoleSessions {
+  const contextOf = ({ principal }: Key, request: IncomingMessage, operation: string, operationId: string) => ({
+    principal: { accountId: principal.accountId, id: principal.id, source: request.socket.remoteAddress ?? "" },
+    operation,
+    operationId,
+  });
+  return {
+    async open(key, request, operationId) {
+      const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
+      const cookie = randomText(50);
+      const now = clock.now();
+      const expiresAtMs = Math.min(now + livesMs, keyEndsMs);
+      const doc = {
+        api_key_id: id,
+        ip_address: request.socket.remoteAddress ?? "",
+        user_agent: cut(request.headers["user-agent"] ?? ""),
+        expires_at: timestamp(expiresAtMs),
+        cookie_hash: hashToken(cookie).toString("hex"),
+      };
+      const { result } = await store.write(contextOf(key, request, "openConsoleSession", operationId), (draft) => {
+        for (const old of draft.children(kind, id)) if (endOf(old) <= now) draft.delete(old);
+        return draft.create(accountId, kind, doc);
+      });
+      return { cookie, session: { object: result as StoredObject, key, expiresAtMs } };
+    },
+    find(cookie) {
+      const hashed = hashToken(cookie).toString("hex");
+      // A global name: cookies do not say whose they are.
+      const object = store.holder("", "console cookie", hashed);
+      if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
+      const key = keys.current(docOf(object, consoleSession).api_key_id ?? "");
+      if (!key) throw new Refusal("console_session_ended");
+      return { object, key, expiresAtMs: endOf(object) };
+    },
+    async close(session, request, operationId) {
+      const { object, key } = session;
+      await store.write(contextOf(key, request, "closeConsoleSession", operationId), (draft) => {
+        const found = draft.get(object.account_id, kind, object.id);
+        if (found) draft.delete(found);
+      });
+    },
+  };
+}
+
+/** What a page of ours sends along with changes, and no other can know: it follows from the cookie, which no page reads. */
+export function pageToken(cookie: string): string {
+  return hash("sha256", `postern console token:${cookie}`);
+}
+
+/** In constant time. */
+export function isPageToken(given: string | string[] | undefined, cookie: string): boolean {
+  const wanted = Buffer.from(pageToken(cookie));
+  const bytes = Buffer.from(typeof given === "string" ? given : "");
+  return bytes.length === wanted.length && timingSafeEqual(bytes, wanted);
+}
+
+function endOf(object: StoredObject): number {
+  return Date.parse(docOf(object, consoleSession).expires_at ?? "");
+}
+
+function cut(text: string): string {
+  return Buffer.from(text, "latin1")
+    .subarray(0, 255)
+    .toString("latin1")
+    .replaceAll(/[^\x20-\x7e]/g, "?");
+}

@@ -1,0 +1,21 @@
+/** What stands in front of the API on its listener: pages, and callers that come with a session instead of a key. */
+import type { IncomingMessage } from "node:http";
+import type { Reply } from "../operation/call.ts";
+import type { Key } from "./authenticate.ts";
+import type { Exchange } from "./exchange.ts";
+
+export interface FrontReply {
+  /** It tries a credential: how often that may be is bounded. */
+  readonly byKey?: boolean;
+  /** Undefined: it has been answered. */
+  run(): Promise<Reply | undefined>;
+}
+
+export interface Front {
+  /** Undefined for what is the API's. Throws `Refusal`. @param path without the query */
+  reply(exchange: Exchange, path: string, baseUrl: string): FrontReply | undefined;
+  /** Whose session the request comes with; undefined when it comes with none. Throws `Refusal`. */
+  keyOf(request: IncomingMessage, baseUrl: string): Key | undefined;
+  /** Ends what is answered for as long as it goes. */
+  stop(): void;
+}

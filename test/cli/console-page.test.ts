@@ -1,0 +1,308 @@
+/** The console in a real browser, on a real platform. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { eventually } from "../support/eventually.ts";
+import { assertAccessible, openWatched } from "../support/pages.ts";
+import type { WatchedPage } from "../support/pages.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+
+const hostile = `"><img src=x onerror="alert('ran')"><script>alert("ran")</script>{{7*7}}`;
+const views = [
+  "overview",
+  "traffic",
+  "edges",
+  "publish",
+  "explain",
+  "history",
+  "objects/ip_policy",
+  "objects/api_key/new",
+];
+
+describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () => {
+  const opened: WatchedPage[] = [];
+  let platform: TestPlatform;
+  let service: HttpService;
+  let chromium: Browser;
+  let page: Page;
+  let shop: string;
+  before(async () => {
+    [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50 }), startChromium()]);
+    service = await startHttpService((_request, response) => response.end("the shop"));
+    await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
+    shop = `shop.localhost:${platform.httpsPort}`;
+    page = await enter();
+  });
+  after(async () => {
+    await chromium?.close();
+    await platform?.stop();
+    await service?.stop();
+  });
+
+  const link = async (): Promise<string> => (await platform.api("POST", "/console_links")).body.url;
+  const enter = async (options: BrowserContextOptions = {}): Promise<Page> => {
+    const watched = await openWatched(chromium, platform.apiUrl, options);
+    opened.push(watched);
+    await watched.page.goto(await link());
+    await watched.page.getByRole("heading", { name: "Overview" }).waitFor();
+    return watched.page;
+  };
+  const visit = async (view: string, of = page): Promise<void> => {
+    await of.goto(`${platform.apiUrl}/#/${view}`);
+    await of.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
+  };
+  const button = (name: string | RegExp, of = page) =>
+    of.getByRole("button", { name, exact: typeof name === "string" });
+  const routeId = async (): Promise<[edgeId: string, routeId: string]> => {
+    const { body } = await platform.api("GET", "/edges/https");
+    const edge = body.https_edges.find((one: { hostports: string[] }) => one.hostports.includes(shop));
+    return [edge.id, edge.routes[0].id];
+  };
+  const assertQuiet = (): void => opened.forEach((one) => one.assertQuiet());
+
+  it("P10: the console's page logs in by a link once, leaves no code in the address, and no key in the page", async () => {
+    const used = await link();
+    const { page: first, context } = await openWatched(chromium, platform.apiUrl);
+    await first.goto(used);
+    await first.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.equal(new URL(first.url()).hash, "#/");
+    await context.close();
+    const { page: second, context: other } = await openWatched(chromium, platform.apiUrl);
+    await second.goto(used);
+    await second.getByText("was used before").waitFor();
+    await assertAccessible(second, "logging in");
+    await second.getByLabel("Or an API key").fill(platform.apiKey);
+    await button("Log in", second).click();
+    await second.getByRole("heading", { name: "Overview" }).waitFor();
+    const kept = await second.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    assert.ok(!String(kept).includes(platform.apiKey) && String(kept).endsWith(`,""]`), String(kept));
+    await button("Log out", second).click();
+    await second.getByText("You are logged out.").waitFor();
+    await other.close();
+  });
+
+  it("the console's page publishes a service with rules in front, shows a denied request as it comes and why, and takes it back", async () => {
+    await visit("publish");
+    await page.getByLabel("Name", { exact: true }).fill("shop");
+    await page.getByLabel("Public name and port").fill(shop);
+    await page.getByLabel("Who may reach it").fill("192.0.2.0/24");
+    await button("Review …").click();
+    await page.getByRole("region", { name: "create ip_policy_rule" }).getByText("192.0.2.0/24").waitFor();
+    await button("Apply").click();
+    await page.getByText("--label service=shop").waitFor();
+    await page.getByRole("link", { name: "Watch traffic" }).click();
+    await page.getByText("No request has come lately").waitFor();
+    assert.equal((await platform.request(`https://${shop}/cart`)).status, 403);
+    await page.getByRole("button", { name: "/cart" }).click();
+    await page.getByText("no rule allows the source").waitFor();
+
+    await page.getByRole("link", { name: "The route" }).click();
+    const module = (name: string) => page.getByRole("listitem").filter({ hasText: name });
+    await module("Compression").getByRole("button", { name: "Set" }).click();
+    await button("Review …").click();
+    await page.locator(".diff .added", { hasText: "compression" }).waitFor();
+    await page.getByLabel("Why").fill("smaller answers");
+    await button("Apply").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByLabel("IP restriction is applied").click();
+    await page.locator(".diff .removed", { hasText: "enabled: true" }).waitFor();
+    await page.locator(".diff .added", { hasText: "enabled: false" }).waitFor();
+    await button("Apply").click();
+    await module("IP restriction").getByText("disabled").waitFor();
+    assert.equal((await platform.request(`https://${shop}/cart`)).text, "the shop");
+
+    await visit("explain");
+    await page.getByLabel("Source address").fill("203.0.113.9");
+    await button("Explain").click();
+    await page.getByRole("region", { name: "Explanation" }).getByText("forwarded").waitFor();
+
+    await visit("history");
+    await page.getByText("smaller answers").click();
+    await page.locator("li", { hasText: "smaller answers" }).getByRole("button", { name: "Go back to this" }).click();
+    await page.getByRole("dialog").locator(".diff .added", { hasText: "ip_restriction" }).waitFor();
+    assert.equal((await platform.request(`https://${shop}/cart`)).status, 200, "a rehearsal changes nothing");
+    await button("Go back").click();
+    await page.getByText("Done, as revision").waitFor();
+    assert.equal((await platform.request(`https://${shop}/cart`)).status, 403);
+    await button("Close", page).last().click();
+    assertQuiet();
+  });
+
+  it("P7: the console's page shows both changes side by side to whoever was overtaken, and overwrites nothing", async () => {
+    const [edgeId, id] = await routeId();
+    await visit(`edges/${edgeId}`);
+    await page.getByRole("listitem").filter({ hasText: "Compression" }).getByRole("button", { name: "Edit" }).click();
+    await platform.api("PATCH", `/edges/https/${edgeId}/routes/${id}`, { description: "by somebody else" });
+    await page.getByRole("dialog").getByRole("checkbox").first().uncheck();
+    await button("Review …").click();
+    await button("Apply").click();
+    await page.getByRole("region", { name: "What they changed" }).getByText("by somebody else").first().waitFor();
+    await page
+      .getByRole("region", { name: "What you want" })
+      .locator(".added", { hasText: "enabled: false" })
+      .waitFor();
+    await button("Look at mine on top of theirs").click();
+    await button("Apply").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const { body } = await platform.api("GET", `/edges/https/${edgeId}/routes/${id}`);
+    assert.deepEqual([body.description, body.compression.enabled], ["by somebody else", false]);
+  });
+
+  it("the console's page makes an object by a form drawn from the description, says what is wrong at its field, and shows a key once", async () => {
+    await visit("objects/ip_policy_rule/new");
+    await page.getByLabel("CIDR").or(page.getByLabel("Cidr")).fill("300.0.0.0/8");
+    await page.locator("#field-ip_policy_id").selectOption({ index: 1 });
+    await page.locator("#field-action").selectOption("allow");
+    await button("Review …").click();
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    await button("Back").click();
+    await page.locator(".fault").first().waitFor();
+    await page.locator("#field-cidr").fill("198.51.100.0/24");
+    await button("Review …").click();
+    await page.getByText("The server takes this as it is.").waitFor();
+    await button("Apply").click();
+    await page.getByRole("heading", { name: "198.51.100.0/24" }).waitFor();
+    await visit("objects/api_key/new");
+    await page.locator("#field-description").fill("for the tests");
+    await button("Review …").click();
+    await button("Apply").click();
+    const token = await page.locator(".command code").innerText();
+    assert.match(token, /^postern_ak_/);
+    await page.getByRole("link", { name: "I have it" }).click();
+    await page.getByRole("heading", { name: "for the tests" }).waitFor();
+    assert.ok(!(await page.content()).includes(token));
+  });
+
+  it("the console's page shows how everything was at a revision, and changes nothing there", async () => {
+    await visit("history");
+    await page.locator("summary", { hasText: "publish shop" }).click();
+    await button("See everything as it was then").click();
+    await page.getByText(/as it was at revision \d+/).waitFor();
+    await page.getByRole("link", { name: "Edges", exact: true }).click();
+    await page.getByRole("link", { name: shop }).click();
+    await page.getByText("IP restriction").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: "Edit" }).count(), 0);
+    await button("Back to now").click();
+    await page.getByRole("button", { name: "Edit" }).first().waitFor();
+  });
+
+  it("the console's page goes on by itself after a restart of the server, with the same session", async () => {
+    await visit("objects/ip_policy");
+    await platform.restart();
+    await platform.api("POST", "/ip_policies", { description: "made after the restart" });
+    await page.getByText("made after the restart").waitFor();
+  });
+
+  it("P9: the console's page shows what objects say as text, whatever it is, and runs none of it", async () => {
+    const description = hostile;
+    const { body: policy } = await platform.api("POST", "/ip_policies", { description, metadata: hostile });
+    const { body: backend } = await platform.api("POST", "/backends/http_response", {
+      description,
+      status_code: 200,
+      body: hostile,
+    });
+    const { body: key } = await platform.api("POST", "/api_keys", { description });
+    const { body: bot } = await platform.api("POST", "/bot_users", { name: hostile });
+    assert.equal(
+      (
+        await platform.request(`https://${shop}/${encodeURIComponent(hostile.replaceAll("/", ""))}`, {
+          headers: { "user-agent": hostile },
+        })
+      ).status,
+      403,
+    );
+    const shown = [
+      "objects/ip_policy",
+      `objects/ip_policy/${policy.id}`,
+      "objects/http_response_backend",
+      `objects/http_response_backend/${backend.id}`,
+      "objects/api_key",
+      `objects/api_key/${key.id}`,
+      "objects/bot_user",
+      `objects/bot_user/${bot.id}`,
+    ];
+    for (const view of shown) {
+      await visit(view);
+      await page.getByText(hostile).first().waitFor();
+    }
+    await visit("history");
+    await page.locator("summary").first().click();
+    await visit("traffic");
+    await page.locator(".requests button").first().click();
+    await page.getByText("What decided").waitFor();
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    assertQuiet();
+  });
+
+  it("the console's page is used by the keyboard: it goes to views, and finds objects of any kind", async () => {
+    await visit("overview");
+    await page.locator("h1").click();
+    await page.keyboard.press("g");
+    await page.keyboard.press("e");
+    await page.getByRole("heading", { name: "HTTPS edges" }).waitFor();
+    await page.keyboard.press("/");
+    await page.getByLabel("Search everything").fill("who may reach shop");
+    await page.getByRole("option", { name: "who may reach shop" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "who may reach shop" }).waitFor();
+  });
+
+  it("the console's page stays smooth with many objects: rows out of sight are not there, and pages come on the way down", async () => {
+    const all = Array.from({ length: 2_000 }, (_, at) => [`n${at}`, { description: `policy number ${at}` }]);
+    const { body: plan } = await platform.api("POST", "/apply", {
+      document: "many",
+      objects: { ip_policy: Object.fromEntries(all) },
+    });
+    assert.equal(plan.summary.create, 2_000);
+    await visit("objects/ip_policy");
+    const rows = page.getByRole("table");
+    for (let pages = 0; pages < 6; pages += 1) {
+      const before = await rows.evaluate((element) => element.scrollHeight);
+      await rows.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+      await eventually(
+        () => rows.evaluate((element) => element.scrollHeight),
+        (height) => Number(height) > Number(before),
+      );
+      assert.ok((await page.locator(".body-row").count()) < 80);
+    }
+    await page.getByLabel("Filter").fill("number 1999");
+    await eventually(
+      () => page.locator(".body-row").count(),
+      (count) => count === 1,
+    );
+  });
+
+  it("the console's page has no serious fault for whoever cannot see it well, in any view and both colours, and fits 360 px", async () => {
+    const [edgeId] = await routeId();
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      for (const view of [...views, `edges/${edgeId}`]) {
+        await visit(view);
+        await assertAccessible(page, `${view}, ${colorScheme}`);
+      }
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const view of [...views, `edges/${edgeId}`]) {
+      await visit(view);
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0, view);
+    }
+    await button("Menu").click();
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByRole("heading", { name: "History" }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it("P10: the console's page asks to log in again once its session was revoked", async () => {
+    const other = await enter();
+    const { body } = await platform.api("GET", "/console_sessions?limit=1");
+    await platform.api("DELETE", `/console_sessions/${body.console_sessions[0].id}`);
+    await visit("history", other).catch(() => undefined);
+    await other.getByText("Your session has ended.").waitFor();
+    await other.getByText("npx postern console").waitFor();
+    assertQuiet();
+  });
+});
