@@ -25,7 +25,7 @@ import { renderWireError } from "./wire-error.ts";
 /** What connections share. */
 export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly serverVersion: string;
-  readonly edges: number;
+  readonly edges: () => number;
   readonly edgeId: string;
   readonly addresses: AddressBook;
   /** Live sessions by id; a leg of a client has an id of its own. */
@@ -193,7 +193,7 @@ export class AgentConnection {
           accountName: this.#accountName,
           sessionId: session.id,
           maxWindow: this.#maxWindow(agent),
-          edges: agent.kind === "postern" ? this.#host.edges : 1,
+          edges: agent.kind === "postern" ? this.#host.edges() : 1,
           edgeId: this.#host.edgeId,
         }),
       );

@@ -17,8 +17,8 @@ export interface AgentServerOptions {
   readonly secret: Buffer;
   readonly region: string;
   readonly serverVersion: string;
-  /** How many edges there are, which agents of ours are told; 1 unless given. */
-  readonly edges?: number;
+  /** At how many edges agents of ours may have a session, which they are told when they connect; 1 unless given. */
+  readonly edges?: () => number;
   /** Which of them this is; told with their number. */
   readonly edgeId?: string;
   readonly limits?: Partial<TunnelLimits>;
@@ -48,7 +48,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     log: options.log,
     region: options.region,
     serverVersion: options.serverVersion,
-    edges: options.edges ?? 1,
+    edges: options.edges ?? (() => 1),
     edgeId: options.edgeId ?? "",
     addresses,
     sessions: new Map(),

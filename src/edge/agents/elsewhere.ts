@@ -13,6 +13,8 @@ export interface Elsewhere {
   follow(news: readonly DirectoryNews[]): void;
   session(id: string): RemoteSession | undefined;
   countOfAccount(accountId: string): number;
+  /** Whether there are edges of other nodes. */
+  hasNodes(): boolean;
 }
 
 export function followElsewhere(options: ElsewhereOptions): Elsewhere {
@@ -69,6 +71,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
       }
       return undefined;
     },
+    hasNodes: () => others.values().some(({ isAtNode }) => isAtNode),
     countOfAccount: (accountId) => sessionsOf.get(accountId) ?? 0,
   };
 }

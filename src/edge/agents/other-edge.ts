@@ -39,6 +39,11 @@ export class OtherEdge {
     this.#options = options;
   }
 
+  /** It is another server's. */
+  get isAtNode(): boolean {
+    return this.#place.address.startsWith("tls:");
+  }
+
   session(id: string): RemoteSession | undefined {
     return this.#sessions.get(id);
   }

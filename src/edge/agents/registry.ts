@@ -88,6 +88,8 @@ export interface AgentRegistry extends ServerHooks {
   command(sessionId: string, command: SessionCommand): Promise<void>;
   /** What the control plane says of other edges, and of what this one shares with them. */
   readonly shared: SharedRegister | undefined;
+  /** How many sessions an agent should have at a server of so many edges: at another node as well, where there is one. */
+  sessionsPerAgent(edges: number): number;
   /** What other edges ask of this one. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask">;
   /** Says goodbye to every agent. */
@@ -151,6 +153,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
         else done(false);
       },
     },
+    sessionsPerAgent: (edges) => (elsewhere?.hasNodes() === true ? Math.max(edges, 2) : edges),
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
     plainSiteFor: (host) => httpSite(hosts.tunnel(host), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
