@@ -18,13 +18,16 @@ const endings: readonly (readonly [AgentEnd["reason"], readonly RefusalName[]])[
   ],
 ];
 
+/** Says nothing of the agent: the server has lost its database, and gets it back. */
+const passing: RefusalName = "agent_name_unconfirmed";
+
 /** The end that `error` means, or undefined when another try may succeed. `retries`: losses are tried again. */
 export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
   const { message, code } = error as NodeJS.ErrnoException;
   if (error instanceof Refusal) {
     const ending = endings.find(([, reasons]) => reasons.includes(error.reason));
     if (ending) return { reason: ending[0], message: `${message} (${error.code})` };
-    return retries ? undefined : { reason: "refused", message };
+    return retries || error.reason === passing ? undefined : { reason: "refused", message };
   }
   if (retries) return undefined;
   const untrusted = code !== undefined && /^ERR_TLS_CERT|^CERT_|_CERT(?:_|$)|^UNABLE_TO_/.test(code);

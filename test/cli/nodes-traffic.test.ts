@@ -1,41 +1,217 @@
-/** Servers on one database as a visitor finds them: what an agent publishes at one is served by all. */
+/** Servers on one database as visitors, agents and callers find them: what an agent publishes at one is at all. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import type { TunnelStatus } from "../../src/agent/tunnel.ts";
+import { startCommitProxy } from "../storage/commit-proxy.ts";
 import { protocols } from "../support/http-client.ts";
 import { startNode } from "../support/nodes.ts";
-import type { ServerNode } from "../support/nodes.ts";
+import type { NodeReply, ServerNode } from "../support/nodes.ts";
 import { databases } from "../support/postgres.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
+/** One session, as an SDK has it. */
+const single = { connections: 1 } as const;
+
 describe("servers on one database", { skip: !postgres }, () => {
   let place: Awaited<ReturnType<NonNullable<typeof postgres>["create"]>>;
-  let one: ServerNode;
-  let other: ServerNode;
+  let nodes: readonly [ServerNode, ServerNode, ServerNode];
   let service: HttpService;
+
+  const idsAt = async (node: ServerNode, path: string): Promise<readonly unknown[]> => {
+    const { body } = await node.call("GET", `/${path}`);
+    return (body[path] as readonly { readonly id: string }[]).map(({ id }) => id).toSorted();
+  };
+  /** The first answer of the node that is the service's; it is asked again for as long as nobody has the URL there. */
+  const answered = async (node: ServerNode, host: string): Promise<string> => {
+    for (;;) {
+      const answer = await node.ask("h1", { host }).catch(() => undefined);
+      if (answer?.status === 200) return answer.text;
+      await new Promise((resume) => setTimeout(resume, 10));
+    }
+  };
 
   before(async () => {
     place = await (postgres as NonNullable<typeof postgres>).create();
-    [one, other] = await Promise.all([startNode(place.url), startNode(place.url)]);
+    // Each has an address of its own for the others.
+    const start = (at: number) => startNode(place.url, { POSTERN_PEER_LISTEN: `127.0.0.${at + 2}:0` });
+    nodes = await Promise.all([start(0), start(1), start(2)]);
     service = await startHttpService((request, response) => response.end(`seen by ${request.headers.host}`));
   });
   after(async () => {
-    await Promise.all([one.end(), other.end()]);
+    await Promise.all(nodes.map((node) => node.end()));
     await service.stop();
     await place.drop();
   });
 
   for (const http of protocols) {
-    it(`servers on one database: a visitor of one reaches an agent of another over ${http}`, async () => {
-      const agent = await one.agent({ upstream: service.port, url: `https://across-${http}.example.com` });
-      await agent.online();
+    it(`servers on one database: a visitor of one reaches an agent of another over ${http}, as soon as it is online`, async () => {
       const host = `across-${http}.example.com`;
-      const answer = await other.ask(http, { host });
-      assert.equal(answer.status, 200, answer.text);
-      assert.equal(answer.text, `seen by ${host}`);
+      const agent = await nodes[0].agent({ upstream: service.port, url: `https://${host}`, agent: single });
+      for (const node of nodes) {
+        const answer = await node.ask(http, { host });
+        assert.equal(answer.status, 200, answer.text);
+        assert.equal(answer.text, `seen by ${host}`);
+      }
       await agent.close();
+      await nodes[1].until("/tunnels", ({ body }) => (body["tunnels"] as readonly unknown[]).length === 0);
+      await assert.rejects(nodes[1].ask(http, { host }), { code: "ERR_SSL_TLSV1_UNRECOGNIZED_NAME" });
     });
   }
+
+  it("servers on one database show the same agents, and each tells what happened at another", async () => {
+    const host = "shown.example.com";
+    const agent = await nodes[0].agent({ upstream: service.port, url: `https://${host}`, agent: single });
+    for (const path of ["tunnels", "tunnel_sessions", "endpoints"]) {
+      const shown = await Promise.all(nodes.map((node) => idsAt(node, path)));
+      assert.equal(shown[0]?.length, 1, path);
+      assert.deepEqual(shown, [shown[0], shown[0], shown[0]]);
+    }
+    const denied = await nodes[1].ask("h1", { host, method: "TRACE" });
+    assert.notEqual(denied.status, 200);
+    const [endpointId] = await idsAt(nodes[2], "endpoints");
+    const listed = await nodes[2].call("GET", "/requests");
+    const [request] = listed.body["requests"] as readonly { readonly id: string; readonly host: string }[];
+    assert.equal(request?.host, host, listed.text);
+    const described = { url: `https://${host}/`, method: "GET" };
+    for (const node of nodes) {
+      const found = await node.call("GET", `/requests/${request?.id}`);
+      assert.equal(found.status, 200, found.text);
+      const explained = await node.call("POST", `/endpoints/${String(endpointId)}/explain`, described);
+      assert.equal(explained.status, 200, explained.text);
+      assert.match(explained.text, /"outcome":"forwarded"/);
+    }
+    await agent.close();
+  });
+
+  it("servers on one database: a command for an agent of one is given to any", async () => {
+    const agent = await nodes[0].agent({ upstream: service.port, url: "https://told.example.com", agent: single });
+    const [sessionId] = await idsAt(nodes[2], "tunnel_sessions");
+    const stopped = await nodes[2].call("POST", `/tunnel_sessions/${String(sessionId)}/stop`, {});
+    assert.equal(stopped.status, 204, stopped.text);
+    assert.equal((await agent.ended).reason, "stopped");
+  });
+
+  it("servers on one database: a write that waits is in effect at all, or names who does not serve it", async () => {
+    const wait = { prefer: "wait=10" };
+    const made = await nodes[0].call("POST", "/ip_policies", { description: "waited for" }, wait);
+    assert.equal(made.headers.get("postern-applied"), "true", made.text);
+    for (const node of nodes) {
+      assert.match(
+        (await node.call("GET", "/metrics")).text,
+        new RegExp(`^postern_revision_applied ${(made.etag ?? "").replaceAll(/\D/g, "")}$`, "m"),
+      );
+    }
+    process.kill(nodes[1].pid, "SIGSTOP");
+    try {
+      const late = await nodes[0].call("POST", "/ip_policies", { description: "not waited for" }, { prefer: "wait=1" });
+      assert.equal(late.status, 201);
+      assert.equal(late.headers.get("postern-applied"), "false");
+      assert.match(late.headers.get("postern-edges-behind") ?? "", /^edge_\w+$/);
+    } finally {
+      process.kill(nodes[1].pid, "SIGCONT");
+    }
+    const again = await nodes[2].call("POST", "/ip_policies", { description: "again" }, wait);
+    assert.equal(again.headers.get("postern-applied"), "true");
+  });
+
+  it("servers on one database give a URL to one agent over all, and its next run gets it once nobody answers for it", async () => {
+    const url = "https://held.example.com";
+    const agent = await nodes[0].agent({ upstream: service.port, url, agent: single });
+    await assert.rejects(
+      nodes[1].agent({ upstream: service.port, url, agent: single }),
+      new RegExp(`held.example.com.*serves it`),
+    );
+    assert.equal(await answered(nodes[2], "held.example.com"), "seen by held.example.com");
+    await agent.close();
+    const next = await nodes[1].agent({ upstream: service.port, url, agent: single });
+    assert.equal((await nodes[2].ask("h1", { host: "held.example.com" })).status, 200);
+    await next.close();
+  });
+
+  it("servers on one database: tunnels of one label at several serve a backend together", async () => {
+    const labels = { app: "shared" };
+    const agents = await Promise.all(
+      [0, 1].map((at) => (nodes[at] as ServerNode).agent({ upstream: service.port, labels, agent: single })),
+    );
+    const made = async (path: string, body: unknown): Promise<string> => {
+      const reply: NodeReply = await nodes[0].call("POST", path, body, { prefer: "wait=10" });
+      assert.equal(reply.status, 201, reply.text);
+      return String(reply.body["id"]);
+    };
+    const backend = await made("/backends/tunnel_group", { labels });
+    const edge = await made("/edges/https", { hostports: ["group.example.com:443"] });
+    await made(`/edges/https/${edge}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      backend: { enabled: true, backend_id: backend },
+    });
+    for (const node of nodes) assert.equal((await node.ask("h2", { host: "group.example.com" })).status, 200);
+    await agents[0]?.close();
+    // Whoever comes now finds the other one, wherever it is.
+    for (const node of nodes) assert.equal((await node.ask("h1", { host: "group.example.com" })).status, 200);
+    await agents[1]?.close();
+    await nodes[0].call("DELETE", `/edges/https/${edge}`);
+  });
+
+  it("servers on one database: one that has lost it goes on with what it has, and its agents wait for names that it has not", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "postern-cut-"));
+    let proxy = await startCommitProxy(place.url, directory);
+    const cut = await startNode(proxy.url);
+    const had = await cut.agent({ upstream: service.port, url: "https://had.example.com", agent: single });
+    const far = await nodes[0].agent({ upstream: service.port, url: "https://far.example.com", agent: single });
+    await proxy.stop();
+    for (const host of ["had.example.com", "far.example.com"]) {
+      assert.equal((await cut.ask("h1", { host })).status, 200);
+    }
+    const statuses: TunnelStatus[] = [];
+    const wants = await cut.agent({
+      upstream: service.port,
+      url: "https://wanted.example.com",
+      offline: true,
+      agent: single,
+      tunnel: { status: (status) => void statuses.push(status) },
+    });
+    await cut.until("/readyz", ({ text }) => text.includes("cut off"));
+    proxy = await startCommitProxy(place.url, directory);
+    assert.equal(await answered(nodes[0], "wanted.example.com"), "seen by wanted.example.com");
+    assert.ok(statuses.some((status) => status.state === "waiting" && status.reason.includes("nobody else has it")));
+    assert.equal(await answered(nodes[1], "had.example.com"), "seen by had.example.com");
+    assert.match(cut.stderr(), /lease is over/);
+    for (const agent of [wants, had, far]) await agent.close();
+    await cut.end();
+    await proxy.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it("servers on one database: the agents of one that is killed are at another with the same URLs, and visitors of all find them", async () => {
+    const doomed = await startNode(place.url);
+    const host = "moves.example.com";
+    const otherServers = [{ host: "127.0.0.1", port: nodes[1].agents.port }];
+    const agent = await doomed.agent({
+      upstream: service.port,
+      url: `https://${host}`,
+      agent: { otherServers, ...single },
+    });
+    assert.equal(await answered(nodes[0], host), `seen by ${host}`);
+    const usual = await doomed.agent({
+      upstream: service.port,
+      url: "https://twice.example.com",
+      agent: { otherServers },
+    });
+    const shown = await nodes[0].until("/tunnels", ({ body }) => (body["tunnels"] as readonly unknown[]).length === 3);
+    assert.equal(shown.status, 200);
+    await doomed.end("SIGKILL");
+    // Its other session serves on.
+    assert.equal(await answered(nodes[0], "twice.example.com"), "seen by twice.example.com");
+    await agent.online(2);
+    for (const node of nodes) assert.equal(await answered(node, host), `seen by ${host}`);
+    await agent.close();
+    await usual.close();
+  });
 });

@@ -42,6 +42,7 @@ export interface NodeReply {
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
   readonly etag: string | null;
+  readonly headers: Headers;
 }
 
 export async function startNode(database: string, env: Record<string, string> = {}): Promise<ServerNode> {
@@ -106,6 +107,7 @@ export async function startServer(
       text,
       body: isJson && text !== "" ? (JSON.parse(text) as Record<string, unknown>) : {},
       etag: response.headers.get("etag"),
+      headers: response.headers,
     };
   };
   return {

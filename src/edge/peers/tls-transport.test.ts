@@ -99,7 +99,7 @@ describe("a line between nodes", () => {
     assert.deepEqual(answer, { type: "answer", call: 7, answer: { name: "reached", isReached: true } });
   });
 
-  it("a line between nodes is not opened to an edge that has the address of another by now", async () => {
+  it("G6: a line between nodes is not opened to an edge that has the address of another by now", async () => {
     const ids: string[] = [];
     const there = await listening("edge_3", authority, ids);
     const { peers: here } = await listening("edge_4", authority);
@@ -107,7 +107,7 @@ describe("a line between nodes", () => {
     assert.deepEqual(ids, []);
   });
 
-  it("a line between nodes is not opened to another cluster's edge, nor from one", async () => {
+  it("G6: a line between nodes is not opened to another cluster's edge, nor from one", async () => {
     const ids: string[] = [];
     const there = await listening("edge_5", other, ids);
     const { peers: here } = await listening("edge_6", authority);
@@ -126,7 +126,7 @@ describe("a line between nodes", () => {
     ["a certificate for servers alone", () => issueLeaf(authority, { ...leaf, usages: ["serverAuth"] })],
   ];
   for (const [what, make] of credentials) {
-    it(`a line between nodes is refused to a peer with ${what}`, async () => {
+    it(`G6: a line between nodes is refused to a peer with ${what}`, async () => {
       const made = await make();
       const socket = connectTls({
         host: "127.0.0.1",
@@ -139,7 +139,7 @@ describe("a line between nodes", () => {
     });
   }
 
-  it("a line between nodes is refused to a peer that speaks another protocol, or none", async () => {
+  it("G6: a line between nodes is refused to a peer that speaks another protocol, or none", async () => {
     const made = await issueLeaf(authority, leaf);
     const material = { cert: made.certificatePem, key: made.keyPem, rejectUnauthorized: false };
     for (const ALPNProtocols of [["h2"], []]) {
@@ -148,7 +148,7 @@ describe("a line between nodes", () => {
     assert.ok(await isRefused(connectTcp(port, "127.0.0.1"), Buffer.from("GET / HTTP/1.1\r\n\r\n")));
   });
 
-  it("a line between nodes ends with the first thing that is no frame, or no request", async () => {
+  it("G6: a line between nodes ends with the first thing that is no frame, or no request", async () => {
     const made = await issueLeaf(authority, leaf);
     /** DATA with SYN, of so many bytes. */
     const opening = (streamId: number, text: string): Buffer => {

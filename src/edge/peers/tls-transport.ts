@@ -1,5 +1,5 @@
 /**
- * Between machines: TLS whose both ends are certified by the authority that the nodes share and nobody else has. A
+ * G6: between machines, TLS whose both ends are certified by the authority that the nodes share and nobody else has. A
  * certificate names one edge for as long as that runs: whoever has its address by now is not taken for it.
  */
 import { constants } from "node:crypto";
