@@ -36,6 +36,8 @@ export interface AgentOptions {
   /** 10 s and 15 s unless given. */
   readonly heartbeatIntervalMs?: number;
   readonly heartbeatToleranceMs?: number;
+  /** How long the server may take to answer a question, milliseconds; 30 s unless given. */
+  readonly answerMs?: number;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;

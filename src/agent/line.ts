@@ -241,11 +241,12 @@ class RunningLine implements Line {
 /** Resolves after `delayMs`, or at once when `signal` is aborted. */
 async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    const timer = clock.after(delayMs, resolve);
-    signal.addEventListener("abort", () => {
-      timer.cancel();
-      resolve();
-    });
-  });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = clock.after(delayMs, resolve);
+  const wake = (): void => resolve();
+  signal.addEventListener("abort", wake);
+  await promise;
+  timer.cancel();
+  // The signal lives as long as the agent, which may wait any number of times.
+  signal.removeEventListener("abort", wake);
 }

@@ -112,7 +112,7 @@ function finished(line: ClientSession, clock: Clock, boundMs: number): Promise<v
 }
 
 function clientOptions(options: SessionOptions, resumption: Resumption | undefined): ClientOptions {
-  const { heartbeatIntervalMs, heartbeatToleranceMs, remoteManagement = true } = options;
+  const { heartbeatIntervalMs, heartbeatToleranceMs, answerMs, remoteManagement = true } = options;
   return {
     clock: options.clock,
     token: options.token,
@@ -126,6 +126,7 @@ function clientOptions(options: SessionOptions, resumption: Resumption | undefin
     commands: remoteManagement ? ["stop", "restart"] : [],
     ...(heartbeatIntervalMs !== undefined && { heartbeatIntervalMs }),
     ...(heartbeatToleranceMs !== undefined && { heartbeatToleranceMs }),
+    ...(answerMs !== undefined && { answerMs }),
   };
 }
 

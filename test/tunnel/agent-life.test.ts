@@ -1,12 +1,16 @@
 /** Our own agent as `postern http` runs it, beside a server that the test has in its hands. */
 import assert from "node:assert/strict";
 import { afterEach, before, describe, it } from "node:test";
+import { startAgent as startRealAgent } from "../../src/agent/agent.ts";
+import { maxPauseMs } from "../../src/agent/backoff.ts";
 import { Refusal } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import type { AgentSession, BindRequest } from "../../src/tunnel/server-hooks.ts";
+import { makeManualClock } from "../support/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { startOurAgent } from "../support/our-agent.ts";
 import type { OurAgent, OurAgentOptions } from "../support/our-agent.ts";
+import { startRelay } from "../support/relay.ts";
 import { makeAuthority, Register, rightToken, startTunnelServer } from "../support/tunnel-server.ts";
 import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
 
@@ -34,7 +38,7 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     stops.push(() => server.stop());
     return server;
   }
-  async function startAgent({ port }: TunnelServer, options: OurAgentOptions): Promise<OurAgent> {
+  async function startAgent({ port }: { readonly port: number }, options: OurAgentOptions): Promise<OurAgent> {
     const agent = await startOurAgent({ port, ca: authority.ca.certificatePem, token: rightToken }, options);
     stops.push(() => agent.close());
     return agent;
@@ -61,4 +65,99 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     assert.deepEqual(warnings, ["one session only"]);
     assert.equal(left(), 1);
   });
+
+  it("the life of an agent of a laptop that slept goes on at the same URL, once its dead connection is found out", async () => {
+    const server = await serve(new Register());
+    const relay = await startRelay(server.port);
+    stops.push(async () => relay.stop());
+    const clock = makeManualClock();
+    const agent = await startAgent(relay, {
+      upstream: 1,
+      url: "https://asleep.example.test",
+      agent: { clock, connections: 1, random: () => 1 },
+    });
+    const { url } = agent;
+    // The wall clock goes on in its sleep, and the connection ends without a word.
+    relay.silence();
+    clock.step(8 * 60 * 60 * 1000);
+    await eventually(
+      () => {
+        clock.pass(1_000);
+        return agent.statuses.at(-1)?.state;
+      },
+      (state) => state === "waiting",
+    );
+    const waiting = agent.statuses.at(-1);
+    assert.ok(waiting?.state === "waiting" && waiting.since <= clock.now());
+    clock.pass(waiting.pauseMs);
+    await agent.online(2);
+    assert.equal(agent.url, url);
+  });
+
+  it("the life of an agent without a server for 24 hours is attempts at the longest pause, and holds nothing of them", async () => {
+    const hourMs = 60 * 60 * 1000;
+    const clock = makeManualClock();
+    const listening = countListeners();
+    let attempts = 0;
+    let waits: (pauseMs: number) => void = () => {};
+    const refused = { host: "127.0.0.1", port: 1 };
+    const agent = startRealAgent({
+      server: refused,
+      // No connection is made for an attempt: there is no proxy at the way that is named.
+      connect: {
+        proxy() {
+          attempts += 1;
+          throw new Error("no way");
+        },
+      },
+      ca: authority.ca.certificatePem,
+      token: rightToken,
+      metadata: "",
+      tunnels: [],
+      version: "0.0.0-test",
+      clock,
+      log: silentLog,
+      random: () => 1,
+      retryFirst: true,
+      status: (status) => {
+        if (status.state === "waiting") waits(status.pauseMs);
+      },
+    });
+    const next = (): Promise<number> => new Promise((resolve) => (waits = resolve));
+    const since = clock.monotonic();
+    while (clock.monotonic() - since < 24 * hourMs) {
+      const pauseMs = await next();
+      assert.ok(pauseMs <= maxPauseMs);
+      assert.equal(clock.pending, 1);
+      clock.pass(pauseMs);
+    }
+    const least = (24 * hourMs) / maxPauseMs;
+    assert.ok(attempts >= least && attempts < least + 10, String(attempts));
+    assert.ok(listening.now() < 10, `${listening.now()} listeners are left`);
+    await agent.close();
+    listening.stop();
+    assert.equal(clock.pending, 0);
+  });
 });
+
+/** Listeners of all abort signals. */
+function countListeners() {
+  const { addEventListener, removeEventListener } = EventTarget.prototype;
+  let count = 0;
+  AbortSignal.prototype.addEventListener = function (...args: Parameters<typeof addEventListener>) {
+    count += 1;
+    addEventListener.apply(this, args);
+  };
+  AbortSignal.prototype.removeEventListener = function (...args: Parameters<typeof removeEventListener>) {
+    count -= 1;
+    removeEventListener.apply(this, args);
+  };
+  return {
+    now: () => count,
+    stop() {
+      for (const name of ["addEventListener", "removeEventListener"] as const) {
+        Reflect.deleteProperty(AbortSignal.prototype, name);
+      }
+    },
+  };
+}
