@@ -82,6 +82,9 @@ const refused: readonly Row[] = [
   [2234, act("{type: redirect}")],
   [2226, act("{type: forward-internal, config: {url: 'https://example.com'}}")],
   [2257, act("{type: basic-auth, config: {credentials: ['ann:short']}}")],
+  [364, act("{type: verify-webhook, config: {provider: nobody, secret: a}}"), /must be one of aftership/],
+  [15007, act("{type: verify-webhook, config: {provider: github}}"), /is required for provider "github"/],
+  [15001, act(`{type: verify-webhook, config: {provider: github, secret: ${"a".repeat(4097)}}}`)],
   [2252, act("{type: set-vars, config: {vars: {a: b}}}")],
   [2250, act(`{type: set-vars, config: {vars: [{a: ${"[".repeat(12)}${"]".repeat(12)}}]}}`)],
   [2210, act("{type: add-headers, config: {headers: {transfer-encoding: chunked}}}")],
@@ -140,11 +143,13 @@ describe("a traffic policy", () => {
     assert.equal(reason("on_tcp_connect: [{actions: [{type: deny}]}]", "tls"), undefined);
   });
 
-  it("a traffic policy takes both spellings, numbers as names, and null for nothing", () => {
+  it("a traffic policy takes both spellings, older fields, numbers as names, and null for nothing", () => {
     for (const text of [
       '{"inbound": [{"name": 7, "actions": [{"type": "custom-response", "config": {"content": "a"}}]}], "outbound": []}',
       "on_http_request:\non_http_response:\n  - actions: [{type: compress-response, config: null}]",
       "enabled: true",
+      act("{type: url-rewrite, config: {from: a, to: b, format: ngrok}}"),
+      act("{type: redirect, config: {to: b, format: ngrok}}"),
     ]) {
       assert.deepEqual(compilePolicy(text, "http").issues, [], text);
     }

@@ -59,5 +59,7 @@ export function fieldReason({ path, message, reason }: Issue): RefusalName {
 }
 
 function longReason(path: string): RefusalName {
-  return path.startsWith("headers.") ? "policy_header_value_long" : "policy_text_long";
+  if (path.startsWith("headers.")) return "policy_header_value_long";
+  // Only webhooks have a field of that name.
+  return path === "secret" ? "policy_webhook_secret_long" : "policy_text_long";
 }

@@ -2,6 +2,12 @@ import { entry } from "./entry.ts";
 
 /** Traffic policies, under the numbers that their users know. */
 export const policyErrors = {
+  policy_webhook_provider_unknown: entry(
+    364,
+    400,
+    "The traffic policy verifies webhooks of a provider that is not known.",
+    "`details` lists the providers.",
+  ),
   policy_login_secret_missing: entry(
     383,
     400,
@@ -276,6 +282,18 @@ export const policyErrors = {
     500,
     "This address could not be served.",
     "Its operator finds the action of the traffic policy that failed in the trace of the request.",
+  ),
+  policy_webhook_secret_long: entry(
+    15_001,
+    400,
+    "The secret of a webhook in the traffic policy is too long.",
+    "Give it at most 4096 bytes.",
+  ),
+  policy_webhook_secret_missing: entry(
+    15_007,
+    400,
+    "The traffic policy verifies webhooks without their secret.",
+    "Give the secret that the provider signs with.",
   ),
   agent_policy_invalid: entry(
     9026,

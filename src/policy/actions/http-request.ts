@@ -17,7 +17,7 @@ import type { ActionOutcome, ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { parseDuration } from "../language/duration.ts";
 import { duration } from "../language/formats.ts";
-import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
+import { compileHeaders, headerValuesOf, requestHeaders } from "../language/header-fields.ts";
 import type { HeaderTemplates } from "../language/header-fields.ts";
 import type { CallAttempt, CallFault, HttpCall, HttpCaller } from "../language/http-caller.ts";
 import type { Template } from "../language/template.ts";
@@ -77,7 +77,7 @@ export const httpRequest = defineAction({
       }),
       { maxItems: 32 },
     ),
-    headers: answerHeaders,
+    headers: requestHeaders,
     body: f.string("Body; may hold `${…}`.", { maxBytes: 32_768 }),
     timeout: f.string("For all attempts together, 1 s to 30 s.", { format: duration(1, 30, 0), default: "3s" }),
     max_redirects: f.uint32("Redirects that are followed.", { max: 100, default: 0 }),

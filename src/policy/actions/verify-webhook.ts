@@ -27,12 +27,14 @@ export const verifyWebhook = defineAction({
   compile({ provider: given, secret, enforce }, scope) {
     const provider = providerNamed(given);
     if (provider === undefined) {
-      scope.wrong("provider", `must be one of ${Object.keys(providers).join(", ")}`, "policy_value_refused");
+      scope.wrong("provider", `must be one of ${Object.keys(providers).join(", ")}`, "policy_webhook_provider_unknown");
       return { run: () => skippedAction("no provider") };
     }
     const template = scope.template(secret, "secret");
     const issue = template.constant === undefined ? undefined : secretIssue(provider, template.constant);
-    if (issue !== undefined) scope.wrong("secret", issue, "policy_field_missing");
+    if (issue !== undefined) {
+      scope.wrong("secret", issue, template.constant === "" ? "policy_webhook_secret_missing" : undefined);
+    }
     const verdict = (step: Step): ActionOutcome => {
       const { outcome, reason, answer } = step;
       if (outcome === "passed") return done(reason, { verified: true });

@@ -29,6 +29,11 @@ export const headersToAdd = f.map("Fields to add.", valueField, {
 
 export const answerHeaders = f.map("Header fields of the answer.", valueField, { key: headerNameField, maxItems: 10 });
 
+export const requestHeaders = f.map("Header fields of the request.", valueField, {
+  key: headerNameField,
+  maxItems: 10,
+});
+
 export type HeaderTemplates = readonly (readonly [name: string, value: Template])[];
 
 export function compileHeaders(headers: Readonly<Record<string, string>>, scope: ActionScope): HeaderTemplates {

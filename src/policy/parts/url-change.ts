@@ -19,6 +19,7 @@ export const urlChangeFields = {
     maxBytes: 1024,
   }),
   to: f.string("What replaces each match, with groups as `$1`; may hold `${…}`.", { required: true, maxBytes: 2048 }),
+  format: f.string("Ignored; an older field.", { maxBytes: 64 }),
 };
 
 type Changed = ReplacedUrl | ReplaceFault | Failure | undefined;
