@@ -112,6 +112,24 @@ describe("a hostile policy", () => {
       ],
     });
     assert.equal(bodyOf((await run(set)).asked), "2 false");
+    for (const name of names) {
+      const text = JSON.stringify({
+        on_http_request: [
+          {
+            actions: [
+              { type: "set-vars", config: { vars: [{ NAME: { inner: "set" } }] } },
+              {
+                type: "custom-response",
+                config: { body: `\${has(vars.NAME) ? vars.NAME.inner : 'lost'} \${has(vars.inner)}` },
+              },
+            ],
+          },
+        ],
+      });
+      const named = text.replaceAll("NAME", name);
+      if (compilePolicy(named, "http").issues.length > 0) assert.equal(name, "__proto__", "it is refused");
+      else assert.equal(bodyOf((await run(named)).asked), "set false", name);
+    }
     assert.equal(({} as Record<string, unknown>)["b"], undefined);
   });
 
@@ -129,6 +147,18 @@ describe("a hostile policy", () => {
     });
     assert.equal(asked?.answer, undefined);
     assert.ok(calls > 1000 && calls <= requestSteps, String(calls));
+  });
+
+  it("D8: a hostile policy makes no text without end, and notes no more than there is room for", async () => {
+    const twice = rules(answers("${req.headers['x'][0]}${req.headers['x'][0]}"));
+    const of = (length: number): Exchange => exchangeOf({ headers: { x: "a".repeat(length) } });
+    assert.equal(bodyOf((await run(twice, of(30_000))).asked), "a".repeat(60_000));
+    assert.equal(bodyOf((await run(twice, of(40_000))).asked), "policy_interpolation_failed");
+    const log = { type: "log", config: { metadata: { a: "${req.method}" } } };
+    const logging = { actions: Array.from({ length: 20 }, () => log) };
+    const exchange = exchangeOf();
+    await run(rules(logging, logging), exchange);
+    assert.equal(exchange.logs?.length, 20);
   });
 
   it("P4: a hostile request breaks no message by what is written into it", async () => {

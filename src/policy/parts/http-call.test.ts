@@ -59,6 +59,7 @@ describe("requests of policies", () => {
     refused: "http://refused.example.test/",
     file: "file:///etc/passwd",
     internal: "http://a.internal/",
+    "internal-dot": "http://a.internal./",
     nothing: "http://[",
   })) {
     answers[`/to/${name}`] = (_request, response) =>
@@ -168,6 +169,10 @@ describe("requests of policies", () => {
   it("requests of policies reach no host that the server does not allow, nor private addresses, nor other schemes", async () => {
     const nowhere = { allows: () => false };
     assert.equal(await faultOf({}, nowhere), "refused");
+    const asks: string[] = [];
+    const notes = { allows: (host: string) => asks.push(host) === 0 };
+    assert.equal(await faultOf({ url: "http://API.Example.TEST./" }, notes), "refused");
+    assert.deepEqual(asks, ["api.example.test"]);
     for (const url of ["file:///etc/passwd", "ftp://a.test/", "javascript:alert(1)", "http://[", "::", "data:,x"]) {
       assert.equal(await faultOf({ url }), "refused", url);
     }
@@ -327,12 +332,14 @@ describe("requests of policies", () => {
 
   it("I7: requests of policies are led inside by nobody outside", async () => {
     const inside = () => Promise.reject(new Error("reached"));
-    assert.equal(await faultOf({ url: "/to/internal", maxRedirects: 1 }, { inside }), "refused");
+    for (const url of ["/to/internal", "/to/internal-dot"]) {
+      assert.equal(await faultOf({ url, maxRedirects: 1 }, { inside }), "refused", url);
+    }
   });
 
   it("requests of policies reach internal endpoints by their plain names", async () => {
     const inside = () => Promise.reject(new Error("reached"));
-    for (const url of ["http://a.internal:8080/", "http://u:p@a.internal/"]) {
+    for (const url of ["http://a.internal:8080/", "http://u:p@a.internal/", "http://a.internal./"]) {
       assert.equal(await faultOf({ url }, { inside }), "refused", url);
     }
     assert.equal(last(await call({ url: "http://a.internal/" }, { inside })).fault?.message, "reached");
