@@ -105,8 +105,20 @@ function follow(
   places: PeerPlaces,
   ports: { readonly advertised: number; readonly https: number; readonly http: number },
 ): void {
-  const { table, certificates, challenges, registry, sites, upstreams, context, tcpPorts, observers, logins, loaded } =
-    plane;
+  const {
+    table,
+    certificates,
+    challenges,
+    registry,
+    sites,
+    upstreams,
+    context,
+    tcpPorts,
+    observers,
+    logins,
+    saml,
+    loaded,
+  } = plane;
   const { traffic, traces, failing } = observers;
   const listenPort = (scheme: "https" | "http"): number => ports[scheme];
   const explainer = makeEdgeExplainer({ table, sites, upstreams, context, listenPort });
@@ -131,6 +143,7 @@ function follow(
     relay: plane.peers && ((place, message) => (plane.peers as Peers).relay(place, message)),
     standingProblems: () => [...tcpPorts.problems(), ...failing.problems()],
     logins,
+    saml,
     traffic,
     metrics,
     log,

@@ -24,7 +24,7 @@ import type { IdpPath } from "./idp-site.ts";
 import type { LoginMethod } from "./method.ts";
 import { makeOpenExchanges } from "./open-exchanges.ts";
 import { issuerTag, realmOf } from "./realm.ts";
-import { loginKeyKind, recordOf, sessionKind } from "./records.ts";
+import { loginKeyKind, metadataKind, recordOf, sessionKind } from "./records.ts";
 import { makeLoginReports } from "./reports.ts";
 import type { LoginReport, LoginReports } from "./reports.ts";
 import { makeFlowSealer } from "./sealing.ts";
@@ -98,7 +98,7 @@ export interface LoginsOptions {
 }
 
 /** Kinds of objects that are for logins alone: they are kept here and nowhere else on the edge. */
-export const loginKinds: ReadonlySet<string> = new Set([sessionKind, loginKeyKind]);
+export const loginKinds: ReadonlySet<string> = new Set([sessionKind, loginKeyKind, metadataKind]);
 
 const activityMs = 30_000;
 const maxUsed = 100_000;

@@ -6,6 +6,7 @@ import type { SessionRecord } from "./session.ts";
 
 export const sessionKind = "application_session";
 export const loginKeyKind = "login_key";
+export const metadataKind = "saml_metadata";
 
 type Doc = Readonly<Record<string, unknown>>;
 

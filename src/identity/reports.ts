@@ -1,6 +1,7 @@
 /** What an edge tells the control plane of logins, and asks it: nothing waits for it for long. */
 import { hash } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
+import type { MetadataAddress } from "./saml/metadata/metadata-address.ts";
 import type { SessionRecord } from "./session.ts";
 
 /** The visitor's browser at the login. */
@@ -26,8 +27,18 @@ export type LoginReport =
       readonly key: string;
       readonly untilMs: number;
     }
-  /** Metadata of the route's provider is to be looked for anew. Answered by `metadata_looked_for`. */
-  | { readonly type: "metadata_wanted"; readonly call: number; readonly accountId: string; readonly routeId: string }
+  /**
+   * Metadata of a login's provider is to be looked for anew; with `address`, from now on, where no route says so. Answered
+   * by `metadata_looked_for`.
+   */
+  | {
+      readonly type: "metadata_wanted";
+      readonly call: number;
+      readonly accountId: string;
+      /** The route, or what the login is called. */
+      readonly askedBy: string;
+      readonly address?: MetadataAddress;
+    }
   /** Answered by `login_found`. */
   | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
 
@@ -50,8 +61,12 @@ export interface LoginReports {
   /** The same for what this edge has not seen before: nobody where there is no other edge, or no control plane. */
   claimHere(accountId: string, name: string, untilMs: number): Promise<"first" | "used">;
   claimed(call: number, outcome: ClaimOutcome): void;
-  /** Has the metadata of the route's provider looked for anew: whether it has changed, and is in effect here. */
-  renewMetadata(accountId: string, routeId: string): Promise<boolean>;
+  /**
+   * Has the metadata of the login's provider looked for anew: whether it has changed, and is in effect here.
+   *
+   * @param address of a login that no route has: looked after from now on
+   */
+  renewMetadata(accountId: string, askedBy: string, address?: MetadataAddress): Promise<boolean>;
   metadataLookedFor(call: number, isNew: boolean): void;
   /** Whether the control plane has yet to store it. */
   isUnstored(id: string): boolean;
@@ -131,10 +146,10 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
       return isShared && (await this.claim(accountId, name, untilMs)) === "used" ? "used" : "first";
     },
     claimed: (call, outcome) => claims.answer(call, outcome),
-    renewMetadata(accountId, routeId) {
+    renewMetadata(accountId, askedBy, address) {
       const call = (lastCall += 1);
       const outcome = renewals.ask(call, metadataWaitMs, false);
-      send({ type: "metadata_wanted", call, accountId, routeId });
+      send({ type: "metadata_wanted", call, accountId, askedBy, ...(address && { address }) });
       return outcome;
     },
     metadataLookedFor: (call, isNew) => renewals.answer(call, isNew),

@@ -69,8 +69,8 @@ const logins = {
   oidcAllowEmail: many("E-mail address that may come in, of those that log in; repeatable.", text, { needs: "oidc" }),
   oidcAllowDomain: many("Domain of e-mail addresses that may come in; repeatable.", text, { needs: "oidc" }),
   saml: optional(
-    "Have visitors log in with the SAML provider whose metadata (an EntityDescriptor) is in this file. What the provider is to be told is at /.postern/saml of the public URL.",
-    file,
+    "Have visitors log in with the SAML provider whose metadata (an EntityDescriptor) is in this file, or at this https URL, where the server looks for it and for newer ones. What the provider is to be told is at /.postern/saml of the public URL.",
+    named("FILE|URL"),
   ),
   samlGroup: many("Group of the SAML provider whose members may come in; repeatable.", text, { needs: "saml" }),
   samlNameidFormat: optional(

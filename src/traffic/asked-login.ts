@@ -31,8 +31,9 @@ export interface AskedCodeLogin extends Asked {
 /** By SAML 2.0. */
 export interface AskedSamlLogin extends Asked {
   readonly provider: { readonly kind: "saml" };
-  /** XML of the provider's EntityDescriptor. */
+  /** XML of the provider's EntityDescriptor, and where it is to be had; "" for one of them. */
   readonly idpMetadata: string;
+  readonly idpMetadataUrl: string;
   /** What the rule expects to be known by at the provider, "" where it does not say. */
   readonly entityId: string;
   readonly acsUrl: string;

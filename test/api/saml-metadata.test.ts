@@ -77,6 +77,56 @@ for (const database of databases) {
         server.close();
       }
     });
+
+    it(`metadata of a SAML provider with an address of its own, on ${database.name} is looked for where an edge asks, until nobody has asked for a week`, async () => {
+      let asked = 0;
+      const server = createServer((_request, response) => {
+        asked += 1;
+        const text = metadataXml({ certificates: [derOf(keys.certificatePem)], redirect: "https://id.example/sso" });
+        return response.writeHead(200, { "content-type": "application/xml" }).end(text);
+      }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const clock = movableClock();
+      const api = await startApi(database, { clock, allowLocalUpstreams: true });
+      try {
+        const [account] = (await api.ok("GET", "/accounts")).accounts;
+        const wanted = (call: number): void =>
+          api.edge.send({
+            type: "metadata_wanted",
+            call,
+            accountId: account.id,
+            askedBy: "app.example.com-abcdefgh",
+            address: { url, document: "" },
+          });
+        const answered = (call: number): boolean =>
+          api.edge.received.some((one) => one.type === "metadata_looked_for" && one.call === call && one.isNew);
+        api.edge.send({ type: "hello", edgeId: "edge" });
+        wanted(1);
+        await until(() => answered(1));
+        assert.equal(kept(api, "asked_by"), "app.example.com-abcdefgh");
+        await until(() => {
+          clock.move(3_610_000);
+          return asked >= 3;
+        });
+        clock.move(5 * 86_400_000);
+        const before = kept(api, "asked_at");
+        wanted(2);
+        await until(() => kept(api, "asked_at") !== before);
+        clock.move(6 * 86_400_000);
+        assert.notEqual(kept(api), undefined, "it was asked for since");
+        await until(() => {
+          clock.move(3_600_000);
+          return kept(api) === undefined;
+        });
+        const last = asked;
+        clock.move(86_400_000);
+        assert.equal(asked, last);
+      } finally {
+        await api.stop();
+        server.close();
+      }
+    });
   });
 }
 

@@ -11,6 +11,8 @@ import type { Visited } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 import { derOf, makeProviderKeys } from "../support/saml-idp.ts";
+import { startOurAgent } from "../support/our-agent.ts";
+import type { OurAgent } from "../support/our-agent.ts";
 import { startSamlWorld } from "../support/saml-world.ts";
 import type { SamlWorld } from "../support/saml-world.ts";
 
@@ -111,6 +113,56 @@ for (const { name, create } of databases) {
       await world.platform.restart();
       server.serve("", {}, 500);
       assert.equal(told(await signIn({ keys: third, keyType: "ec" })), "200", "the last good one is kept");
+    });
+
+    it(`metadata of a SAML provider, on ${name} is looked for at the address that a rule or an agent names, too, and kept over a restart`, async () => {
+      const { provider, platform } = world;
+      const [first, second] = [provider.keys, await makeProviderKeys()].map(({ certificatePem }) =>
+        derOf(certificatePem),
+      );
+      const rolled = await makeProviderKeys();
+      const addressed = await startMetadataServer();
+      addressed.serve(provider.metadata({ certificates: [first as string, second as string] }), { etag: '"1"' });
+      const saml = { idp_metadata_url: addressed.url };
+      const value = JSON.stringify({ on_http_request: [{ actions: [{ type: "saml", config: saml }] }] });
+      const id = await world.route("/ruled", { traffic_policy: { value } });
+      const publish = (): Promise<OurAgent> =>
+        startOurAgent(
+          { port: platform.agentPort, ca: platform.caPem, token: platform.authtoken },
+          { upstream: world.upstream.port, url: "https://agent.localhost", tunnel: { options: { SAML: saml } } },
+        );
+      const agent = await publish();
+      const places = [
+        [at("/ruled"), await world.ruleUrls(id)],
+        [`${agent.url}/x`, await world.hostUrls("agent.localhost")],
+      ] as const;
+      const signedIn = async (keys: typeof rolled): Promise<string[]> => {
+        const answers = [];
+        for (const [url, urls] of places)
+          answers.push(told(await provider.signIn(world.browser(), url, urls, { keys })));
+        return answers;
+      };
+      try {
+        assert.deepEqual(await signedIn(provider.keys), ["200", "200"]);
+        assert.equal(addressed.asked, 2, "once for each");
+        addressed.serve(provider.metadata({ certificates: [first as string, derOf(rolled.certificatePem)] }));
+        assert.deepEqual(await signedIn(rolled), ["200", "200"]);
+        assert.equal(addressed.asked, 4);
+        const other = refused(403, "saml_assertion");
+        assert.deepEqual(await signedIn(await makeProviderKeys()), [other, other]);
+        assert.equal(addressed.asked, 4, "once a minute, whoever sends what");
+      } finally {
+        await agent.close();
+      }
+      addressed.serve("", {}, 500);
+      await platform.restart();
+      const again = await publish();
+      try {
+        assert.deepEqual(await signedIn(rolled), ["200", "200"], "the last good one is kept");
+      } finally {
+        await again.close();
+        addressed.stop();
+      }
     });
 
     it(`metadata of a SAML provider, on ${name} that cannot be renewed is told of by explanations, and closes nothing while it is good`, async () => {

@@ -34,7 +34,7 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
     Auth: "ann:correct horse",
     HostHeaderRewrite: true,
     MutualTLSAtAgent: true,
-    SAML: { idp_metadata_url: "https://id.example" },
+    SAML: { idp_metadata: "<EntityDescriptor/>", entity_id: "https://id.example" },
     Unheard: {},
     toString: 1,
   }).flatMap(([name, value]) =>

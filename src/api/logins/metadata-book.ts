@@ -1,62 +1,82 @@
-/** Where metadata of identity providers is kept: the last good one of each route, or why there is none. */
+/** Where metadata of identity providers is kept: the last good one of each login, or why there is none. */
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { MetadataAddress } from "../../identity/saml/metadata/metadata-address.ts";
-import { samlMetadata } from "../../resources/saml-metadata.ts";
+import { metadataSpace, samlMetadata } from "../../resources/saml-metadata.ts";
 import { emptyDoc } from "../../schema/doc.ts";
-import type { StoredObject, Store } from "../../storage/store.ts";
+import type { Draft, StoredObject, Store } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 
-/** A route whose provider's metadata has an address of its own. */
-export interface MetadataRoute extends MetadataAddress {
+/** A login whose provider's metadata has an address of its own. */
+export interface MetadataAsker extends MetadataAddress {
   readonly accountId: string;
-  readonly routeId: string;
+  /** The route, or what an edge calls the login of a rule or an agent. */
+  readonly askedBy: string;
+  /** When an edge has last asked, milliseconds since 1970; undefined for routes, which ask as long as they are. */
+  readonly askedAt: number | undefined;
 }
 
 export interface MetadataBook {
   /** What of its address was good, if anything was. */
-  goodOf(route: MetadataRoute): StoredObject | undefined;
+  goodOf(asker: MetadataAsker): StoredObject | undefined;
   /** Resolves with whether it is another one than before. */
-  keep(route: MetadataRoute, metadata: IdpMetadata, etag: string): Promise<boolean>;
+  keep(asker: MetadataAsker, metadata: IdpMetadata, etag: string): Promise<boolean>;
   /** For explanations, and for the trace of requests that are refused for it; what is good stays in use beside it. */
-  keepProblem(route: MetadataRoute, problem: string): Promise<void>;
+  keepProblem(asker: MetadataAsker, problem: string): Promise<void>;
+  /** It is asked for still. */
+  keepAsked(asker: MetadataAsker): Promise<void>;
+  forget(accountId: string, askedBy: string): Promise<void>;
 }
 
 export const routeKind = "https_edge_route";
-const kind = samlMetadata.name;
+export const metadataKind = samlMetadata.name;
 const dayMs = 86_400_000;
 const keptMs = 7 * dayMs;
 
-/** @param isCurrent whether the route has that address still, at the moment of the write */
+/** Who asks for what is kept; undefined where that is a route, which says so itself. */
+export function askerOf({ account_id, doc }: StoredObject): MetadataAsker | undefined {
+  const askedAt = Date.parse(String(doc["asked_at"]));
+  if (!(askedAt > 0)) return undefined;
+  const text = (name: string): string => String(doc[name]);
+  return { accountId: account_id, askedBy: text("asked_by"), url: text("url"), document: text("document"), askedAt };
+}
+
+/** @param isCurrent whether the asker has that address still, at the moment of the write */
 export function makeMetadataBook(
   store: Store,
   clock: Clock,
-  isCurrent: (route: MetadataRoute) => boolean,
+  isCurrent: (asker: MetadataAsker) => boolean,
 ): MetadataBook {
-  const presentOf = ({ routeId, url }: MetadataRoute): StoredObject | undefined =>
-    store.children(kind, routeId).find(({ doc }) => doc["url"] === url);
-  const goodOf = (route: MetadataRoute): StoredObject | undefined => {
-    const present = presentOf(route);
+  const presentOf = ({ accountId, askedBy, url }: MetadataAsker): StoredObject | undefined => {
+    const present = store.holder(accountId, metadataSpace, askedBy);
+    return present?.doc["url"] === url ? present : undefined;
+  };
+  const goodOf = (asker: MetadataAsker): StoredObject | undefined => {
+    const present = presentOf(asker);
     return present?.doc["metadata"] === "" ? undefined : present;
   };
-  const write = async (route: MetadataRoute, found: object): Promise<void> => {
-    const { routeId, url, accountId } = route;
+  const isThere = (draft: Draft, { accountId, askedBy, askedAt }: MetadataAsker): boolean =>
+    askedAt !== undefined || draft.get(accountId, routeKind, askedBy) !== undefined;
+  const write = async (asker: MetadataAsker, found: object): Promise<void> => {
+    const { accountId, askedBy, askedAt, url, document } = asker;
     const doc = {
       ...emptyDoc(samlMetadata.fields),
-      route_id: routeId,
+      asked_by: askedBy,
+      ...(askedAt !== undefined && { asked_at: timestamp(askedAt), document }),
       url,
       fetched_at: timestamp(clock.now()),
       ...found,
     };
     await store.write(systemWrite(accountId, "keepMetadata", clock), (draft) => {
-      if (!isCurrent(route) || !draft.get(accountId, routeKind, routeId)) return;
-      for (const old of draft.children(kind, routeId)) draft.delete(old);
-      draft.create(accountId, kind, doc);
+      if (!isCurrent(asker) || !isThere(draft, asker)) return;
+      const old = draft.holder(accountId, metadataSpace, askedBy);
+      if (old) draft.replace(old, doc);
+      else draft.create(accountId, metadataKind, doc);
     });
   };
-  const keep = async (route: MetadataRoute, metadata: IdpMetadata, etag: string): Promise<boolean> => {
-    const present = presentOf(route);
+  const keep = async (asker: MetadataAsker, metadata: IdpMetadata, etag: string): Promise<boolean> => {
+    const present = presentOf(asker);
     const text = JSON.stringify(metadata);
     const now = clock.now();
     const isNew = present?.doc["metadata"] !== text;
@@ -64,14 +84,31 @@ export function makeMetadataBook(
     const isOld = now - Date.parse(String(present?.doc["fetched_at"])) > dayMs;
     if (!isNew && !isOld && !isMended && present?.doc["etag"] === etag) return false;
     const goodUntil = Math.min(now + keptMs, metadata.validUntilMs ?? Number.POSITIVE_INFINITY);
-    await write(route, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });
+    await write(asker, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });
     return isNew;
   };
-  const keepProblem = async (route: MetadataRoute, problem: string): Promise<void> => {
-    const present = presentOf(route);
+  const keepProblem = async (asker: MetadataAsker, problem: string): Promise<void> => {
+    const present = presentOf(asker);
     if (present?.doc["problem"] === problem) return;
     // When it was last seen stays what it was.
-    await write(route, { ...goodOf(route)?.doc, problem });
+    await write(asker, { ...goodOf(asker)?.doc, problem });
   };
-  return { goodOf, keep, keepProblem };
+  return {
+    goodOf,
+    keep,
+    keepProblem,
+    async keepAsked(asker) {
+      const present = presentOf(asker);
+      if (present && asker.askedAt !== undefined) {
+        await write(asker, { ...present.doc, asked_at: timestamp(asker.askedAt) });
+      }
+    },
+    async forget(accountId, askedBy) {
+      if (!store.holder(accountId, metadataSpace, askedBy)) return;
+      await store.write(systemWrite(accountId, "forgetMetadata", clock), (draft) => {
+        const old = draft.holder(accountId, metadataSpace, askedBy);
+        if (old) draft.delete(old);
+      });
+    },
+  };
 }

@@ -5,7 +5,7 @@ import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { IdentityCalls } from "../../identity/worker/calls.ts";
 import type { WorkerClient } from "../../identity/worker/client.ts";
 import type { StoredObject } from "../../storage/store.ts";
-import type { MetadataBook, MetadataRoute } from "./metadata-book.ts";
+import type { MetadataBook, MetadataAsker } from "./metadata-book.ts";
 import type { MetadataFetch } from "./metadata-fetch.ts";
 
 export interface Looked {
@@ -23,9 +23,9 @@ export interface LookNeeds {
 }
 
 /** Rejects with why the metadata cannot be used. */
-export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): (route: MetadataRoute) => Promise<Looked> {
+export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): (asker: MetadataAsker) => Promise<Looked> {
   const expectedOf = async (
-    { document }: MetadataRoute,
+    { document }: MetadataAsker,
     present: StoredObject | undefined,
   ): Promise<string | undefined> => {
     if (present) return String(present.doc["entity_id"]);
@@ -33,24 +33,24 @@ export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): (ro
     const read = await worker.call("saml.readIdpMetadata", { text: document, nowMs: clock.now() });
     return "metadata" in read ? read.metadata.entityId : undefined;
   };
-  return async (route) => {
-    const present = book.goodOf(route);
+  return async (asker) => {
+    const present = book.goodOf(asker);
     const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
-    const found = await fetch.get(route.url, present ? String(present.doc["etag"]) : "");
+    const found = await fetch.get(asker.url, present ? String(present.doc["etag"]) : "");
     if (found === "unchanged" && known) {
-      const isNew = await book.keep(route, known, String(present?.doc["etag"]));
+      const isNew = await book.keep(asker, known, String(present?.doc["etag"]));
       return { isNew, againMs: refreshAfter(known) * 1000 };
     }
     if (found === "unchanged") throw new Error("it answers 304 to what was asked for without a tag");
     const read = await worker.call("saml.readIdpMetadata", { text: found.text, nowMs: clock.now() });
     if ("refused" in read) throw new Error(read.refused.reason);
     const { metadata } = read;
-    const expected = await expectedOf(route, present);
+    const expected = await expectedOf(asker, present);
     if (expected !== undefined && metadata.entityId !== expected) {
       throw new Error(
         `it is the metadata of ${JSON.stringify(metadata.entityId)}, and ${JSON.stringify(expected)} is expected: set the module anew if that is meant`,
       );
     }
-    return { isNew: await book.keep(route, metadata, found.etag), againMs: refreshAfter(metadata) * 1000 };
+    return { isNew: await book.keep(asker, metadata, found.etag), againMs: refreshAfter(metadata) * 1000 };
   };
 }

@@ -62,6 +62,7 @@ const ofTraffic: readonly KeyRow[] = [
   { key: "oidc.allow_emails", setting: "oidcAllowEmail" },
   { key: "oidc.allow_domains", setting: "oidcAllowDomain" },
   { key: "saml.idp_metadata", setting: "samlMetadata" },
+  { key: "saml.idp_metadata_url", setting: "saml" },
   paths("saml.idp_metadata_file", "saml"),
   { key: "saml.authorized_groups", setting: "samlGroup" },
   { key: "saml.nameid_format", setting: "samlNameidFormat" },

@@ -52,11 +52,11 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
           ...allowedOf(values.oidcAllowEmail, values.oidcAllowDomain),
         },
   SAML: (values) => {
-    const metadata = values.samlMetadata ?? (values.saml && readValueFile("saml", values.saml).toString("utf8"));
+    const metadata = metadataOf(values);
     return metadata === undefined
       ? undefined
       : {
-          idp_metadata: metadata,
+          ...metadata,
           ...present({
             authorized_groups: values.samlGroup?.length ? values.samlGroup : undefined,
             nameid_format: values.samlNameidFormat,
@@ -80,6 +80,14 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
     circuitBreaker === undefined ? undefined : { error_threshold: circuitBreaker },
   WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),
 };
+
+function metadataOf({ saml, samlMetadata }: TunnelValues): Member {
+  if (saml !== undefined && /^https?:/i.test(saml)) {
+    return { idp_metadata_url: saml, ...present({ idp_metadata: samlMetadata }) };
+  }
+  if (samlMetadata !== undefined) return { idp_metadata: samlMetadata };
+  return saml === undefined ? undefined : { idp_metadata: readValueFile("saml", saml).toString("utf8") };
+}
 
 function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -111,7 +111,6 @@ describe("the options of an agent", () => {
   it("the options of an agent are refused where no module stands for them, by name", () => {
     const unsupported: Record<string, unknown>[] = [
       { SAML: { idp_metadata: "<EntityDescriptor/>", entity_id: "https://id.example" } },
-      { SAML: { idp_metadata_url: "https://id.example" } },
       { OAuth: { provider: "google", realm: "staff" } },
       { OIDC: { issuer_url: "https://id.example", allow_groups: ["staff"] } },
       { BasicAuth: true },

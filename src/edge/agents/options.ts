@@ -72,6 +72,7 @@ const mutualTls: Translation = {
 /** Members that the module of a route calls the same, but for what follows from where an agent's endpoint is. */
 const samlMembers = [
   "idp_metadata",
+  "idp_metadata_url",
   "nameid_format",
   "force_authn",
   "allow_idp_initiated",

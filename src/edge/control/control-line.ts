@@ -1,6 +1,7 @@
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { loginKinds } from "../../identity/engine.ts";
+import type { SamlLogins } from "../../identity/saml-login/saml-logins.ts";
 import type { Logins } from "../../identity/engine.ts";
 import { recordOf } from "../../identity/records.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
@@ -33,6 +34,7 @@ export interface ControlLineOptions {
   /** Has an edge of another node answer; undefined where there are none. */
   readonly relay: Peers["relay"] | undefined;
   readonly logins: Pick<Logins, "load" | "change" | "reports">;
+  readonly saml: Pick<SamlLogins, "load" | "change">;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -127,7 +129,7 @@ interface Configuration {
 
 /** Puts configuration into effect. @param askAnew has the control plane send a snapshot */
 function followConfiguration(options: ControlLineOptions, askAnew: () => void): Configuration {
-  const { link, table, certificates, challenges, logins, log } = options;
+  const { link, table, certificates, challenges, logins, saml, log } = options;
   let arriving: ResourceObject[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
@@ -164,6 +166,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
         certificates.load(objects);
         challenges.load(objects);
         logins.load(objects);
+        saml.load(objects);
         // Logins are many, and nothing of the table is compiled from them.
         const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
         const problems = table.load(revision, routed);
@@ -178,6 +181,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
         certificates.change(changes);
         challenges.change(changes);
         logins.change(changes);
+        saml.change(changes);
         const routed = changes.filter(({ kind }) => !loginKinds.has(kind));
         applied(revision, table.change(revision, routed));
       });

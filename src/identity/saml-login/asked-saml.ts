@@ -12,7 +12,7 @@ import type { SamlLogins } from "./saml-logins.ts";
  * may be the issuer. Throws where the policy expects others.
  */
 export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
-  const { authId, maximumDuration, inactivityTimeout, checkInterval, idpMetadata } = asked;
+  const { authId, maximumDuration, inactivityTimeout, checkInterval, idpMetadata, idpMetadataUrl } = asked;
   const { nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups } = asked;
   const addresses = addressesOf(nameOfRule(scope, authId), logins.settings);
   mustBe("entity_id", asked.entityId, addresses.entityId);
@@ -31,7 +31,7 @@ export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: 
       saml: { ...addresses, nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups },
       signing: samlSigning,
       idpMetadata,
-      idpMetadataUrl: "",
+      idpMetadataUrl,
     },
     scope,
     logins,

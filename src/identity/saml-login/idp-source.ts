@@ -37,30 +37,66 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
   };
 }
 
-/** Of what the control plane has last found at the metadata's address, which was good. @param doc of `saml_metadata` */
-export function keptSource(doc: Readonly<Record<string, unknown>>, clock: Clock): IdpSource {
-  const metadata = JSON.parse(String(doc["metadata"])) as IdpMetadata;
-  const goodUntilMs = Date.parse(String(doc["good_until"]));
-  const problem = String(doc["problem"]);
-  return {
-    known: metadata,
-    ...(problem !== "" && {
-      warning: `its metadata is of ${String(doc["fetched_at"])}, good until ${String(doc["good_until"])}, and was not renewed: ${problem}`,
-    }),
-    async get() {
-      if (clock.now() < goodUntilMs) return stillGood(metadata, clock.now());
-      throw new LoginRefusal("saml_metadata", "the metadata was not seen at its address for too long");
-    },
-  };
+export interface AddressSourceNeeds {
+  readonly url: string;
+  /** What the control plane has last found there: of `saml_metadata`. */
+  kept(): Doc | undefined;
+  /** What the configuration has besides: in use until there is something good at the address. */
+  readonly document: IdpSource | undefined;
+  /** Has the control plane look after the address; undefined where a route says so itself. */
+  readonly ask: (() => Promise<unknown>) | undefined;
+  readonly clock: Clock;
 }
 
-/** While nothing that is good was found at the address. @param problem why, as far as it is known */
-export function missingSource(url: string, problem: string): IdpSource {
-  const place = url.replace(/[?#].*/s, "");
-  const why = problem === "" ? "it was not looked for yet" : problem;
+type Doc = Readonly<Record<string, unknown>>;
+
+/** The control plane forgets what nobody asks for in a week, milliseconds. */
+const askedAgainMs = 12 * 3_600_000;
+/** While there is nothing. */
+const missingAgainMs = 60_000;
+
+/** Of what is at an address, where the control plane looks. */
+export function addressSource({ url, kept, document, ask, clock }: AddressSourceNeeds): IdpSource {
+  let read: { readonly doc: Doc; readonly metadata: IdpMetadata; readonly goodUntilMs: number } | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let asking: Promise<unknown> | undefined;
+  const good = (): typeof read => {
+    const doc = kept();
+    if (!doc || doc["metadata"] === "") return undefined;
+    if (read?.doc !== doc) {
+      const metadata = JSON.parse(String(doc["metadata"])) as IdpMetadata;
+      read = { doc, metadata, goodUntilMs: Date.parse(String(doc["good_until"])) };
+    }
+    return read;
+  };
+  const isForgotten = (): boolean => {
+    const doc = kept();
+    const isOld = !doc || clock.now() - Date.parse(String(doc["asked_at"])) > askedAgainMs;
+    return isOld && clock.monotonic() - askedAt > missingAgainMs;
+  };
   return {
-    known: undefined,
-    get: () => Promise.reject(new LoginRefusal("saml_metadata", `there is no metadata from ${place}: ${why}`)),
+    get known() {
+      return good()?.metadata ?? document?.known;
+    },
+    get warning() {
+      const { doc } = good() ?? {};
+      const problem = String(doc?.["problem"] ?? "");
+      if (!doc || problem === "") return undefined;
+      return `its metadata is of ${String(doc["fetched_at"])}, good until ${String(doc["good_until"])}, and was not renewed: ${problem}`;
+    },
+    async get() {
+      if (ask && isForgotten()) {
+        askedAt = clock.monotonic();
+        asking = ask().finally(() => (asking = undefined));
+      }
+      if (!good() && !document) await asking;
+      const found = good();
+      if (found && clock.now() < found.goodUntilMs) return stillGood(found.metadata, clock.now());
+      if (found) throw new LoginRefusal("saml_metadata", "the metadata was not seen at its address for too long");
+      if (document) return await document.get();
+      const why = String(kept()?.["problem"] ?? "") || "it was not looked for yet";
+      throw new LoginRefusal("saml_metadata", `there is no metadata from ${url.replace(/[?#].*/s, "")}: ${why}`);
+    },
   };
 }
 

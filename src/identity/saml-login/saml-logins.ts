@@ -10,7 +10,9 @@ import { makeUsedMessages } from "../saml/used-messages.ts";
 import { everybody } from "../verdict.ts";
 import { startIdentityWorker } from "../worker/client.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import { documentSource, keptSource, missingSource } from "./idp-source.ts";
+import { makeFoundMetadata } from "./found-metadata.ts";
+import type { FoundMetadata } from "./found-metadata.ts";
+import { addressSource, documentSource } from "./idp-source.ts";
 import type { IdpSource } from "./idp-source.ts";
 import { SamlMethod } from "./saml-method.ts";
 import type { SamlRoute } from "./saml-method.ts";
@@ -27,7 +29,7 @@ export interface SamlLoginConfig {
   readonly idpMetadataUrl: string;
 }
 
-export interface SamlLogins {
+export interface SamlLogins extends Pick<FoundMetadata, "load" | "change"> {
   readonly path: IdpPath;
   guard(config: SamlLoginConfig, scope: Scope, logins: Logins): Guard;
   close(): Promise<void>;
@@ -47,6 +49,7 @@ const maxUsed = 100_000;
 export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOptions): SamlLogins {
   const worker = startIdentityWorker({ clock, log });
   const used = makeUsedMessages(maxUsed);
+  const found = makeFoundMetadata();
   let checked = Promise.resolve();
   /** One after the other, so that many routes at once hold up no login. */
   const checkSoon = ({ ownerId, endpointHost }: Scope, method: SamlMethod, source: IdpSource): void => {
@@ -67,20 +70,31 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
   return {
     path: samlPaths({ placeOf, used }),
     guard({ login, saml, signing, idpMetadata, idpMetadataUrl: url }, scope, { guard, context }) {
-      const { ownerId } = scope;
-      const found =
-        url === "" ? undefined : scope.children("saml_metadata", ownerId).find(({ doc }) => doc["url"] === url);
-      const isGood = found !== undefined && found.doc["metadata"] !== "";
-      const source = isGood
-        ? keptSource(found.doc, clock)
-        : idpMetadata === ""
-          ? missingSource(url, found ? String(found.doc["problem"]) : "")
-          : documentSource(idpMetadata, worker, clock);
-      const method = new SamlMethod(saml, { source, signing, ownerId, worker, context, isRenewable: url !== "" });
-      if (!isGood && idpMetadata !== "") checkSoon(scope, method, source);
+      const { ownerId, accountId } = scope;
+      const { routeId: name } = saml;
+      const document = idpMetadata === "" ? undefined : documentSource(idpMetadata, worker, clock);
+      const ask = (): Promise<boolean> =>
+        context.reports.renewMetadata(accountId, name, { url, document: idpMetadata });
+      const source =
+        document && url === ""
+          ? document
+          : addressSource({
+              url,
+              kept: () => found.of(accountId, name, url),
+              document,
+              // A route's own module says it by being there.
+              ask: name === ownerId ? undefined : ask,
+              clock,
+            });
+      const method = new SamlMethod(saml, { source, signing, worker, context, isRenewable: url !== "" });
+      if (idpMetadata !== "") checkSoon(scope, method, source);
+      // What cannot be had from an address now may be there later: whoever logs in is told.
+      else if (name !== ownerId) void source.get().catch(() => {});
       const lists = { ...everybody, groups: new Set(saml.authorizedGroups) };
       return guard(method, saml.routeId, { ...login, lists }, scope);
     },
+    load: found.load,
+    change: found.change,
     close: () => worker.stop(),
   };
 }

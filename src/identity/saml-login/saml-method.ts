@@ -38,8 +38,6 @@ export interface SamlMethodNeeds {
   readonly source: IdpSource;
   /** Undefined while there is none. */
   readonly signing: () => SamlSigning | undefined;
-  /** The route itself. */
-  readonly ownerId: string;
   readonly worker: SamlWorker;
   readonly context: LoginContext;
   /** The metadata has an address, where there may be a newer one. */
@@ -158,8 +156,8 @@ export class SamlMethod implements LoginMethod {
 
   /** Looks for metadata that is newer: whether there is, and the route has another method by now. */
   async renewMetadata(accountId: string): Promise<boolean> {
-    const { isRenewable, context, ownerId } = this.#needs;
-    return isRenewable && (await context.reports.renewMetadata(accountId, ownerId));
+    const { isRenewable, context } = this.#needs;
+    return isRenewable && (await context.reports.renewMetadata(accountId, this.route.routeId));
   }
 
   /** Judges an answer of the provider. Rejects with `LoginRefusal`. @param home see `ResponseInput` */

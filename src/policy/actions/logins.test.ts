@@ -111,7 +111,7 @@ describe("logins of traffic policies", () => {
     ["saml", {}, "policy_field_missing", /config\.idp_metadata is required/],
     ["saml", { idp_metadata: "<x/>" }, "policy_value_refused", /must be an XML EntityDescriptor/],
     ["saml", { idp_metadata: '<!DOCTYPE x><EntityDescriptor entityID="x"/>' }, "policy_value_refused", /DOCTYPE/],
-    ["saml", { idp_metadata_url: "https://id.example/metadata" }, "policy_value_refused", /the module saml alone/],
+    ["saml", { idp_metadata_url: "http://8.8.8.8/metadata" }, "policy_value_refused", /be an https URL/],
     ["saml", { ...metadata, auth_id: "a-b" }, "policy_value_refused", /it is part of addresses/],
     ["saml", { ...metadata, nameid_format: "x" }, "policy_value_refused", /nameid_format must be one of/],
     ["saml", { ...metadata, auth_cookie_domain: "example.com" }, "policy_login_domain", /must be left out/],

@@ -1,6 +1,6 @@
 import { listOf, types } from "../../cel/checking/types.ts";
 import { f } from "../../schema/fields.ts";
-import { entityDescriptor, samlChoices } from "../../schema/login-fields.ts";
+import { entityDescriptor, providerUrl, samlChoices } from "../../schema/login-fields.ts";
 import { defineAction } from "../language/action.ts";
 import { idleField, noCookieDomain, samlLoginFields, timesOf } from "../parts/login-fields.ts";
 import { identityOf, loginAction, loginResults } from "../parts/login.ts";
@@ -19,7 +19,10 @@ export const saml = defineAction({
       maxBytes: 65_536,
       format: { ...entityDescriptor, reason: "policy_value_refused" },
     }),
-    idp_metadata_url: f.string("Refused: the server looks for metadata at an address for the module `saml` alone."),
+    idp_metadata_url: f.string("Where the EntityDescriptor is to be had, instead of giving it; renewed as it wishes.", {
+      maxBytes: 2048,
+      format: { ...providerUrl, reason: "policy_value_refused" },
+    }),
     ...samlChoices,
     entity_id: ownAddress("The address of the login's own metadata, which is what the provider knows it by."),
     assertion_consumer_service_url: ownAddress("Where the provider sends its answers."),
@@ -28,15 +31,6 @@ export const saml = defineAction({
   },
   rules: [
     noCookieDomain,
-    ({ idp_metadata_url }) =>
-      idp_metadata_url === ""
-        ? undefined
-        : {
-            path: "idp_metadata_url",
-            message:
-              "must be left out: metadata is looked for at an address for the module saml alone; give it in idp_metadata",
-            reason: "policy_value_refused",
-          },
     ({ idp_metadata, idp_metadata_url }) =>
       idp_metadata === "" && idp_metadata_url === ""
         ? { path: "idp_metadata", message: "is required", reason: "policy_field_missing" }
@@ -52,6 +46,7 @@ export const saml = defineAction({
       ...timesOf(config, config.idle_session_timeout),
       provider: { kind: "saml" },
       idpMetadata: config.idp_metadata,
+      idpMetadataUrl: config.idp_metadata_url,
       entityId: config.entity_id,
       acsUrl: config.assertion_consumer_service_url,
       nameIdFormat: config.nameid_format,

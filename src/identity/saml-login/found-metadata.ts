@@ -1,0 +1,47 @@
+/** What the control plane has found at the addresses of metadata, on an edge: by what each login is called. */
+import type { ResourceObject } from "../../schema/object.ts";
+import { metadataKind } from "../records.ts";
+
+export interface FoundMetadata {
+  /** Of `saml_metadata`; undefined for what is of another address or account, and while nothing was looked for. */
+  of(accountId: string, askedBy: string, url: string): ResourceObject["doc"] | undefined;
+  /** Puts into effect what the control plane has stored; everything, or what has changed. */
+  load(objects: Iterable<ResourceObject>): void;
+  change(
+    changes: readonly { readonly kind: string; readonly id: string; readonly object: ResourceObject | null }[],
+  ): void;
+}
+
+export function makeFoundMetadata(): FoundMetadata {
+  const byId = new Map<string, ResourceObject>();
+  const byName = new Map<string, ResourceObject>();
+  const nameOf = ({ account_id, doc }: ResourceObject): string => `${account_id} ${String(doc["asked_by"])}`;
+  const put = (object: ResourceObject): void => {
+    byId.set(object.id, object);
+    byName.set(nameOf(object), object);
+  };
+  const drop = (id: string): void => {
+    const object = byId.get(id);
+    if (!object) return;
+    byId.delete(id);
+    if (byName.get(nameOf(object)) === object) byName.delete(nameOf(object));
+  };
+  return {
+    of(accountId, askedBy, url) {
+      const doc = byName.get(`${accountId} ${askedBy}`)?.doc;
+      return doc?.["url"] === url ? doc : undefined;
+    },
+    load(objects) {
+      byId.clear();
+      byName.clear();
+      for (const object of objects) if (object.kind === metadataKind) put(object);
+    },
+    change(changes) {
+      for (const { kind, id, object } of changes) {
+        if (kind !== metadataKind) continue;
+        drop(id);
+        if (object) put(object);
+      }
+    },
+  };
+}
