@@ -80,7 +80,7 @@ export function addressSource({ url, kept, document, ask, clock }: AddressSource
     },
     get warning() {
       const { doc } = good() ?? {};
-      const problem = String(doc?.["problem"] ?? "");
+      const problem = problemOf(doc);
       if (!doc || problem === "") return undefined;
       return `its metadata is of ${String(doc["fetched_at"])}, good until ${String(doc["good_until"])}, and was not renewed: ${problem}`;
     },
@@ -94,10 +94,14 @@ export function addressSource({ url, kept, document, ask, clock }: AddressSource
       if (found && clock.now() < found.goodUntilMs) return stillGood(found.metadata, clock.now());
       if (found) throw new LoginRefusal("saml_metadata", "the metadata was not seen at its address for too long");
       if (document) return await document.get();
-      const why = String(kept()?.["problem"] ?? "") || "it was not looked for yet";
+      const why = problemOf(kept()) || "it was not looked for yet";
       throw new LoginRefusal("saml_metadata", `there is no metadata from ${url.replace(/[?#].*/s, "")}: ${why}`);
     },
   };
+}
+
+function problemOf(doc: Doc | undefined): string {
+  return doc ? String(doc["problem"]) : "";
 }
 
 /** It was good when it was read, and may have ended since. */
