@@ -59,6 +59,11 @@ const wrong: Readonly<Record<string, Wrong>> = {
     edit: replace(/IssueInstant="[^T]*T/, 'IssueInstant="2027-02-30T'),
     told: "envelope 5305",
   },
+  "a Response without an ID": {
+    edit: replace(' ID="_response-1"', ""),
+    forms: [["Assertion"]],
+    told: "envelope 5305",
+  },
   "another Destination": { said: { destination: "https://idp.tunnel.example/saml/other/acs" }, told: "envelope 5305" },
   "a Destination with a slash more": { said: { destination: `${acsUrl}/` }, told: "envelope 5305" },
   "an empty Destination": { said: { destination: "" }, told: "envelope 5305" },
@@ -202,6 +207,16 @@ const wrong: Readonly<Record<string, Wrong>> = {
   "a confirmation for another request": { said: { inResponseTo: "_other" }, told: "confirmation 5305" },
   "a confirmation for no request": { said: { inResponseTo: undefined }, told: "confirmation 5305" },
   "a Response for no request": { said: { responseInResponseTo: undefined }, told: "confirmation 5305" },
+  "an Assertion without an ID": {
+    edit: replace(' ID="_assertion-1"', ""),
+    forms: [["Response"]],
+    told: "subject 5305",
+  },
+  "an Assertion with an ID of 257 characters": { said: { assertionId: "_".padEnd(257, "a") }, told: "subject 5305" },
+  "a NameQualifier of 1,025 characters": {
+    edit: replace("<saml:NameID ", `<saml:NameID NameQualifier="${"q".repeat(1025)}" `),
+    told: "subject 5305",
+  },
   "no Conditions": { edit: replace(/<saml:Conditions.*<\/saml:Conditions>/s, ""), told: "subject 5305" },
   "an Assertion that has ended": { said: { notOnOrAfter: now - 2 * minute }, told: "conditions 5305" },
   "an Assertion that has not begun": { said: { notBefore: now + 2 * minute }, told: "conditions 5305" },
@@ -288,6 +303,10 @@ describe("a signed response", () => {
     await taken({ authnInstant: now - 2 * minute }, { forceAuthn: true });
     await taken({ authnInstant: now - 600 * minute });
     await taken({}, {}, insert("</saml:Conditions>", "<saml:OneTimeUse/><saml:ProxyRestriction/>"));
+    const another =
+      '<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData Recipient="https://evil.example/"/></saml:SubjectConfirmation>';
+    await taken({}, {}, insert("</saml:Subject>", another));
+    await taken({}, {}, insert("<saml:SubjectConfirmation ", another));
     await taken({}, {}, insert("<saml:Audience>", "<saml:Audience>https://other.example</saml:Audience>"));
     await taken(
       {},
