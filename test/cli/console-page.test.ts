@@ -6,6 +6,7 @@ import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
+import type { OurAgent } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -27,13 +28,14 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
   const opened: WatchedPage[] = [];
   let platform: TestPlatform;
   let service: HttpService;
+  let agent: OurAgent;
   let chromium: Browser;
   let page: Page;
   let shop: string;
   before(async () => {
     [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50 }), startChromium()]);
     service = await startHttpService((_request, response) => response.end("the shop"));
-    await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
+    agent = await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
     shop = `shop.localhost:${platform.httpsPort}`;
     page = await enter();
   });
@@ -153,9 +155,12 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
   });
 
   it("the console's page makes an object by a form drawn from the description, says what is wrong at its field, and shows a key once", async () => {
-    await visit("objects/ip_policy_rule/new");
-    await page.getByLabel("CIDR").or(page.getByLabel("Cidr")).fill("300.0.0.0/8");
-    await page.locator("#field-ip_policy_id").selectOption({ index: 1 });
+    await visit("objects/ip_policy");
+    await page.getByRole("link", { name: "who may reach shop" }).click();
+    const rules = page.getByRole("region", { name: "IP policy rules" });
+    await rules.getByText("192.0.2.0/24").waitFor();
+    await rules.getByRole("link", { name: "Add" }).click();
+    await page.locator("#field-cidr").fill("300.0.0.0/8");
     await page.locator("#field-action").selectOption("allow");
     await button("Review …").click();
     await page.getByRole("dialog").getByRole("alert").waitFor();
@@ -294,6 +299,16 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("link", { name: "History" }).click();
     await page.getByRole("heading", { name: "History" }).waitFor();
     await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it("the console's page tells an agent to stop once it was asked twice", async () => {
+    await visit("objects/tunnel_session");
+    await page.locator(".body-row a").first().click();
+    await button("Stop").click();
+    assert.equal((await platform.api("GET", "/tunnel_sessions")).body.tunnel_sessions.length, 1);
+    await button("Do it").click();
+    await agent.ended;
+    await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
   it("P10: the console's page asks to log in again once its session was revoked", async () => {

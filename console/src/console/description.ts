@@ -35,6 +35,8 @@ export interface Kind {
   readonly create?: string;
   readonly update?: string;
   readonly remove?: string;
+  /** What one can be told to do, beyond being changed. */
+  readonly commands: readonly { readonly name: string; readonly operationId: string }[];
   readonly shown: Schema;
   readonly createSchema?: Schema;
   readonly updateSchema?: Schema;
@@ -48,6 +50,7 @@ interface PathItem {
 }
 
 interface Body {
+  readonly required?: boolean;
   readonly content?: { readonly "application/json"?: { readonly schema: Schema } };
 }
 
@@ -101,6 +104,7 @@ async function load(): Promise<Description> {
         doc: "",
         parents: (collection.match(/\{/g) ?? []).length,
         shown: {},
+        commands: [],
       };
       if (before.path !== collection) continue;
       const body = item.requestBody?.content?.["application/json"]?.schema;
@@ -115,6 +119,18 @@ async function load(): Promise<Description> {
         ...(body && role === "update" && { updateSchema: resolve(body) }),
       });
     }
+  }
+  for (const kind of kinds.values()) {
+    const start = `${kind.path}/{id}/`;
+    const told = Object.entries(api.paths).flatMap(([path, items]) => {
+      const item = path.startsWith(start) && path.lastIndexOf("/") === start.length - 1 ? items["post"] : undefined;
+      const isIts =
+        item?.tags?.[0] === kind.name &&
+        item.requestBody?.required !== true &&
+        item.operationId.startsWith(path.slice(start.length));
+      return item && isIts ? [{ name: path.slice(start.length), operationId: item.operationId }] : [];
+    });
+    kinds.set(kind.name, { ...kind, commands: told });
   }
   return { kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
 }

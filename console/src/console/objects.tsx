@@ -10,7 +10,8 @@ import type { Description, Kind, Schema } from "./description.ts";
 import { Fields, labelOf } from "./form.tsx";
 import { configurationChanges } from "./live.ts";
 import { Failed, Head, Id, Value, valueText } from "./parts.tsx";
-import { go, linkTo } from "./router.ts";
+import { Commands, UsedBy } from "./related.tsx";
+import { go, linkTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
 
 const rowHeight = 36;
@@ -167,7 +168,7 @@ function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
   const { items } = listed;
   const first = Math.max(0, Math.floor(top / rowHeight) - 10);
   const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + 10);
-  const template = `minmax(170px, 1.2fr) repeat(${columns.length}, minmax(90px, 1fr)) 140px`;
+  const template = ["minmax(170px, 1.2fr)", ...columns.map(() => "minmax(90px, 1fr)"), "140px"].join(" ");
   const kindOf = (id: string): string | undefined => kindOfId(id, description);
   return (
     <div
@@ -245,6 +246,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
     <section aria-label={titleOf(kind.name)} class="column">
       <Head title={object ? labelOf(object) : titleOf(kind.name)} doc={kind.doc}>
         <Id id={id} />
+        {object && isNow && <Commands kind={kind} id={id} />}
         {object && isNow && kind.update !== undefined && !edits && (
           <button type="button" class="primary" onClick={() => setEdits(true)}>
             Edit
@@ -276,6 +278,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
       {object && edits && (
         <Edit kind={kind} description={description} parents={parents} object={object} onDone={() => setEdits(false)} />
       )}
+      {object && !edits && <UsedBy kind={kind} description={description} id={id} />}
       {object && (
         <p class="small">
           <a href={linkTo("history", id)}>History of this</a>
@@ -394,6 +397,7 @@ export function New({ kind, description }: KindProps) {
       <Edit
         kind={kind}
         description={description}
+        first={Object.fromEntries(place.value.query)}
         onDone={(answer) => {
           if (answer && typeof answer["token"] === "string") setMade(answer);
           else go(answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`);
