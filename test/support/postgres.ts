@@ -178,14 +178,35 @@ async function sharedServer(): Promise<string> {
   return urlOf(directory);
 }
 
-/** Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. */
+let fresh: string | undefined;
+
+/** Where this process keeps directories as `initdb` makes them, each to be made once. */
+function freshDirectories(): string {
+  if (fresh === undefined) {
+    const made = (fresh = mkdtempSync(join(tmpdir(), "postern-initdb-")));
+    own(made);
+    process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  }
+  return fresh;
+}
+
+/**
+ * Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. Only servers are
+ * made to crash, never the machine: setting up does not wait for the disk.
+ */
 function serverScript(directory: string, { port, auth, tls }: PostgresOptions = {}): string {
+  const authHost = auth ?? "trust";
+  const made = join(freshDirectories(), authHost);
   const listens = port === undefined ? "-c listen_addresses=" : `-c listen_addresses=127.0.0.1 -c port=${port}`;
   const files = `-c ssl_cert_file='${directory}/server.pem' -c ssl_key_file='${directory}/server.key'`;
   return `
 cd '${directory}' || exit 1
 if [ ! -d data ]; then
-  ${asUser(`'${binaries}/initdb' -D data -U postgres --auth-local=trust --auth-host=${auth ?? "trust"} -E UTF8 --locale=C`)} >initdb.log 2>&1 || { touch failed; exit 1; }
+  if [ ! -d '${made}' ]; then
+    ${asUser(`'${binaries}/initdb' -N -D new -U postgres --auth-local=trust --auth-host=${authHost} -E UTF8 --locale=C`)} >initdb.log 2>&1 || { touch failed; exit 1; }
+    mv new '${made}'
+  fi
+  cp -a '${made}' data || { touch failed; exit 1; }
 fi
 rm -f crash
 ( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' ${listens} ${tls ? `-c ssl=on ${files}` : ""} -c fsync=on -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
