@@ -1,5 +1,6 @@
 /** `npm run bench [-- NAME …]`: runs the named benchmarks, or lists them. */
 import { globSync } from "node:fs";
+import "../scripts/bundle.ts";
 
 const names = globSync("bench/*.bench.ts")
   .map((file) => file.slice("bench/".length, -".bench.ts".length))

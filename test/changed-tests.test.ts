@@ -44,6 +44,8 @@ describe("the fast lane", () => {
     assert.ok(!tests.includes("src/http1/field-table.test.ts"), "does not import it");
     assert.ok(!tests.some((test) => test.startsWith("test/storage/")));
     assert.ok(testsFor(["src/api/documents/plan.ts"]).includes("test/api/documents.test.ts"));
+    assert.ok(testsFor(["src/cli/api/print.ts"]).includes("test/cli/api.test.ts"));
+    assert.ok(!testsFor(["src/api/keys/first-tokens.ts"]).includes("test/cli/api.test.ts"), "of the room's name only");
     const ofBreaker = testsFor(["src/modules/circuit-breaker.ts"]);
     assert.ok(ofBreaker.includes("test/traffic/modules-breaker.test.ts"));
     assert.ok(!ofBreaker.includes("test/traffic/modules-compression.test.ts"));
