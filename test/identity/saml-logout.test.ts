@@ -213,6 +213,15 @@ describe("a logout message", () => {
     for (const delivery of deliveries) assert.equal(codeOf(await come(delivery)), "5308");
   });
 
+  it("I4: a logout message is refused around one that the provider has signed, and with two signatures", async () => {
+    const genuine = signXml(logoutRequest({ id: "_genuine" }), "LogoutRequest", { key: keys.keyPem });
+    const inside = `<samlp:Extensions>${genuine.slice(genuine.indexOf("<samlp:"))}</samlp:Extensions>`;
+    const around = logoutRequest({ id: "_forged" }).replace("</saml:Issuer>", `</saml:Issuer>${inside}`);
+    assert.equal(codeOf(await come({ binding: "post", form: formBody("SAMLRequest", around) })), "5308", "wrapped");
+    assert.equal(codeOf(await come(posted(around))), "5308", "wrapped, and signed as well");
+    assert.equal(codeOf(await come({ binding: "post", form: formBody("SAMLRequest", genuine) })), "taken");
+  });
+
   it("I4: a logout message is refused when anything that its query's signature covers is changed, or comes twice", async () => {
     const sent = redirected(logoutRequest(), "relay");
     assert.ok(sent.binding === "redirect");
