@@ -28,6 +28,7 @@ import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
+import type { LiveObjects } from "./edges/live-objects.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepSamlMetadata } from "./logins/saml-metadata.ts";
@@ -113,6 +114,8 @@ async function serve(
   exportOutboundCounters(metrics);
   const edges = makeEdges(links);
   const liveObjects = openLiveObjects(store, () => nodes.all());
+  /** Of this node alone. */
+  const here: Pick<LiveObjects, "count"> = { count: (of) => liveObjects.count(of) - (directory?.count(of) ?? 0) };
   const keys = openKeyRing(store, clock);
   let directory: NodeDirectory | undefined;
   const queries = makeEdgeQueries(edges, clock, () => directory?.lines() ?? []);
@@ -124,12 +127,22 @@ async function serve(
   metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
   metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
   metrics.gauge("postern_edges", "Edges that are there.", () => edges.joined().length);
-  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => liveObjects.count("sessions"));
-  metrics.gauge("postern_tunnels", "Online tunnels.", () => liveObjects.count("tunnels"));
+  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => here.count("sessions"));
+  metrics.gauge("postern_tunnels", "Online tunnels.", () => here.count("tunnels"));
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
   let { apiUrl } = options;
   const { version = "", region } = options;
-  const nodes = openNodes({ store, queries, liveObjects, applied, version, region, apiUrl: () => apiUrl ?? "", clock });
+  const nodes = openNodes({
+    store,
+    queries,
+    liveObjects: here,
+    applied,
+    version,
+    region,
+    apiUrl: () => apiUrl ?? "",
+    peerAddress: () => directory?.address(),
+    clock,
+  });
   const events = await startEvents({
     store,
     dataDirectory: options.data,

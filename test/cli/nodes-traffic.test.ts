@@ -38,8 +38,9 @@ describe("servers on one database", { skip: !postgres }, () => {
 
   before(async () => {
     place = await (postgres as NonNullable<typeof postgres>).create();
-    // Each has an address of its own for the others.
-    const start = (at: number) => startNode(place.url, { POSTERN_PEER_LISTEN: `127.0.0.${at + 2}:0` });
+    // Each has an address of its own for the others, and one has two edges.
+    const start = (at: number) =>
+      startNode(place.url, { POSTERN_PEER_LISTEN: `127.0.0.${at + 2}:0`, POSTERN_EDGES: at === 2 ? "2" : "1" });
     nodes = await Promise.all([start(0), start(1), start(2)]);
     service = await startHttpService((request, response) => response.end(`seen by ${request.headers.host}`));
   });
@@ -72,6 +73,13 @@ describe("servers on one database", { skip: !postgres }, () => {
       assert.equal(shown[0]?.length, 1, path);
       assert.deepEqual(shown, [shown[0], shown[0], shown[0]]);
     }
+    const reply = await nodes[2].until("/nodes", ({ body }) =>
+      (body["nodes"] as readonly { readonly agents: number }[]).some(({ agents }) => agents > 0),
+    );
+    const all = reply.body["nodes"] as readonly Record<string, unknown>[];
+    assert.equal(all.filter(({ agents }) => agents === 1).length, 1);
+    const [, , last] = all.map(({ peer_address: at }) => String(at)).toSorted();
+    assert.match(last ?? "", /^127\.0\.0\.4:\d+, 127\.0\.0\.4:\d+$/);
     const denied = await nodes[1].ask("h1", { host, method: "TRACE" });
     assert.notEqual(denied.status, 200);
     const [endpointId] = await idsAt(nodes[2], "endpoints");

@@ -29,6 +29,10 @@ export interface NodeDirectoryOptions {
 export interface NodeDirectory extends OtherNodes {
   /** The edges of other nodes. */
   lines(): readonly EdgeLine[];
+  /** How many other nodes have. */
+  count(of: "sessions" | "tunnels"): number;
+  /** Where this node's edges are reached, with commas between them; undefined while none is there. */
+  address(): string | undefined;
 }
 
 type Entry =
@@ -56,23 +60,34 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
   const put = (id: string, entry: Entry, name?: Parameters<Presence["put"]>[2]): void =>
     presence.put(id, JSON.stringify(entry), name);
   const others = new Others(options);
+  /** Where the edges of this node are. */
+  const own = new Map<string, string>();
   const reachedBy = inBatches((change) => options.reached({ revision: 0, change }, publishMs));
   return {
     claims: (local) => shareNameClaims(local, presence, clock),
-    putEdge: (edgeId, port) => put(edgeId, { what: "edge", edgeId, address: `tls:${placeText(host(), port)}` }),
+    putEdge(edgeId, port) {
+      const at = placeText(host(), port);
+      own.set(edgeId, at);
+      put(edgeId, { what: "edge", edgeId, address: `tls:${at}` });
+    },
     putSession: (edgeId, session) => put(session.id, { what: "session", edgeId, session }),
     putTunnel(edgeId, tunnel, shared) {
       const { endpoint, accountId } = shared;
       const name = endpoint && { name: endpoint.name, accountId, pool: endpoint.pool };
       put(tunnel.id, { what: "tunnel", edgeId, tunnel, shared }, name);
     },
-    remove: (id) => presence.remove(id),
+    remove(id) {
+      own.delete(id);
+      presence.remove(id);
+    },
     told: (done) => void presence.told().then((change) => reachedBy(change, done)),
     change: () => presence.change,
     news: () => others.news(),
     edgeIds: () => others.edgeIds(),
     follow: (told, taken) => others.follow(told, taken),
     lines: () => others.lines(),
+    count: (of) => others.count(of === "sessions" ? "session" : "tunnel"),
+    address: () => (own.size > 0 ? [...own.values()].join(", ") : undefined),
   };
 }
 
@@ -107,6 +122,7 @@ class Others {
   readonly #options: NodeDirectoryOptions;
   readonly #lines = new Map<string, EdgeLine>();
   readonly #known = new Map<string, Known>();
+  readonly #counts = { edge: 0, session: 0, tunnel: 0 };
   /** What rests on something that is not there yet. */
   readonly #early = new Set<string>();
 
@@ -116,6 +132,10 @@ class Others {
 
   lines(): readonly EdgeLine[] {
     return [...this.#lines.values()];
+  }
+
+  count(of: Entry["what"]): number {
+    return this.#counts[of];
   }
 
   edgeIds(): readonly string[] {
@@ -165,6 +185,7 @@ class Others {
     this.#early.delete(id);
     const before = this.#known.get(id);
     this.#known.set(id, { what, edgeId });
+    if (!before) this.#counts[what] += 1;
     news.push(...(what === "edge" && before ? [] : newsOf(entry)));
     if (what === "session") this.#observe({ type: "session_opened", session: entry.session }, line);
     if (what === "tunnel") this.#observe({ type: "tunnel_opened", tunnel: entry.tunnel }, line);
@@ -176,6 +197,7 @@ class Others {
     this.#early.delete(id);
     const before = this.#known.get(id);
     if (!before || !this.#known.delete(id)) return;
+    this.#counts[before.what] -= 1;
     this.#close(id, before, news);
   }
 

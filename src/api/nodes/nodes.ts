@@ -25,6 +25,8 @@ export interface NodesOptions {
   readonly version: string;
   readonly region: string;
   readonly apiUrl: () => string;
+  /** Where other nodes reach its edges. */
+  readonly peerAddress: () => string | undefined;
   readonly clock: Clock;
 }
 
@@ -35,7 +37,7 @@ const countEveryMs = 5000;
 const open = /^postern_(?:http|spliced)_connections (\d+)$/gm;
 
 export function openNodes(options: NodesOptions): Nodes {
-  const { store, queries, liveObjects, applied, version, region, apiUrl, clock } = options;
+  const { store, queries, liveObjects, applied, version, region, apiUrl, peerAddress, clock } = options;
   const startedAt = timestamp(clock.now());
   const membership = store.node;
   const id = membership?.id ?? newId(nodes.idPrefix, clock.now());
@@ -77,7 +79,7 @@ export function openNodes(options: NodesOptions): Nodes {
       version,
       region,
       api_url: apiUrl(),
-      peer_address: null,
+      peer_address: peerAddress() ?? null,
       started_at: startedAt,
       configuration_revision: applied.everywhere() ?? 0,
       agents: liveObjects.count("sessions"),
@@ -87,6 +89,7 @@ export function openNodes(options: NodesOptions): Nodes {
     });
   membership?.describe(() => ({
     apiUrl: apiUrl(),
+    peerAddress: peerAddress(),
     revision: applied.everywhere() ?? 0,
     agents: liveObjects.count("sessions"),
     connections,

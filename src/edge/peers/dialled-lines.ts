@@ -5,6 +5,7 @@ import { errorCode } from "../../tunnel/mux/frame.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
 import type { PendingStream } from "../../tunnel/server-hooks.ts";
+import { watchLine } from "./line-watch.ts";
 import { OpeningStream } from "./opening-stream.ts";
 import { openPeerLine } from "./peer-line.ts";
 import { renderPeerRequest } from "./request.ts";
@@ -47,7 +48,13 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
         socket?.destroy();
         return settle(undefined);
       }
-      settle(openPeerLine(socket, "agent", { clock, log, incoming: refuse, closed: forget }));
+      const closed = (): void => {
+        unwatch();
+        forget();
+      };
+      const mux = openPeerLine(socket, "agent", { clock, log, incoming: refuse, closed });
+      const unwatch = watchLine(mux, clock, () => greet(mux));
+      settle(mux);
     });
   };
   return {
@@ -80,6 +87,14 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
       for (const { mux } of lines.values()) mux?.close(errorCode.none, "the server is stopping");
     },
   };
+}
+
+/** Asks for a session that nobody has. */
+function greet(mux: Mux): void {
+  const stream = mux.open();
+  if (!stream) return;
+  stream.receiver = new OpeningStream(stream, () => undefined);
+  stream.write(renderPeerRequest({ name: "ask", sessionId: "" }));
 }
 
 /** Only whoever has dialled asks. */

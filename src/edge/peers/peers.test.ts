@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { ByteStream } from "../../lib/byte-stream.ts";
+import { makeManualClock } from "../../../test/support/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import type { NoStream, ProxyHeader } from "../../tunnel/server-hooks.ts";
@@ -35,7 +37,7 @@ describe("a line between edges", () => {
   let places = 0;
   const newPath = (): string => join(directory, `${(places += 1)}.sock`);
   const placeOf = (path: string) => ({ edgeId: "edge_1", address: `unix:${path}` });
-  const edge = (secret: number, path: string, host: Partial<PeerHost> = {}): Peers => {
+  const edge = (secret: number, path: string, host: Partial<PeerHost> = {}, clock: Clock = systemClock): Peers => {
     const none: PeerHost = {
       openProxy(_header, take) {
         take(undefined, "tunnel_gone");
@@ -44,7 +46,7 @@ describe("a line between edges", () => {
       ask: (_id, done) => done(false),
       answer: async ({ call }) => ({ type: "answer", call, answer: undefined }),
     };
-    const parts = { clock: systemClock, log: silentLog, metrics: makeMetrics() };
+    const parts = { clock, log: silentLog, metrics: makeMetrics() };
     const beside = { path, secret: Buffer.alloc(32, secret) };
     const peers = makePeers({ ...parts, edgeId: "edge_1", beside, host: { ...none, ...host } });
     open.push(peers);
@@ -111,6 +113,42 @@ describe("a line between edges", () => {
     // What is asked while it breaks is answered as by nobody.
     let isBack = false;
     while (!isBack) isBack = await isThere();
+  });
+
+  it("a line between edges fails when its other end says nothing any more, and not while that answers", async () => {
+    const at = newPath();
+    const clock = makeManualClock();
+    let isSilent = false;
+    let greetings = 0;
+    const there = edge(1, at, {
+      ask(sessionId, done) {
+        if (sessionId === "") greetings += 1;
+        if (!isSilent) done(false);
+      },
+      openProxy: () => ({ withdraw: () => true }),
+    });
+    await there.listen();
+    const from = edge(1, newPath(), {}, clock);
+    const roundTrip = (): Promise<boolean> => new Promise((resolve) => from.ask(placeOf(at), "ts_1", resolve));
+    await roundTrip();
+    let lost: NoStream | undefined;
+    const losing = new Promise<void>((resolve) => {
+      from.open(placeOf(at), header, watcher, (_stream, why) => {
+        lost = why;
+        resolve();
+      });
+    });
+    for (let look = 1; look <= 8; look += 1) {
+      // The second look has heard nothing since the first, and asks.
+      clock.pass(10_000);
+      await roundTrip();
+      assert.equal(greetings, look);
+    }
+    assert.equal(lost, undefined);
+    isSilent = true;
+    clock.pass(30_000);
+    await losing;
+    assert.equal(lost, "tunnel_gone");
   });
 
   it("a line between edges forgets an opening that is withdrawn, at both of its ends", async () => {
