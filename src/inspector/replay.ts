@@ -24,6 +24,9 @@ export interface ReplayEdits {
 
 /** How long the service may take in all, milliseconds. */
 const longestMs = 60_000;
+/** Under way at once. */
+const maxReplays = 32;
+const underWay = new WeakMap<Inspector, number>();
 /** What frames the message, or belongs to the connection that it came on (RFC 9110 §7.6.1). */
 const written: ReadonlySet<string> = new Set([
   "connection",
@@ -41,16 +44,30 @@ const written: ReadonlySet<string> = new Set([
  * Throws `LocalRefusal` where it cannot be sent as it was.
  */
 export async function replay(
-  { clock, store }: Inspector,
+  inspector: Inspector,
   given: Exchange,
   tunnel: InspectedTunnel,
   edits: ReplayEdits,
 ): Promise<Exchange> {
+  const { clock, store } = inspector;
   const { upstream, name, proxyProtocol = 0 } = tunnel.options;
   const message = messageOf(given, edits);
   if (upstream.http2)
     throw new LocalRefusal("wrong", `the service of "${name}" speaks HTTP/2 only: nothing is replayed`);
-  const socket = await connected(upstream);
+  const others = underWay.get(inspector) ?? 0;
+  if (others >= maxReplays) {
+    throw new LocalRefusal(
+      "failed",
+      `${others} replays are under way, and no more may be: try again when one has ended`,
+      503,
+    );
+  }
+  underWay.set(inspector, others + 1);
+  const over = (): void => void underWay.set(inspector, (underWay.get(inspector) ?? 1) - 1);
+  const socket = await connected(upstream).catch((error: unknown) => {
+    over();
+    throw error;
+  });
   const follower = new Follower({
     tunnel: name,
     client: given.client,
@@ -64,8 +81,11 @@ export async function replay(
     socket.destroy(new Error(`the service took longer than ${longestMs / 1000} s`)),
   );
   socket.on("data", (bytes: Buffer) => follower.fromService(bytes));
+  // It closes behind its answer, and is not left half open.
+  socket.on("end", () => socket.end());
   socket.on("error", (error) => (failure = error));
   socket.once("close", () => {
+    over();
     bound.cancel();
     follower.ended(failure);
   });

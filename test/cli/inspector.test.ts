@@ -197,6 +197,24 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.deepEqual(received, ["POST /edited new"]);
   });
 
+  it("replays are bounded in number, and one that has ended makes room", async () => {
+    const visitor = platform.request(`${url}/stream`).catch(() => undefined);
+    const open = await eventually(
+      async () => (await listed("?limit=1"))[0],
+      (one) => one?.request.uri === "/stream" && one.response !== null,
+    );
+    service.server.closeAllConnections();
+    await visitor;
+    const again = async () => await call("POST", "/api/requests/http", { id: open.id });
+    const answers = await Promise.all(Array.from({ length: 33 }, again));
+    const count = (wanted: number): number => answers.filter(({ status }) => status === wanted).length;
+    assert.deepEqual([count(204), count(503)], [32, 1]);
+    service.server.closeAllConnections();
+    const next = await eventually(again, ({ status }) => status === 204);
+    assert.equal(next.status, 204);
+    service.server.closeAllConnections();
+  });
+
   for (const [what, headers, method, status] of [
     ["a name that leads here (DNS rebinding)", { host: "evil.example:4040" }, "GET", 403],
     ["a page of another site", { origin: "https://evil.example", ...json }, "POST", 403],
