@@ -95,6 +95,10 @@ describe("the records of decisions", () => {
       rows.map(([, number, title, file, date]) => [file, number, title, date]),
       records.map((file) => [basename(file), ...(headOf(file)?.slice(1) ?? [])]),
     );
+    assert.deepEqual(
+      rows.map(([, number]) => Number(number)),
+      rows.map((_, at) => at + 1),
+    );
   });
 
   it("the record of dependencies names each package that runs in the server, and no other", () => {
