@@ -174,6 +174,20 @@ describe("an edge that has lost the control plane", { timeout: 30_000 }, () => {
     assert.equal((await agent.bind({ hostname: "quiet.example.com" })).hostname, "quiet.example.com");
   });
 
+  it("an edge that nobody tells whether a generated name is free makes up one that nobody can have", async () => {
+    both.release();
+    both.edges[0].send({ type: "snapshot", revision: 1, objects: [object], last: true });
+    both.hold();
+    const asked = both.edges[0].report((message) => message.type === "claim");
+    const bound = agent.bind();
+    const claim = await asked;
+    clock.move(3_000);
+    const { hostname } = await bound;
+    assert.ok(claim.type === "claim" && claim.claim.name !== hostname);
+    both.release();
+    assert.equal((await both.edges[1].ask("h1", { host: hostname })).status, 502);
+  });
+
   it("an edge that has lost the control plane grants names again when it is back", async () => {
     both.release();
     both.edges[0].send({ type: "snapshot", revision: 1, objects: [object], last: true });

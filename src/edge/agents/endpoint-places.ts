@@ -22,8 +22,6 @@ export interface EndpointPlacesOptions extends ServerNames {
   readonly addresses: EndpointAddresses | undefined;
   readonly advertisedHttpsPort: () => number;
   readonly advertisedHttpPort?: () => number | undefined;
-  /** Whether it can be made sure that a name is nobody's at another edge; it can where there is none. */
-  readonly canClaim?: () => boolean;
 }
 
 /** Who asks for an endpoint, and for which. */
@@ -35,6 +33,8 @@ export interface EndpointRequest {
   readonly request: BindRequest;
   /** What is known of agents that were asked for a sign of life. */
   readonly asked: Asked;
+  /** Whether it can be made sure that a name is nobody's at another edge; it can where there is none. */
+  readonly canClaim: boolean;
 }
 
 /** It must be known first whether the agent that holds a name still answers. */
@@ -131,8 +131,7 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
   if (request.isInternal === true) throw notInternal();
   const named = requested ?? generatedHost(options, asking);
   if (typeof named !== "string") return named;
-  const isFresh =
-    requested === undefined && options.canClaim?.() === false && !options.hosts.isLastHere(named, session);
+  const isFresh = requested === undefined && !asking.canClaim && !options.hosts.isLastHere(named, session);
   const host = isFresh ? `${generatedName([randomUUID()])}.${options.domain}` : named;
   const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
   if (port === undefined) {

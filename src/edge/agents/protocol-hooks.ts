@@ -23,7 +23,7 @@ export interface ProtocolHooksOptions {
   readonly tunnels: OpenTunnels;
   readonly opening: Opening;
   /** Who else gives out names, and what other edges hold; undefined where there is one edge. */
-  readonly names: Pick<SharedNames, "demand" | "drop" | "publish"> | undefined;
+  readonly names: Pick<SharedNames, "canAsk" | "demand" | "drop" | "publish"> | undefined;
   readonly elsewhere: Pick<Elsewhere, "session" | "countOfAccount"> | undefined;
   readonly limits: AgentLimits;
   readonly region: string;
@@ -93,7 +93,14 @@ function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof Ses
       let tunnel: Tunnel;
       try {
         const { grant, before } = room(session, id);
-        const opened = opening.endpoint({ grant, session, id, request, asked });
+        const opened = opening.endpoint({
+          grant,
+          session,
+          id,
+          request,
+          asked,
+          canClaim: names?.canAsk(progress) ?? true,
+        });
         if ("ask" in opened) return opened;
         const unclaimed = names?.demand(opened, progress);
         if (unclaimed) return unclaimed;

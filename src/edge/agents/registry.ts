@@ -126,8 +126,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   };
   const shared = { table, credentials, sessions, tunnels, leave, log };
   const { watchExpiry } = enforceConfiguration({ ...shared, hosts, addresses, clock });
-  const canClaim = (): boolean => names?.isReachable ?? true;
-  const opening = makeOpening({ ...options, modules: options.modules ?? modules, hosts, addresses, canClaim });
+  const opening = makeOpening({ ...options, modules: options.modules ?? modules, hosts, addresses });
   const wasHere = ({ endpoint, session }: Tunnel): boolean => {
     if (!endpoint) return true;
     const { site, host, port } = endpoint;

@@ -28,8 +28,8 @@ export interface SharedNames {
   answered(call: number, answer: ClaimAnswer): void;
   /** The control plane has gone, or is there again. */
   reachable(isReachable: boolean): void;
-  /** Whether the control plane can be asked, as far as is known. */
-  readonly isReachable: boolean;
+  /** Whether the control plane can be asked and knows, as far as is known. `progress` is the one of this bind. */
+  canAsk(progress: BindProgress): boolean;
 }
 
 export interface SharedNamesOptions {
@@ -71,17 +71,16 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
     const claim = { name, tunnelId: tunnel.id, accountId: tunnel.session.accountId, replaces };
     report({ type: "claim", call, claim: { ...claim, ...(pool !== undefined && { pool }) } });
   };
+  const canAsk = ({ isSilent }: BindProgress): boolean => isReachable && isSilent !== true;
   return {
-    get isReachable() {
-      return isReachable;
-    },
+    canAsk,
     demand({ tunnel, replaces, isFresh }, progress) {
       if (!tunnel.endpoint) return undefined;
       const name = claimedName(tunnel.endpoint);
       const { granted } = progress;
       if (granted && granted.name === name && replaces.every(({ id }) => granted.replaces.includes(id)))
         return undefined;
-      if (!isReachable || progress.isSilent === true) {
+      if (!canAsk(progress)) {
         if (isFresh || (!replaces.some(({ isElsewhere }) => isElsewhere) && wasHere(tunnel))) return undefined;
         throw new Refusal(
           "agent_name_unconfirmed",
