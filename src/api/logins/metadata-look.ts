@@ -23,7 +23,9 @@ export interface LookNeeds {
 }
 
 /** Rejects with why the metadata cannot be used. */
-export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): (asker: MetadataAsker) => Promise<Looked> {
+export type MetadataLook = (asker: MetadataAsker) => Promise<Looked>;
+
+export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): MetadataLook {
   const expectedOf = async (
     { document }: MetadataAsker,
     present: StoredObject | undefined,

@@ -1,0 +1,187 @@
+/** Who asks for metadata of identity providers, and when it is looked for: each has one look at a time, all have some at once. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
+import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
+import type { MetadataAddress } from "../../identity/saml/metadata/metadata-address.ts";
+import type { MetadataAsker, MetadataBook } from "./metadata-book.ts";
+import type { MetadataLook } from "./metadata-look.ts";
+
+export interface MetadataAskersOptions {
+  readonly book: MetadataBook;
+  readonly look: MetadataLook;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface MetadataAskers {
+  /** It is looked for from now on; at once where nothing good is known of the address. */
+  note(asker: MetadataAsker): void;
+  /** Nobody asks for it any more: what is kept of it is forgotten. */
+  drop(askedBy: string): void;
+  /** What was kept of it has been forgotten. */
+  leave(askedBy: string): void;
+  /** Whether it still asks, and for the same. */
+  has(asker: MetadataAsker): boolean;
+  /** An edge tells of a login that no route has. Resolves with whether there is something new, once it was looked for. */
+  asked(accountId: string, askedBy: string, address: MetadataAddress): Promise<boolean>;
+  /** An edge has met a key that is not known. Resolves as `asked` does. */
+  refetched(accountId: string, askedBy: string): Promise<boolean>;
+  /** Begins with those that are due, and forgets those that no edge has asked for lately. */
+  lookForDue(): void;
+  /** Another has looked for them meanwhile: what it has found is not due. */
+  reconsider(): void;
+  /** Of how many the last look came to nothing. */
+  readonly problems: number;
+}
+
+interface Kept extends MetadataAsker {
+  askedAt: number | undefined;
+  /** On the monotonic clock. */
+  dueAt: number;
+  /** When an unknown key last had it looked for. */
+  refetchedAt: number;
+  looking: Promise<boolean> | undefined;
+  problem: string | undefined;
+}
+
+/** After a failure, milliseconds. */
+const retryMs = 60_000;
+/** An unknown key has it looked for once in so long. */
+const unknownKeyMs = 60_000;
+const maxLooking = 8;
+/** What no route asks for goes when no edge has asked for so long; each asks again when half a day is over. */
+const forgottenMs = 7 * 86_400_000;
+/** Of an account, besides those of routes. */
+const maxAsked = 1000;
+/** Characters. */
+const maxProblem = 1000;
+
+export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOptions): MetadataAskers {
+  const askers = new Map<string, Kept>();
+  const looks = makeLooks({ book, look, clock, log });
+  const { lookAt } = looks;
+
+  const note = (asker: MetadataAsker): void => {
+    const before = askers.get(asker.askedBy);
+    if (before && before.url === asker.url && before.document === asker.document) {
+      before.askedAt = asker.askedAt;
+      return;
+    }
+    askers.set(asker.askedBy, keptOf(asker, book, clock));
+  };
+  const drop = (askedBy: string): void => {
+    const before = askers.get(askedBy);
+    if (!before) return;
+    askers.delete(askedBy);
+    book
+      .forget(before.accountId, askedBy)
+      .catch((error: unknown) => log.warn("metadata not forgotten", { login: askedBy, error }));
+  };
+  return {
+    note,
+    drop,
+    leave: (askedBy) => void askers.delete(askedBy),
+    has: (asker) => askers.get(asker.askedBy) === asker,
+    async asked(accountId, askedBy, address) {
+      const askedAt = clock.now();
+      const before = askers.get(askedBy);
+      const isSame = before?.url === address.url && before.document === address.document;
+      if (before && (before.accountId !== accountId || before.askedAt === undefined)) return false;
+      if (before && isSame) {
+        before.askedAt = askedAt;
+        if (before.looking) return await before.looking;
+        if (before.problem !== undefined && !book.goodOf(before)) return false;
+        await book.keepAsked(before);
+        return false;
+      }
+      const own = [...askers.values()].filter((one) => one.askedAt !== undefined && one.accountId === accountId);
+      if (!before && own.length >= maxAsked) {
+        log.warn("metadata not looked for: the account has too many addresses of it", { account: accountId });
+        return false;
+      }
+      note({ ...address, accountId, askedBy, askedAt });
+      return await lookAt(askers.get(askedBy) as Kept);
+    },
+    async refetched(accountId, askedBy) {
+      const kept = askers.get(askedBy);
+      if (kept?.accountId !== accountId) return false;
+      if (kept.looking) return await kept.looking;
+      if (clock.monotonic() - kept.refetchedAt < unknownKeyMs) return false;
+      kept.refetchedAt = clock.monotonic();
+      return await lookAt(kept);
+    },
+    lookForDue() {
+      for (const kept of askers.values()) {
+        if (looks.areFull()) return;
+        if (kept.askedAt !== undefined && clock.now() - kept.askedAt > forgottenMs) drop(kept.askedBy);
+        else if (!kept.looking && kept.dueAt <= clock.monotonic()) void lookAt(kept);
+      }
+    },
+    reconsider() {
+      for (const kept of askers.values()) kept.dueAt = dueAt(kept, book, clock);
+    },
+    get problems() {
+      return [...askers.values()].filter(({ problem }) => problem !== undefined).length;
+    },
+  };
+}
+
+interface Looks {
+  /** Resolves with whether it has changed; one look at a time. */
+  lookAt(kept: Kept): Promise<boolean>;
+  /** No more should be begun now. */
+  areFull(): boolean;
+}
+
+function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
+  let looking = 0;
+  const tried = async (kept: Kept): Promise<boolean> => {
+    const { askedBy, accountId: account } = kept;
+    const url = kept.url.replace(/[?#].*/s, "");
+    looking += 1;
+    try {
+      const { isNew, againMs } = await look(kept);
+      kept.dueAt = clock.monotonic() + againMs;
+      kept.problem = undefined;
+      return isNew;
+    } catch (error) {
+      const problem = (error instanceof Error ? error.message : String(error)).slice(0, maxProblem);
+      kept.problem = problem;
+      log.warn("metadata of an identity provider not renewed", { login: askedBy, account, url, problem });
+      await book
+        .keepProblem(kept, problem)
+        .catch((cause: unknown) => log.warn("problem not kept", { login: askedBy, error: cause }));
+      return false;
+    } finally {
+      looking -= 1;
+      kept.looking = undefined;
+    }
+  };
+  return {
+    lookAt(kept) {
+      kept.dueAt = clock.monotonic() + retryMs;
+      return (kept.looking ??= tried(kept));
+    },
+    areFull: () => looking >= maxLooking,
+  };
+}
+
+/** One that is looked after from now on: at once, or when what is known of it should be renewed. */
+function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
+  return {
+    ...asker,
+    dueAt: dueAt(asker, book, clock),
+    refetchedAt: Number.NEGATIVE_INFINITY,
+    looking: undefined,
+    problem: undefined,
+  };
+}
+
+/** On the monotonic clock: at once where nothing good is known. */
+function dueAt(asker: MetadataAsker, book: MetadataBook, clock: Clock): number {
+  const present = book.goodOf(asker);
+  const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
+  const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
+  return clock.monotonic() + (known ? Math.max(0, refreshAfter(known) * 1000 - age) : 0);
+}
