@@ -124,12 +124,14 @@ async function serve(
   );
   const provisioning = openProvisioning({ store, settings: options, applied, clock, log, metrics });
   const problems = trackProblems(log);
-  metrics.gauge("postern_revision", "Revision of the last committed write.", () => store.revision);
-  metrics.gauge("postern_revision_applied", "Revision that every edge serves.", () => applied.everywhere() ?? 0);
-  metrics.gauge("postern_edges", "Edges that are there.", () => edges.joined().length);
-  metrics.gauge("postern_tunnel_sessions", "Connected agents.", () => here.count("sessions"));
-  metrics.gauge("postern_tunnels", "Online tunnels.", () => here.count("tunnels"));
-  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", () => problems.count());
+  showNumbers(metrics, {
+    revision: () => store.revision,
+    applied: () => applied.everywhere() ?? 0,
+    edges: () => edges.joined().length,
+    sessions: () => here.count("sessions"),
+    tunnels: () => here.count("tunnels"),
+    problems: () => problems.count(),
+  });
   let { apiUrl } = options;
   const { version = "", region } = options;
   const nodes = openNodes({
@@ -170,18 +172,8 @@ async function serve(
     logins.book,
     keepDirectory(links.length, directory),
   ]);
-  const { domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } = options;
-  const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
-  const proof = { domain, idpHost, suffixes, domainProof: requireDomainProof };
-  const resolveTxt = options.resolveTxt ?? makeResolveTxt();
-  const domainChecks = openDomainChecks({ store, rules: proof, resolveTxt, clock, log });
-  const reserving = {
-    ...proof,
-    domainChecks,
-    requireReservation: requireReservedDomains,
-    tcpPorts,
-    allowLocalUpstreams,
-  };
+  const reserving = reservingWith(options, store);
+  const { domainChecks } = reserving;
   const needs = { clock, ...reserving, liveObjects, keys, events, provisioning };
   const front = options.console === "on" ? openConsole({ store, keys, clock, queries, apiUrl }) : undefined;
   const server = await startServer({
@@ -225,6 +217,28 @@ async function serve(
       await store.close();
     },
   };
+}
+
+type Numbers = Readonly<Record<"revision" | "applied" | "edges" | "sessions" | "tunnels" | "problems", () => number>>;
+
+function showNumbers(metrics: Metrics, numbers: Numbers): void {
+  metrics.gauge("postern_revision", "Revision of the last committed write.", numbers.revision);
+  metrics.gauge("postern_revision_applied", "Revision that every edge serves.", numbers.applied);
+  metrics.gauge("postern_edges", "Edges that are there.", numbers.edges);
+  metrics.gauge("postern_tunnel_sessions", "Connected agents.", numbers.sessions);
+  metrics.gauge("postern_tunnels", "Online tunnels.", numbers.tunnels);
+  metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", numbers.problems);
+}
+
+/** What decides who may reserve which names and ports. */
+function reservingWith(options: ControlPlaneOptions, store: Store) {
+  const { clock, log, domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } =
+    options;
+  const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
+  const rules = { domain, idpHost, suffixes, domainProof: requireDomainProof };
+  const resolveTxt = options.resolveTxt ?? makeResolveTxt();
+  const domainChecks = openDomainChecks({ store, rules, resolveTxt, clock, log });
+  return { ...rules, domainChecks, requireReservation: requireReservedDomains, tcpPorts, allowLocalUpstreams };
 }
 
 /** What other nodes have; undefined for a server that is alone. @param observers are told of their edges as of one's own */

@@ -75,30 +75,16 @@ export function makeNode(options: NodeOptions): Node {
   });
   const presence = new SharedPresence(shared, lease, options.sealer, log);
   const jobs = sharedJobs(shared, lease, log);
+  const following = makeFollowing(follower, turns);
   let commits: SharedCommits | undefined;
-  let isSuperseded = false;
   let isWaiting = false;
   let isStopped = false;
-  const catchUp = async (): Promise<boolean> => {
-    try {
-      return await follower.catchUp();
-    } catch (error) {
-      isSuperseded ||= error instanceof Superseded;
-      throw error;
-    }
-  };
-  /** Whoever asks while one waits for its turn gets what that one finds. */
-  let waiting: Promise<boolean> | undefined;
-  const refresh = (): Promise<boolean> =>
-    (waiting ??= turns.take(() => {
-      waiting = undefined;
-      return catchUp();
-    }));
   const look = (): void => {
     if (!isStopped) presence.look();
     if (isWaiting || isStopped) return;
     isWaiting = true;
-    refresh()
+    following
+      .refresh()
       .catch((error: unknown) => log.debug("other nodes not followed", { error }))
       .finally(() => (isWaiting = false));
   };
@@ -138,13 +124,13 @@ export function makeNode(options: NodeOptions): Node {
     },
     jobs,
     get isSuperseded() {
-      return isSuperseded;
+      return following.isSuperseded;
     },
     commits(availability) {
       commits = new SharedCommits({ ...options, published, follower, lease, turns, availability });
       return commits;
     },
-    refresh,
+    refresh: following.refresh,
     async start(maintain) {
       await lease.start();
       const forgetting = jobs.want("forget batches");
@@ -161,6 +147,38 @@ export function makeNode(options: NodeOptions): Node {
       await turns.take(async () => undefined);
       await lease.end();
     },
+  };
+}
+
+/** Reading what the others have written, in turn with our own commits. */
+interface Following {
+  /** As `Node.refresh`. */
+  refresh(): Promise<boolean>;
+  /** As `Node.isSuperseded`. */
+  readonly isSuperseded: boolean;
+}
+
+function makeFollowing(follower: Follower, turns: Turns): Following {
+  let isSuperseded = false;
+  /** Whoever asks while one waits for its turn gets what that one finds. */
+  let waiting: Promise<boolean> | undefined;
+  const catchUp = async (): Promise<boolean> => {
+    try {
+      return await follower.catchUp();
+    } catch (error) {
+      isSuperseded ||= error instanceof Superseded;
+      throw error;
+    }
+  };
+  return {
+    get isSuperseded() {
+      return isSuperseded;
+    },
+    refresh: () =>
+      (waiting ??= turns.take(() => {
+        waiting = undefined;
+        return catchUp();
+      })),
   };
 }
 

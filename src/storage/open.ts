@@ -196,23 +196,7 @@ async function opened(
   const history = historyOf(database, past, retained);
   const keep: Feed["keep"] = (name, cursor) => writer.keepCursor(name, cursor);
   const feed = feedOf({ database, documents, past, retained, keep });
-  const addAccount = async (name: string, operator: string | undefined): Promise<Account> => {
-    const { fields, idPrefix } = kindNamed(kinds, "account");
-    const id = newId(idPrefix, clock.now());
-    // The first account belongs to itself, the others to the first.
-    const account_id = operator ?? id;
-    await writer.write(systemContext(account_id, clock), (draft) =>
-      draft.revive({
-        kind: "account",
-        id,
-        account_id,
-        revision: 0,
-        created_at: timestamp(clock.now()),
-        doc: { ...emptyDoc(fields), name },
-      }),
-    );
-    return state.accounts().find((account) => account.id === id) as Account;
-  };
+  const addAccount = accountAdder({ kinds, state, writer, clock });
   const jobs = node?.jobs ?? ownJobs;
   if (state.accounts().length === 0) await addAccount("default", undefined);
   const pruner = startPruning({
@@ -239,6 +223,33 @@ async function opened(
     createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
     close: () => (closing ??= close()),
   });
+}
+
+interface AccountAdderNeeds {
+  readonly kinds: Kinds;
+  readonly state: State;
+  readonly writer: Writer;
+  readonly clock: Clock;
+}
+
+/** The first account belongs to itself, the others to the first, the operator's. */
+function accountAdder({ kinds, state, writer, clock }: AccountAdderNeeds) {
+  return async (name: string, operator: string | undefined): Promise<Account> => {
+    const { fields, idPrefix } = kindNamed(kinds, "account");
+    const id = newId(idPrefix, clock.now());
+    const account_id = operator ?? id;
+    await writer.write(systemContext(account_id, clock), (draft) =>
+      draft.revive({
+        kind: "account",
+        id,
+        account_id,
+        revision: 0,
+        created_at: timestamp(clock.now()),
+        doc: { ...emptyDoc(fields), name },
+      }),
+    );
+    return state.accounts().find((account) => account.id === id) as Account;
+  };
 }
 
 /** Makes the database this process's, or one of the nodes', and reads every object. */

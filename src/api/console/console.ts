@@ -45,23 +45,8 @@ export function openConsole({ store, keys, clock, queries, apiUrl }: ConsoleOpti
   const codes = makeCodes(clock);
   const sessions = openConsoleSessions(store, keys, clock);
   const live = makeLiveTellers(store, queries, clock);
-  let pages: Pages | undefined;
+  const page = makePageReplies();
 
-  const page = async (path: string, request: IncomingMessage): Promise<Reply | undefined> => {
-    pages ??= (await import("../../pages/pages.ts")).openPages("index.html");
-    const found = pages.get(path, request.headers["accept-encoding"]);
-    if (!found) return undefined;
-    const { "content-type": contentType, "cache-control": cacheControl, ...more } = found.headers;
-    const headers = Object.entries(more).filter(([name]) => name !== "x-content-type-options");
-    return {
-      status: found.status,
-      body: found.body,
-      contentLength: String(found.body.length),
-      ...(contentType !== undefined && { contentType }),
-      ...(cacheControl !== undefined && { cacheControl }),
-      headers: headers.flat(),
-    };
-  };
   const show = (session: OpenSession, cookie: string): Reply => {
     const { key, object, expiresAtMs } = session;
     const { accountId, id, operator } = key.principal;
@@ -153,4 +138,24 @@ export function openConsole({ store, keys, clock, queries, apiUrl }: ConsoleOpti
 function checkToken(request: IncomingMessage, cookie: string): void {
   if (request.method === "GET" || request.method === "HEAD") return;
   if (!isPageToken(request.headers[tokenField], cookie)) throw new Refusal("console_origin_refused");
+}
+
+/** The files of the page, read when the first is asked for; undefined for what is none of them. */
+function makePageReplies(): (path: string, request: IncomingMessage) => Promise<Reply | undefined> {
+  let pages: Pages | undefined;
+  return async (path, request) => {
+    pages ??= (await import("../../pages/pages.ts")).openPages("index.html");
+    const found = pages.get(path, request.headers["accept-encoding"]);
+    if (!found) return undefined;
+    const { "content-type": contentType, "cache-control": cacheControl, ...more } = found.headers;
+    const headers = Object.entries(more).filter(([name]) => name !== "x-content-type-options");
+    return {
+      status: found.status,
+      body: found.body,
+      contentLength: String(found.body.length),
+      ...(contentType !== undefined && { contentType }),
+      ...(cacheControl !== undefined && { cacheControl }),
+      headers: headers.flat(),
+    };
+  };
 }
