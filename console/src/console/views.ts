@@ -59,5 +59,5 @@ export function nav(description: Description | undefined): readonly MenuPart[] {
 }
 
 export function plural(name: string): string {
-  return `${titleOf(name)}s`.replace(/ys$/, "ies");
+  return `${titleOf(name)}s`.replace(/([^aeiou])ys$/, "$1ies").replace(/sss$/, "sses");
 }
