@@ -10,7 +10,6 @@ import { clientId, clientSecret } from "../support/oauth-providers.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
 import type { ApiBody } from "../support/platform.ts";
-import { makeSamlProvider } from "../support/saml-provider.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 
@@ -290,9 +289,6 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     await agent.close();
     const internal = sdk.ask({ name: "http", domain: "sso.internal", trafficPolicy });
     await assert.rejects(internal, /visitors log in where they come to/);
-    const saml = { type: "saml", config: { idp_metadata: (await makeSamlProvider()).metadata() } };
-    const asking = sdk.ask({ name: "http", domain: "saml.localhost", trafficPolicy: textOf([{ actions: [saml] }]) });
-    await assert.rejects(asking, /an agent's endpoint is another one each time/);
     const secret = textOf([{ actions: [oauth({ ...own, client_secret: "${secrets.get('a', 'b')}" })] }]);
     await assert.rejects(sdk.ask({ name: "http", domain: "no.localhost", trafficPolicy: secret }), /secrets/);
   });
