@@ -11,9 +11,11 @@ import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/open.ts";
 import { storedKinds } from "../storage/stored-kinds.ts";
 import type { Store } from "../storage/store.ts";
+import type { BehaviourNeeds } from "./behaviours.ts";
 import { openConsole } from "./console/console.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
+import type { KeyRing } from "./http/authenticate.ts";
 import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
 import type { EdgeObserver, Edges } from "./edges/edges.ts";
@@ -40,6 +42,7 @@ import { openNodeDirectory } from "./nodes/node-directory.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { openNodes } from "./nodes/nodes.ts";
 import { makeOperations } from "./operations.ts";
+import type { OperationsInput } from "./operations.ts";
 import { openProvisioning } from "./provisioning/provisioning.ts";
 import { startPublishing } from "./edges/publish.ts";
 import { openSourceRestriction } from "./http/source-restriction.ts";
@@ -172,8 +175,40 @@ async function serve(
     logins.book,
     keepDirectory(links.length, directory),
   ]);
+  const grounds = { edges, metrics, queries, readiness, applied, nodes, liveObjects, keys, events, provisioning };
+  const api = await startApi(options, store, grounds);
+  const { address, port, family } = api.address;
+  apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+  return {
+    address: api.address,
+    apiUrl,
+    async stop() {
+      readiness.stop();
+      nodes.stop();
+      await logins.stop();
+      const provisioned = provisioning.stop();
+      applied.stop();
+      await api.stop();
+      await provisioned;
+      await events.stop();
+      await store.close();
+    },
+  };
+}
+
+/** What the API stands on, besides the store. */
+interface Grounds
+  extends
+    Pick<OperationsInput, "queries" | "metrics" | "readiness" | "applied" | "nodes">,
+    Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
+  readonly keys: KeyRing;
+  readonly edges: Edges;
+}
+
+async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
+  const { clock, log, apiUrl } = options;
+  const { edges, metrics, queries, readiness, applied, nodes, liveObjects, keys, events, provisioning } = grounds;
   const reserving = reservingWith(options, store);
-  const { domainChecks } = reserving;
   const needs = { clock, ...reserving, liveObjects, keys, events, provisioning };
   const front = options.console === "on" ? openConsole({ store, keys, clock, queries, apiUrl }) : undefined;
   const server = await startServer({
@@ -199,22 +234,11 @@ async function serve(
       codes: front?.codes,
     }),
   });
-  const { address, port, family } = server.address;
-  apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
   return {
     address: server.address,
-    apiUrl,
-    async stop() {
-      readiness.stop();
-      nodes.stop();
-      await logins.stop();
-      const provisioned = provisioning.stop();
-      applied.stop();
+    async stop(): Promise<void> {
       await server.stop();
-      await domainChecks.stop();
-      await provisioned;
-      await events.stop();
-      await store.close();
+      await reserving.domainChecks.stop();
     },
   };
 }
