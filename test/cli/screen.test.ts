@@ -111,7 +111,9 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
     await terminal.press("C-z");
     await terminal.until((seen) => /Stopped|Suspended/.test(seen));
     await isAsBefore(before);
-    await terminal.type("clear; fg");
+    await terminal.type("clear");
+    await terminal.until((seen) => !online(seen));
+    await terminal.type("fg");
     await terminal.until(online);
     await terminal.press("q");
     await isAsBefore(before);
