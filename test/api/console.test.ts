@@ -113,6 +113,42 @@ describe("the console", () => {
     );
   });
 
+  it("P10: the console lets nobody in from an address that the account does not admit, and tells them nothing", async () => {
+    const { api_key: key } = await api.ok("POST", "/accounts", { name: "restricted" });
+    const policy = await api.ok("POST", "/ip_policies", {}, key);
+    const rule = { ip_policy_id: policy.id, cidr: "127.0.0.0/8", action: "allow" };
+    const { id: ruleId } = await api.ok("POST", "/ip_policy_rules", rule, key);
+    const restriction = { type: "api", enforced: true, ip_policy_ids: [policy.id] };
+    await api.ok("POST", "/ip_restrictions", restriction, key);
+    const { cookie } = await open(key);
+    await api.ok("DELETE", `/ip_policy_rules/${ruleId}`, undefined, key);
+    isRefused(await logIn({ api_key: key }), "api_source_denied");
+    for (const path of ["/console/session", "/console/live", "/ip_policies"]) {
+      isRefused(await call("GET", path, { cookie }), "api_source_denied");
+    }
+  });
+
+  it("P10: a page at the console hears of nothing more once its session has ended", async () => {
+    const { cookie, token } = await open();
+    const hearing = call("GET", "/console/live", { cookie });
+    const other = await open();
+    await call("DELETE", "/console/session", { cookie, "postern-console-token": token });
+    await call("POST", "/ip_policies", { cookie: other.cookie, "postern-console-token": other.token }, {});
+    assert.match((await hearing).text, /^:\n/);
+  });
+
+  it("a key has at most 100 sessions at the console, and the one that would end first gives way", async () => {
+    const { token: key } = await api.ok("POST", "/api_keys", {});
+    const first = await open(key);
+    clock.move(1_000);
+    const rest: Session[] = [];
+    for (let count = 1; count < 100; count += 1) rest.push(await open(key));
+    assert.equal((await call("GET", "/ip_policies", { cookie: first.cookie })).status, 200);
+    await open(key);
+    isRefused(await call("GET", "/ip_policies", { cookie: first.cookie }), "console_session_ended");
+    assert.equal((await call("GET", "/ip_policies", { cookie: rest[0]?.cookie ?? "" })).status, 200);
+  });
+
   it("P11: the console is not there under a name that was made to lead here", async () => {
     const { cookie } = await open();
     for (const path of ["/", "/console/session", "/console/live", "/ip_policies"]) {

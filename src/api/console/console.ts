@@ -11,7 +11,7 @@ import type { Key, KeyRing } from "../http/authenticate.ts";
 import { readBody } from "../http/body.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import type { Exchange } from "../http/exchange.ts";
-import type { Front } from "../http/front.ts";
+import type { Front, FrontReply } from "../http/front.ts";
 import type { Operation, Reply } from "../operation/call.ts";
 import { makeCodes } from "./codes.ts";
 import type { Codes } from "./codes.ts";
@@ -33,6 +33,8 @@ export interface ConsoleOptions {
 export interface Console extends Front {
   readonly codes: Codes;
 }
+
+type AdmitKey = Parameters<FrontReply["run"]>[0];
 
 const sessionPath = "/console/session";
 const livePath = "/console/live";
@@ -66,14 +68,21 @@ export function openConsole({ store, keys, clock, queries, apiUrl }: ConsoleOpti
     if (cookie === undefined) throw new Refusal("console_session_ended");
     return [sessions.find(cookie), cookie];
   };
-  const listen = ({ request, response }: Exchange, baseUrl: string): void => {
-    const [{ key, expiresAtMs }] = sessionOf(request, baseUrl);
-    live.begin(key.principal.accountId, expiresAtMs, response);
+  const who = (request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply => {
+    const [session, cookie] = sessionOf(request, baseUrl);
+    admit(session.key);
+    return show(session, cookie);
   };
-  const logIn = async (exchange: Exchange, baseUrl: string): Promise<Reply> => {
+  const listen = ({ request, response }: Exchange, baseUrl: string, admit: AdmitKey): void => {
+    const [{ key }, cookie] = sessionOf(request, baseUrl);
+    admit(key);
+    live.begin(key.principal.accountId, () => sessions.holds(cookie), response);
+  };
+  const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     const { request, response, expectsContinue, operationId } = exchange;
     const { code, api_key: given } = await readBody(signIn as Operation, request, response, expectsContinue);
     const key = keyBy(code, given);
+    admit(key);
     const { cookie, session } = await sessions.open(key, request, operationId);
     const seconds = Math.floor((session.expiresAtMs - clock.now()) / 1_000);
     return { ...show(session, cookie), headers: ["set-cookie", cookieField(baseUrl, cookie, seconds)] };
@@ -103,14 +112,14 @@ export function openConsole({ store, keys, clock, queries, apiUrl }: ConsoleOpti
       if (path === sessionPath) {
         checkHost(request, apiUrl);
         checkOrigin(request);
-        if (method === "POST") return { byKey: true, run: () => logIn(exchange, baseUrl) };
+        if (method === "POST") return { byKey: true, run: (admit) => logIn(exchange, baseUrl, admit) };
         if (method === "DELETE") return { run: () => logOut(exchange, baseUrl) };
-        return { run: async () => show(...sessionOf(request, baseUrl)) };
+        return { run: async (admit) => who(request, baseUrl, admit) };
       }
       if (path === livePath && method === "GET") {
         checkHost(request, apiUrl);
         checkOrigin(request);
-        return { run: async () => void listen(exchange, baseUrl) };
+        return { run: async (admit) => void listen(exchange, baseUrl, admit) };
       }
       if ((method !== "GET" && method !== "HEAD") || (path !== "/" && !path.startsWith("/assets/"))) return undefined;
       checkHost(request, apiUrl);

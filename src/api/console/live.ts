@@ -6,8 +6,8 @@ import type { Store } from "../../storage/store.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 
 export interface LiveTellers {
-  /** Answers with events until the session ends, or the page goes. Throws `Refusal`. */
-  begin(accountId: string, endsAtMs: number, response: ServerResponse): void;
+  /** Answers with events for as long as the session `holds`, and the page is there. Throws `Refusal`. */
+  begin(accountId: string, holds: () => boolean, response: ServerResponse): void;
   /** Ends all of them. */
   stop(): void;
 }
@@ -18,7 +18,7 @@ const pulseMs = 20_000;
 const maxPages = 256;
 
 interface Listeners {
-  readonly responses: Set<ServerResponse>;
+  readonly responses: Map<ServerResponse, () => boolean>;
   asking: Timer | undefined;
   newest: string | undefined;
 }
@@ -28,9 +28,10 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
   let pages = 0;
   const tell = ({ responses }: Listeners, event: string, data: object): void => {
     const text = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
-    for (const response of responses) {
+    for (const [response, holds] of responses) {
+      if (!holds()) response.end();
       // Whoever reads so little has more to ask for than can be told.
-      if (response.writableLength > 65_536) response.destroy();
+      else if (response.writableLength > 65_536) response.destroy();
       else response.write(text);
     }
   };
@@ -52,17 +53,17 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
   const of = (accountId: string): Listeners => {
     let listeners = byAccount.get(accountId);
     if (listeners) return listeners;
-    listeners = { responses: new Set(), asking: undefined, newest: undefined };
+    listeners = { responses: new Map(), asking: undefined, newest: undefined };
     byAccount.set(accountId, listeners);
     listeners.asking = clock.after(0, () => void ask(accountId, listeners));
     return listeners;
   };
   return {
-    begin(accountId, endsAtMs, response) {
+    begin(accountId, holds, response) {
       if (pages >= maxPages) throw new Refusal("too_many_requests", `${maxPages} pages listen already`);
       pages += 1;
       const listeners = of(accountId);
-      listeners.responses.add(response);
+      listeners.responses.set(response, holds);
       response.writeHead(200, {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -70,7 +71,7 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
       });
       let pulsing: Timer;
       const pulse = (): void => {
-        if (clock.now() >= endsAtMs) return void response.end();
+        if (!holds()) return void response.end();
         response.write(":\n\n");
         pulsing = clock.after(pulseMs, pulse);
       };
@@ -87,7 +88,7 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
     stop() {
       for (const { responses, asking } of byAccount.values()) {
         asking?.cancel();
-        for (const response of responses) response.end();
+        for (const response of responses.keys()) response.end();
       }
     },
   };

@@ -26,10 +26,14 @@ export interface ConsoleSessions {
   ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
   /** Throws `Refusal` for a cookie that is none, or no longer. */
   find(cookie: string): OpenSession;
+  /** Whether `find` would find it. */
+  holds(cookie: string): boolean;
   close(session: OpenSession, request: IncomingMessage, operationId: string): Promise<void>;
 }
 
 const livesMs = 12 * 3_600_000;
+/** Sessions that one key may have at a time; the one that ends first gives way. */
+const maxOfKey = 100;
 const kind = consoleSession.name;
 
 export function openConsoleSessions(store: Store, keys: KeyRing, clock: Clock): ConsoleSessions {
@@ -38,6 +42,15 @@ export function openConsoleSessions(store: Store, keys: KeyRing, clock: Clock): 
     operation,
     operationId,
   });
+  const find = (cookie: string): OpenSession => {
+    const hashed = hashToken(cookie).toString("hex");
+    // A global name: cookies do not say whose they are.
+    const object = store.holder("", "console cookie", hashed);
+    if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
+    const key = keys.current(docOf(object, consoleSession).api_key_id ?? "");
+    if (!key) throw new Refusal("console_session_ended");
+    return { object, key, expiresAtMs: endOf(object) };
+  };
   return {
     async open(key, request, operationId) {
       const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
@@ -52,19 +65,22 @@ export function openConsoleSessions(store: Store, keys: KeyRing, clock: Clock): 
         cookie_hash: hashToken(cookie).toString("hex"),
       };
       const { result } = await store.write(contextOf(key, request, "openConsoleSession", operationId), (draft) => {
-        for (const old of draft.children(kind, id)) if (endOf(old) <= now) draft.delete(old);
+        const others = [...draft.children(kind, id)].sort((a, b) => endOf(a) - endOf(b));
+        const tooMany = others.length + 1 - maxOfKey;
+        for (const [at, old] of others.entries()) if (at < tooMany || endOf(old) <= now) draft.delete(old);
         return draft.create(accountId, kind, doc);
       });
       return { cookie, session: { object: result as StoredObject, key, expiresAtMs } };
     },
-    find(cookie) {
-      const hashed = hashToken(cookie).toString("hex");
-      // A global name: cookies do not say whose they are.
-      const object = store.holder("", "console cookie", hashed);
-      if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
-      const key = keys.current(docOf(object, consoleSession).api_key_id ?? "");
-      if (!key) throw new Refusal("console_session_ended");
-      return { object, key, expiresAtMs: endOf(object) };
+    find,
+    holds(cookie) {
+      try {
+        find(cookie);
+        return true;
+      } catch (error) {
+        if (error instanceof Refusal) return false;
+        throw error;
+      }
     },
     async close(session, request, operationId) {
       const { object, key } = session;

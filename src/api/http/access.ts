@@ -25,6 +25,8 @@ export interface AccessOptions {
 export interface Access {
   /** Notes in the exchange who calls, and what is left of the key's allowance; throws `Refusal`. */
   admit(exchange: Exchange, baseUrl: string): void;
+  /** As `admit`, for a page that comes with a key's session: it names no version of the API. */
+  admitKey(exchange: Exchange, key: Key): void;
   /** What `work` resolves with; credentials that it finds wrong are counted, and refused beyond a rate. */
   trying<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T>;
 }
@@ -51,16 +53,18 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
     }
   };
 
+  const admitKey = (exchange: Exchange, { principal, bucket }: Key): void => {
+    exchange.principal = principal;
+    restriction.check(principal.accountId, exchange.request.socket);
+    exchange.allowance = rate.take(bucket);
+    if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${requestsPerMinute} requests per minute`);
+  };
   return {
     admit(exchange, baseUrl) {
-      const { request } = exchange;
-      const key = authenticate(request, baseUrl);
-      exchange.principal = key.principal;
-      restriction.check(key.principal.accountId, request.socket);
-      checkVersion(request);
-      exchange.allowance = rate.take(key.bucket);
-      if (!exchange.allowance.allowed) throw tooMany(exchange.allowance, `${requestsPerMinute} requests per minute`);
+      admitKey(exchange, authenticate(exchange.request, baseUrl));
+      checkVersion(exchange.request);
     },
+    admitKey,
     async trying(request, work) {
       try {
         return await work();

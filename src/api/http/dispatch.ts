@@ -39,7 +39,10 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
     const path = mark < 0 ? url : url.slice(0, mark);
     const baseUrl = options.baseUrlOf(request);
     const page = front?.reply(exchange, path, baseUrl);
-    if (page) return page.byKey ? access.trying(request, page.run) : page.run();
+    if (page) {
+      const run = (): Promise<Reply | undefined> => page.run((key) => access.admitKey(exchange, key));
+      return page.byKey ? access.trying(request, run) : run();
+    }
     const found = router(path);
     if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
     if (request.method === "OPTIONS") return { status: 204, headers: ["allow", found.allow] };

@@ -7,8 +7,11 @@ import type { Exchange } from "./exchange.ts";
 export interface FrontReply {
   /** It tries a credential: how often that may be is bounded. */
   readonly byKey?: boolean;
-  /** Undefined: it has been answered. */
-  run(): Promise<Reply | undefined>;
+  /**
+   * Undefined: it has been answered. Where it tells or does something on behalf of a key, `admit` is called first: it
+   * throws for sources and rates that the API would refuse.
+   */
+  run(admit: (key: Key) => void): Promise<Reply | undefined>;
 }
 
 export interface Front {
