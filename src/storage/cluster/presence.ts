@@ -183,15 +183,27 @@ export class SharedPresence implements Presence {
   #tellSoon(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
-    this.#tell()
-      .catch((error: unknown) => this.#log.debug("presence not told", { error }))
-      .finally(() => (this.#isTelling = false));
+    void this.#tell()
+      .catch((error: unknown) => {
+        this.#log.debug("presence not told", { error });
+        return false;
+      })
+      .then((isAllTold) => {
+        this.#isTelling = false;
+        // What came since the last look; what could not be told waits for the next renewal.
+        if (isAllTold && this.#hasNews()) this.#tellSoon();
+      });
   }
 
-  async #tell(): Promise<void> {
+  #hasNews(): boolean {
+    return this.#untold.size + this.#dropped.size + this.#tellers.length > 0;
+  }
+
+  /** Whether nothing was left; false when this node is cut off. */
+  async #tell(): Promise<boolean> {
     await new Promise(setImmediate);
     await this.#tellAnew();
-    while (this.#untold.size + this.#dropped.size + this.#tellers.length > 0) {
+    while (this.#hasNews()) {
       const ids = [...this.#untold].slice(0, batchEntries);
       const dropped = [...this.#dropped];
       const tellers = ids.length === this.#untold.size ? this.#tellers.splice(0) : [];
@@ -211,9 +223,10 @@ export class SharedPresence implements Presence {
           this.#tellers.unshift(...tellers);
         }
       }
-      if (change === undefined) return;
+      if (change === undefined) return false;
       for (const resolve of tellers) resolve(change);
     }
+    return true;
   }
 
   /** Undefined when this node is cut off. */
