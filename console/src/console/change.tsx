@@ -1,7 +1,7 @@
 /** What is going to change, seen before it does: as a diff, and as commands that do the same. */
 import { useEffect, useState } from "preact/hooks";
 import { PosternError, errorCodes } from "../../../sdk/src/index.ts";
-import { Copy, Dialog, Tag } from "../ui/elements.tsx";
+import { Copy, Dialog, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
 import { quoted } from "../ui/shell.ts";
 import { call, explainError, postern } from "./api.ts";
@@ -126,11 +126,11 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
             <Consequences plan={plan} kind={kind.name} />
             <div class="field">
               <label for="change-reason">Why</label>
-              <input
+              <TextInput
                 id="change-reason"
                 maxLength={255}
                 value={reason}
-                onInput={(event) => setReason(event.currentTarget.value)}
+                onText={setReason}
                 placeholder="for the history"
               />
             </div>

@@ -1,7 +1,7 @@
 /** A request that is described instead of sent. */
 import { useState } from "preact/hooks";
 import type { Explanation } from "../../../sdk/src/index.ts";
-import { Tag } from "../ui/elements.tsx";
+import { Tag, TextArea, TextInput } from "../ui/elements.tsx";
 import { statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import type { Description } from "./description.ts";
@@ -70,40 +70,24 @@ export function Explain({ description }: { readonly description: Description }) 
               </option>
             ))}
           </select>
-          <input
-            aria-label="Method"
-            class="mono"
-            size={7}
-            value={method}
-            onInput={(event) => setMethod(event.currentTarget.value)}
-          />
-          <input
-            aria-label="Path"
-            class="mono grow"
-            value={path}
-            onInput={(event) => setPath(event.currentTarget.value)}
-          />
+          <TextInput aria-label="Method" class="mono" size={7} value={method} onText={setMethod} />
+          <TextInput aria-label="Path" class="mono grow" value={path} onText={setPath} />
         </div>
         <div class="row">
-          <input
+          <TextInput
             aria-label="Source address"
             placeholder="from: your own address"
             value={source}
-            onInput={(event) => setSource(event.currentTarget.value)}
+            onText={setSource}
           />
-          <input
-            aria-label="Logged in as"
-            placeholder="logged in as: nobody"
-            value={email}
-            onInput={(event) => setEmail(event.currentTarget.value)}
-          />
+          <TextInput aria-label="Logged in as" placeholder="logged in as: nobody" value={email} onText={setEmail} />
         </div>
-        <textarea
+        <TextArea
           aria-label="Headers"
           rows={3}
           placeholder="name: value, one a line"
           value={fields}
-          onInput={(event) => setFields(event.currentTarget.value)}
+          onText={setFields}
         />
         <div class="row">
           <span class="grow" />

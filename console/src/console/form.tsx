@@ -6,6 +6,7 @@ import type { Description, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { valueText } from "./parts.tsx";
 import { useData } from "./use-data.ts";
+import { TextArea, TextInput } from "../ui/elements.tsx";
 
 interface FieldsProps {
   readonly description: Description;
@@ -152,31 +153,12 @@ function Text({ id, schema, value, onChange }: ControlProps) {
   } as const;
   const give = (next: string): void => onChange(next);
   if ((schema["x-max-bytes"] ?? 0) > 4_096) {
-    return (
-      <textarea
-        {...shared}
-        rows={6}
-        spellcheck={false}
-        value={text}
-        onInput={(event) => give(event.currentTarget.value)}
-      />
-    );
+    return <TextArea {...shared} rows={6} spellcheck={false} value={text} onText={give} />;
   }
-  if (!schema["x-secret"])
-    return <input {...shared} type="text" value={text} onInput={(event) => give(event.currentTarget.value)} />;
+  if (!schema["x-secret"]) return <TextInput {...shared} type="text" value={text} onText={give} />;
   return (
     <div class="row">
-      {shows ? (
-        <input {...shared} class="grow" type="text" value={text} onInput={(event) => give(event.currentTarget.value)} />
-      ) : (
-        <input
-          {...shared}
-          class="grow"
-          type="password"
-          value={text}
-          onInput={(event) => give(event.currentTarget.value)}
-        />
-      )}
+      <TextInput {...shared} class="grow" type={shows ? "text" : "password"} value={text} onText={give} />
       <button type="button" aria-pressed={shows} onClick={() => setShows(!shows)}>
         {shows ? "Hide" : "Show"}
       </button>

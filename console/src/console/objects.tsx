@@ -1,6 +1,6 @@
 /** Any kind of objects: a table, one of them, and its form. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Command, Time } from "../ui/elements.tsx";
+import { Command, TextInput, Time } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { atRevision, call, explainError, methodOf, readOptions } from "./api.ts";
 import { Review, fieldsOf } from "./change.tsx";
@@ -102,13 +102,13 @@ export function Table({ kind, description, parents = [] }: KindProps) {
   return (
     <section class="list-view" aria-label={title}>
       <Head title={title} doc={kind.doc}>
-        <input
+        <TextInput
           id="list-filter"
           type="search"
           aria-label="Filter"
           placeholder="Filter"
           value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          onText={setText}
         />
         {kind.create !== undefined && atRevision.value === undefined && (
           <a class="button primary" href={linkTo("objects", kind.name, "new")}>

@@ -1,7 +1,7 @@
 /** A service behind an edge, in one step: the name, who may reach it, how they log in, and the command that serves it. */
 import { useState } from "preact/hooks";
 import type { Plan } from "../../../sdk/src/index.ts";
-import { Command, Copy } from "../ui/elements.tsx";
+import { Command, Copy, TextInput } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
 import type { JsonObject } from "./api.ts";
 import { Changes } from "./history.tsx";
@@ -55,22 +55,13 @@ export function Publish() {
   const text = (name: keyof Wishes, label: string, help: string, shown = wishes[name] as string) => (
     <div class="field">
       <label for={`publish-${name}`}>{label}</label>
-      {name === "clientSecret" ? (
-        <input
-          id={`publish-${name}`}
-          type="password"
-          autocomplete="off"
-          value={shown}
-          onInput={(event) => set({ [name]: event.currentTarget.value })}
-        />
-      ) : (
-        <input
-          id={`publish-${name}`}
-          autocomplete="off"
-          value={shown}
-          onInput={(event) => set({ [name]: event.currentTarget.value })}
-        />
-      )}
+      <TextInput
+        id={`publish-${name}`}
+        type={name === "clientSecret" ? "password" : "text"}
+        autocomplete="off"
+        value={shown}
+        onText={(text) => set({ [name]: text })}
+      />
       <span class="muted small">{help}</span>
     </div>
   );

@@ -1,6 +1,6 @@
 /** Getting in: by a link, or with an API key that is exchanged for a session. */
 import { useState } from "preact/hooks";
-import { Command } from "../ui/elements.tsx";
+import { Command, TextInput } from "../ui/elements.tsx";
 import { logIn, session, whyOut } from "./api.ts";
 
 export function SignIn() {
@@ -34,14 +34,7 @@ export function SignIn() {
         <Command text="npx postern console" />
         <div class="field">
           <label for="api-key">Or an API key</label>
-          <input
-            id="api-key"
-            type="password"
-            autocomplete="off"
-            required
-            value={key}
-            onInput={(event) => setKey(event.currentTarget.value)}
-          />
+          <TextInput id="api-key" type="password" autocomplete="off" required value={key} onText={setKey} />
           <span class="muted small">It is exchanged for a session of at most 12 hours, and not kept in the page.</span>
         </div>
         <button type="submit" class="primary" disabled={isBusy}>

@@ -1,7 +1,7 @@
 /** Requests that have ended at the edge, and what decided each. */
 import { useState } from "preact/hooks";
 import type { Explanation, Request, Step } from "../../../sdk/src/index.ts";
-import { Command, Tag, Time } from "../ui/elements.tsx";
+import { Command, Tag, TextInput, Time } from "../ui/elements.tsx";
 import { bytesText, clockText, durationText, statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { kindOfId } from "./objects.tsx";
@@ -36,14 +36,14 @@ export function Traffic({ description }: { readonly description: Description }) 
           <Tag tone="good">live</Tag>
         </Head>
         <div class="row filters">
-          <input
+          <TextInput
             id="list-filter"
             type="search"
             class="grow"
             aria-label="Filter requests"
             placeholder="Host, path, address, status"
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onText={setText}
           />
           <select aria-label="Outcome" value={outcome} onChange={(event) => setOutcome(event.currentTarget.value)}>
             <option value="">All outcomes</option>

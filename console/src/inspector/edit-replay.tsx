@@ -1,6 +1,6 @@
 /** A request that is sent again otherwise. */
 import { useState } from "preact/hooks";
-import { Dialog } from "../ui/elements.tsx";
+import { Dialog, TextArea, TextInput } from "../ui/elements.tsx";
 import { base64Of, bodyOf } from "./model.ts";
 import type { Exchange, ReplayEdits } from "./model.ts";
 import { attempt, replay, whole } from "./store.ts";
@@ -42,39 +42,16 @@ export function EditReplay({ exchange, onClose }: Props) {
         }}
       >
         <div class="row">
-          <input
-            aria-label="Method"
-            class="mono"
-            size={8}
-            value={method}
-            onInput={(event) => setMethod(event.currentTarget.value)}
-          />
-          <input
-            aria-label="Path and query"
-            class="mono grow"
-            value={uri}
-            onInput={(event) => setUri(event.currentTarget.value)}
-          />
+          <TextInput aria-label="Method" class="mono" size={8} value={method} onText={setMethod} />
+          <TextInput aria-label="Path and query" class="mono grow" value={uri} onText={setUri} />
         </div>
         <div class="field">
           <label for="edit-fields">Headers, one a line</label>
-          <textarea
-            id="edit-fields"
-            rows={8}
-            spellcheck={false}
-            value={fields}
-            onInput={(event) => setFields(event.currentTarget.value)}
-          />
+          <TextArea id="edit-fields" rows={8} spellcheck={false} value={fields} onText={setFields} />
         </div>
         <div class="field">
           <label for="edit-body">Body</label>
-          <textarea
-            id="edit-body"
-            rows={8}
-            spellcheck={false}
-            value={body}
-            onInput={(event) => setBody(event.currentTarget.value)}
-          />
+          <TextArea id="edit-body" rows={8} spellcheck={false} value={body} onText={setBody} />
         </div>
         <div class="row">
           <span class="muted small grow">It goes to the service straight, once.</span>

@@ -1,5 +1,5 @@
 /** Small parts that both pages are made of. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { timeText } from "./format.ts";
 import type { Tone } from "./format.ts";
@@ -18,6 +18,40 @@ export function Time({ at }: { readonly at: string | number }) {
       {timeText(time)}
     </time>
   );
+}
+
+interface TypedProps {
+  readonly value: string;
+  /** What stands in it by now. */
+  readonly onText: (text: string) => void;
+  readonly id?: string;
+  readonly class?: string;
+  readonly placeholder?: string;
+  readonly maxLength?: number;
+  readonly required?: boolean;
+  readonly "aria-label"?: string;
+  readonly "aria-invalid"?: boolean;
+}
+
+interface TextInputProps extends TypedProps {
+  readonly type?: "text" | "password" | "search";
+  readonly size?: number;
+  readonly autocomplete?: "off";
+}
+
+export function TextInput({ onText, ...rest }: TextInputProps) {
+  // Preact has types of its own for each type of input.
+  const props = rest as InputHTMLAttributes;
+  return <input {...props} onInput={(event) => onText(event.currentTarget.value)} />;
+}
+
+interface TextAreaProps extends TypedProps {
+  readonly rows: number;
+  readonly spellcheck?: boolean;
+}
+
+export function TextArea({ onText, ...rest }: TextAreaProps) {
+  return <textarea {...rest} onInput={(event) => onText(event.currentTarget.value)} />;
 }
 
 interface CopyProps {
