@@ -78,6 +78,49 @@ for (const database of databases) {
       }
     });
 
+    it(`I7: metadata of a SAML provider with an address of its own, on ${database.name} is looked for at four addresses of an account at once`, async () => {
+      const open = new Set<string>();
+      const seen = new Set<string>();
+      const release: (() => void)[] = [];
+      let most = 0;
+      const server = createServer((request, response) => {
+        seen.add(request.url ?? "");
+        open.add(request.url ?? "");
+        most = Math.max(most, open.size);
+        release.push(() => {
+          open.delete(request.url ?? "");
+          response.writeHead(404).end();
+        });
+      }).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const clock = movableClock();
+      const api = await startApi(database, { clock, allowLocalUpstreams: true });
+      try {
+        const [account] = (await api.ok("GET", "/accounts")).accounts;
+        const { port } = server.address() as AddressInfo;
+        api.edge.send({ type: "hello", edgeId: "edge" });
+        for (let call = 0; call < 20; call += 1) {
+          api.edge.send({
+            type: "metadata_wanted",
+            call,
+            accountId: account.id,
+            askedBy: `app${call}.example.com-abcdefgh`,
+            address: { url: `http://127.0.0.1:${port}/${call}`, document: "" },
+          });
+        }
+        await until(() => open.size === 4);
+        await until(() => {
+          for (const one of release.splice(0)) one();
+          clock.move(5_000);
+          return seen.size === 20;
+        });
+        assert.equal(most, 4);
+      } finally {
+        await api.stop();
+        server.close();
+      }
+    });
+
     it(`metadata of a SAML provider with an address of its own, on ${database.name} is looked for where an edge asks, until nobody has asked for a week`, async () => {
       let asked = 0;
       const server = createServer((_request, response) => {

@@ -49,7 +49,9 @@ interface Kept extends MetadataAsker {
 const retryMs = 60_000;
 /** An unknown key has it looked for once in so long. */
 const unknownKeyMs = 60_000;
-const maxLooking = 8;
+const maxLooking = 32;
+/** Of one account: providers that take their time hold up nobody else's. */
+const maxLookingOfAccount = 4;
 /** What no route asks for goes when no edge has asked for so long; each asks again when half a day is over. */
 const forgottenMs = 7 * 86_400_000;
 /** Of an account, besides those of routes. */
@@ -101,21 +103,22 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
         return false;
       }
       note({ ...address, accountId, askedBy, askedAt });
-      return await lookAt(askers.get(askedBy) as Kept);
+      const kept = askers.get(askedBy) as Kept;
+      // One that there is no room for is due, and looked for when there is.
+      return looks.haveRoom(accountId) && (await lookAt(kept));
     },
     async refetched(accountId, askedBy) {
       const kept = askers.get(askedBy);
       if (kept?.accountId !== accountId) return false;
       if (kept.looking) return await kept.looking;
-      if (clock.monotonic() - kept.refetchedAt < unknownKeyMs) return false;
+      if (clock.monotonic() - kept.refetchedAt < unknownKeyMs || !looks.haveRoom(accountId)) return false;
       kept.refetchedAt = clock.monotonic();
       return await lookAt(kept);
     },
     lookForDue() {
       for (const kept of askers.values()) {
-        if (looks.areFull()) return;
         if (kept.askedAt !== undefined && clock.now() - kept.askedAt > forgottenMs) drop(kept.askedBy);
-        else if (!kept.looking && kept.dueAt <= clock.monotonic()) void lookAt(kept);
+        else if (!kept.looking && kept.dueAt <= clock.monotonic() && looks.haveRoom(kept.accountId)) void lookAt(kept);
       }
     },
     reconsider() {
@@ -130,16 +133,23 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
 interface Looks {
   /** Resolves with whether it has changed; one look at a time. */
   lookAt(kept: Kept): Promise<boolean>;
-  /** No more should be begun now. */
-  areFull(): boolean;
+  /** Whether one more may begin for the account. */
+  haveRoom(accountId: string): boolean;
 }
 
 function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
   let looking = 0;
+  const byAccount = new Map<string, number>();
+  const count = (accountId: string, change: 1 | -1): void => {
+    looking += change;
+    const left = (byAccount.get(accountId) ?? 0) + change;
+    if (left === 0) byAccount.delete(accountId);
+    else byAccount.set(accountId, left);
+  };
   const tried = async (kept: Kept): Promise<boolean> => {
     const { askedBy, accountId: account } = kept;
     const url = kept.url.replace(/[?#].*/s, "");
-    looking += 1;
+    count(account, 1);
     try {
       const { isNew, againMs } = await look(kept);
       kept.dueAt = clock.monotonic() + againMs;
@@ -154,7 +164,7 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
         .catch((cause: unknown) => log.warn("problem not kept", { login: askedBy, error: cause }));
       return false;
     } finally {
-      looking -= 1;
+      count(account, -1);
       kept.looking = undefined;
     }
   };
@@ -163,7 +173,7 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
       kept.dueAt = clock.monotonic() + retryMs;
       return (kept.looking ??= tried(kept));
     },
-    areFull: () => looking >= maxLooking,
+    haveRoom: (accountId) => looking < maxLooking && (byAccount.get(accountId) ?? 0) < maxLookingOfAccount,
   };
 }
 
