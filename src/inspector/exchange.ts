@@ -66,6 +66,8 @@ export interface CapturedResponse {
 export interface Exchange {
   /** 16 hexadecimal digits. */
   readonly id: string;
+  /** Of its agent, from 1 on. */
+  readonly number: number;
   readonly tunnel: string;
   /** The visitor's address, as far as it is known. */
   readonly client: string;

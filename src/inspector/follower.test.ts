@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { systemClock } from "../lib/clock.ts";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { seededRandom } from "../../test/support/random.ts";
 import { maxBodyBytes } from "./exchange.ts";
 import { Follower } from "./follower.ts";
+import { renderExchange } from "./render.ts";
 import { ExchangeStore } from "./store.ts";
 
 const get = "GET /a?b=1 HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n";
@@ -12,10 +15,13 @@ const found = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5
 const streamed = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
 
 function follower(hasPreamble = false) {
-  const store = new ExchangeStore();
+  const store = new ExchangeStore(systemClock);
   const one = new Follower({ tunnel: "web", client: "192.0.2.1", hasPreamble, clock: systemClock, store });
   return { one, store, list: () => store.list(10, undefined).reverse() };
 }
+
+const upload = "POST /c HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n012";
+const noContent = "HTTP/1.1 204 No Content\r\n\r\n";
 
 /** Bytes in pieces of `size`. */
 function* pieces(text: string, size: number): Generator<Buffer> {
@@ -105,6 +111,70 @@ describe("what passes on a connection", () => {
   }
 });
 
+describe("what is read when somebody looks", () => {
+  const heads = [get, post, `${upload}3456789`, upload, "GET / HTTP/1.1\r\nHost: a\r\nupgrade: x\r\n\r\n", "junk\r\n"];
+  const answers = [found, streamed, noContent, "HTTP/1.1 101 x\r\n\r\nabc", "SSH"];
+
+  it("connections look the same afterwards and as they pass", () => {
+    const random = seededRandom(12);
+    for (let round = 0; round < 1000; round += 1) {
+      const clock = makeManualClock();
+      const all = [false, true].map((isWatched) => {
+        const store = new ExchangeStore(clock);
+        if (isWatched) store.watch(() => {});
+        return { store, one: new Follower({ tunnel: "web", client: "192.0.2.1", hasPreamble: false, clock, store }) };
+      });
+      const pass = (way: "fromServer" | "fromService", text: string, size: number): void => {
+        for (const piece of pieces(text, size)) {
+          for (const { one } of all) one[way](piece);
+          clock.pass(1);
+        }
+      };
+      const count = 1 + random.below(4);
+      for (let at = 0; at < count; at += 1) {
+        pass("fromServer", heads[random.below(heads.length)] as string, 1 + random.below(300));
+        if (random.below(8) === 0) continue;
+        const big = random.below(6) === 0;
+        const answer = big
+          ? `HTTP/1.1 200 OK\r\nContent-Length: 40000\r\n\r\n${"x".repeat(40_000)}`
+          : (answers[random.below(answers.length)] as string);
+        pass("fromService", answer, 1 + random.below(big ? 9000 : 60));
+        if (random.below(5) === 0) all[0]?.store.list(random.below(5));
+      }
+      if (random.below(8) === 0) pass("fromServer", get, 500);
+      if (random.below(8) === 0) pass("fromService", "HTTP/1.1 200 OK\r\n\r\nuntil the end", 50);
+      const error = random.pick([undefined, new Error("reset")]);
+      if (random.below(2) === 0) for (const { one } of all) one.ended(error);
+      const [later, passing] = all.map(({ store }) =>
+        store.list(100).map((one) => ({
+          ...(renderExchange(one, { reveals: true }) as object),
+          id: "",
+          uri: "",
+          // How finely an answer's time is known depends on how it came.
+          duration: 0,
+          first_byte: 0,
+        })),
+      );
+      assert.deepEqual(later, passing, `round ${round}`);
+    }
+  });
+
+  it("times are those at which it passed", () => {
+    const clock = makeManualClock();
+    const store = new ExchangeStore(clock);
+    const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock, store });
+    const at = clock.now();
+    one.fromServer(Buffer.from(get));
+    clock.pass(30);
+    one.fromService(Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"));
+    clock.pass(12);
+    one.fromService(Buffer.from("llo"));
+    clock.pass(5000);
+    const [seen] = store.list(1);
+    assert.deepEqual([seen?.at, seen?.response?.firstByteMs, seen?.durationMs], [at, 30, 42]);
+  });
+});
+
 describe("what is kept", () => {
   it("the store has the last 500 exchanges, and takes no more of one that has gone", () => {
     const { one, store } = follower();
@@ -113,8 +183,36 @@ describe("what is kept", () => {
       if (at < 500) one.fromService(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"));
     }
     assert.equal(store.list(1000, undefined).length, 500);
-    const last = one.first;
-    assert.ok(last && !store.has(last));
+  });
+
+  it("the store counts what an exchange takes that has gone, and keeps no more of it", () => {
+    const { one, store } = follower();
+    one.fromServer(Buffer.from(get));
+    const [seen] = store.list(1);
+    assert.ok(seen && store.has(seen));
+    store.clear();
+    one.fromService(Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"));
+    assert.deepEqual([store.has(seen), seen.response?.body.total, seen.response?.body.bytes().length], [false, 5, 0]);
+    one.fromServer(Buffer.from(get));
+    assert.equal(store.list(10).length, 1);
+  });
+
+  it("a recording that has gone for 500 others leaves its connection's next request whole", () => {
+    const { one: slow, store } = follower();
+    const quick = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
+    slow.fromServer(Buffer.from(upload));
+    for (let at = 0; at < 500; at += 1) {
+      quick.fromServer(Buffer.from(get));
+      quick.fromService(Buffer.from(noContent));
+    }
+    slow.fromServer(Buffer.from("3456789"));
+    slow.fromService(Buffer.from(noContent));
+    slow.fromServer(Buffer.from(upload));
+    slow.fromServer(Buffer.from("3456789"));
+    slow.fromService(Buffer.from(noContent));
+    const [last, before] = store.list(1000);
+    assert.deepEqual([store.list(1000).length, before?.method], [500, "GET"]);
+    assert.deepEqual([last?.outcome, last?.body.bytes().toString()], ["complete", "0123456789"]);
   });
 
   it("the store holds 64 MiB at most: the oldest go for the newest", () => {

@@ -1,265 +1,118 @@
 /**
- * Reads along on one HTTP/1.1 connection to the service, with the strict codec, and keeps what passes. It is given bytes
- * that others pass on: it changes none and delays none, and what it cannot read it counts.
+ * What passes on a connection to the service, recorded as bytes and read only when somebody looks. That is how it can be
+ * with most requests; the others, and all while somebody looks, are read as they pass.
  */
 import type { StreamWatch } from "../agent/stream-watch.ts";
-import { BodyReader } from "../http1/body-reader.ts";
-import { HeadBuffer } from "../http1/head-buffer.ts";
-import { fault } from "../http1/read-fields.ts";
-import { readRequestHead } from "../http1/read-request.ts";
-import type { RequestRead } from "../http1/read-request.ts";
-import { readResponseHead } from "../http1/read-response.ts";
-import type { ResponseRead } from "../http1/read-response.ts";
-import { startResponseBody } from "../http1/response-body.ts";
-import type { Clock } from "../lib/clock.ts";
-import { BodyCopy } from "./exchange.ts";
-import type { Exchange } from "./exchange.ts";
-import { preambleLength } from "./proxy-preamble.ts";
-import type { ExchangeStore } from "./store.ts";
+import { ExchangeReader } from "./exchange-reader.ts";
+import type { FollowOptions } from "./exchange-reader.ts";
+import { maxRecordedBytes } from "./recording.ts";
+import type { RecordedEnd, Recording, RecordingSource } from "./recording.ts";
+import { requestLength } from "./request-length.ts";
 
-/** Wider than the edge's own limits: what it lets through is read. */
-const limits = { maxHeadBytes: 131_072, maxTargetBytes: 65_536, maxFields: 512 };
-const none = Buffer.alloc(0);
-
-export interface FollowOptions {
-  readonly tunnel: string;
-  /** Whose connection it is, where its requests do not say: an address. */
-  readonly client: string;
-  /** A PROXY protocol header comes first. */
-  readonly hasPreamble: boolean;
-  /** The exchange that is repeated on it. */
-  readonly replayOf?: string;
-  readonly clock: Clock;
-  readonly store: ExchangeStore;
-}
-
-/** One direction: a head, or a body behind one. */
-class Direction {
-  /** What came of a head that is not whole. */
-  readonly head = new HeadBuffer();
-  readonly body = new BodyReader();
-  inBody = false;
-}
-
-export class Follower implements StreamWatch {
-  /** The first request; undefined before it has come. */
-  first: Exchange | undefined;
+export class Follower implements StreamWatch, RecordingSource {
   readonly #options: FollowOptions;
-  readonly #forth = new Direction();
-  readonly #back = new Direction();
-  /** Whose request is being read, or was read last. */
-  #asked: Exchange | undefined;
-  /** Requests that wait for an answer, the one that is being answered first. */
-  readonly #waiting: Exchange[] = [];
-  /** When the head that is being read began to come, wall clock and monotonic. */
-  #headAt = 0;
-  #headSince = 0;
-  /** What passes is only counted, for this exchange. */
-  #blind: Exchange | undefined;
-  #hasPreamble: boolean;
+  /** What passes is read. */
+  #reader: ExchangeReader | undefined;
+  /** What passes is recorded here, as long as it has this number. */
+  #recording: Recording | undefined;
+  #number = 0;
+  /** Bytes of the request that have still to come. */
+  #left = 0;
+  #isAnswering = false;
 
   constructor(options: FollowOptions) {
-    this.#options = options;
-    this.#hasPreamble = options.hasPreamble;
+    this.#options = { ...options, hasPreamble: false };
+    // It comes once.
+    if (options.hasPreamble) this.#reader = new ExchangeReader(options);
   }
 
   fromServer(bytes: Buffer): void {
-    let at = 0;
-    const { head } = this.#forth;
-    if (this.#hasPreamble) {
-      head.add(bytes, limits.maxHeadBytes);
-      const held = head.bytes();
-      const length = preambleLength(held);
-      if (length === undefined) return;
-      this.#hasPreamble = false;
-      head.clear();
-      return this.fromServer(Buffer.from(held.subarray(length)));
+    if (this.#reader) {
+      if (!this.#reader.isIdle) return this.#reader.fromServer(bytes);
+      this.#reader = undefined;
     }
-    while (at < bytes.length) {
-      if (this.#blind) {
-        this.#blind.bytesIn += bytes.length - at;
-        return;
-      }
-      const asked = this.#asked;
-      if (this.#forth.inBody && asked) at = this.#step(this.#forth, asked, asked.body, bytes, at);
-      else at = this.#requestHead(bytes, at);
-    }
+    const recording = this.#recording;
+    if (!recording || (this.#left === 0 && this.#isAnswering)) return this.#begin(bytes);
+    const isBody = !this.#isAnswering && bytes.length <= this.#left;
+    if (this.#isHere && !(isBody && recording.hasRoom(bytes.length))) return this.#readOn(recording).fromServer(bytes);
+    this.#left = Math.max(0, this.#left - bytes.length);
+    if (this.#isHere) this.#options.store.grewAt(recording, recording.ask(bytes));
   }
 
   fromService(bytes: Buffer): void {
-    let at = 0;
-    while (at < bytes.length) {
-      if (this.#blind) {
-        this.#blind.bytesOut += bytes.length - at;
-        return;
-      }
-      const [current] = this.#waiting;
-      // They answer nothing that was asked.
-      if (!current) return;
-      if (!this.#back.inBody || !current.response) at = this.#responseHead(current, bytes, at);
-      else {
-        at = this.#step(this.#back, current, current.response.body, bytes, at);
-        if (current.response.body.ended) this.#answered(current);
-      }
-    }
+    if (this.#reader) return this.#reader.fromService(bytes);
+    const recording = this.#recording;
+    // It answers nothing that was asked.
+    if (!recording) return;
+    const isUsual = (this.#isAnswering || isLastAnswer(bytes)) && recording.hasRoom(bytes.length);
+    if (this.#isHere && !isUsual) return this.#readOn(recording).fromService(bytes);
+    this.#isAnswering = true;
+    if (!this.#isHere) return;
+    const { clock, store } = this.#options;
+    store.grewAt(recording, recording.answer(bytes, clock.monotonic()));
   }
 
   ended(error?: Error): void {
-    const [current] = this.#waiting;
-    if (current?.response && this.#back.inBody && this.#back.body.untilClose && !error) {
-      current.response.body.ended = true;
-      this.#answered(current);
-    }
-    if (this.#blind) this.#end(this.#blind, this.#blind.fault === undefined ? "upgraded" : "unreadable");
-    for (const left of this.#waiting.splice(0)) this.#end(left, "cut");
+    this.#reader?.ended(error);
+    this.#leave(error ? "cut" : "ended");
   }
 
-  /** Goes on from `at`, and returns where it stopped. */
-  #requestHead(bytes: Buffer, at: number): number {
-    const { clock } = this.#options;
-    const { head } = this.#forth;
-    const before = head.length;
-    if (before === 0) {
-      this.#headAt = clock.now();
-      this.#headSince = clock.monotonic();
-    } else if (!head.add(bytes.subarray(at), limits.maxHeadBytes)) return bytes.length;
-    const source = before === 0 ? bytes : head.bytes();
-    const start = before === 0 ? at : 0;
-    const read = readRequestHead(source, start, limits);
-    if (!read) {
-      if (before === 0) head.add(bytes.subarray(at), limits.maxHeadBytes);
-      return bytes.length;
-    }
-    const exchange = this.#begin(read, source, start);
-    if ("outcome" in read) {
-      // What was held of it has passed as well.
-      exchange.bytesIn += before;
-      this.#goBlind(exchange, read.reason);
-      return at;
-    }
-    head.clear();
-    const { body } = this.#forth;
-    if (read.fields.chunked) body.startChunked();
-    else body.startLength(Math.max(0, read.fields.contentLength));
-    this.#forth.inBody = !body.done;
-    exchange.body.ended = body.done;
-    return at + read.end - start - before;
+  /** Reads what was recorded; if that is still under way, what comes as well. */
+  read(recording: Recording): void {
+    if (recording === this.#recording) this.#readOn(recording);
+    else this.#readerOf(recording);
   }
 
-  #begin(read: RequestRead | { readonly outcome: number }, source: Buffer, start: number): Exchange {
-    const { tunnel, client, replayOf, store } = this.#options;
-    const isRead = "method" in read;
-    const exchange: Exchange = {
-      id: store.newId(),
-      tunnel,
-      client: (isRead && clientOf(read)) || client,
-      at: this.#headAt,
-      since: this.#headSince,
-      method: isRead ? read.method : "",
-      target: isRead ? read.target : "",
-      head: isRead ? Buffer.from(source.subarray(start, read.end)) : none,
-      body: new BodyCopy(),
-      replayOf,
-      response: undefined,
-      outcome: "open",
-      fault: undefined,
-      durationMs: undefined,
-      bytesIn: 0,
-      bytesOut: 0,
-    };
-    this.first ??= exchange;
-    this.#asked = exchange;
-    this.#waiting.push(exchange);
-    store.add(exchange);
-    store.changed(exchange);
-    return exchange;
+  #readerOf(recording: Recording): ExchangeReader {
+    const reader = new ExchangeReader(this.#options, recording);
+    const { asked, answered, end } = recording;
+    reader.clock = recording;
+    reader.fromServer(asked);
+    if (answered.length > 0) reader.fromService(answered);
+    const { exchange } = recording;
+    const lastMs = recording.durationMs;
+    if (end !== "open") reader.ended(end === "cut" ? new Error("cut") : undefined);
+    if (exchange && exchange.outcome !== "open" && answered.length > 0) exchange.durationMs = lastMs;
+    reader.clock = this.#options.clock;
+    return reader;
   }
 
-  #responseHead(current: Exchange, bytes: Buffer, at: number): number {
-    const { clock, store } = this.#options;
-    const { head, body } = this.#back;
-    const before = head.length;
-    if (before > 0 && !head.add(bytes.subarray(at), limits.maxHeadBytes)) return bytes.length;
-    const source = before === 0 ? bytes : head.bytes();
-    const start = before === 0 ? at : 0;
-    const read = readResponseHead(source, start, limits);
-    if (!read) {
-      if (before === 0) head.add(bytes.subarray(at), limits.maxHeadBytes);
-      return bytes.length;
-    }
-    if ("outcome" in read) {
-      current.bytesOut += before;
-      this.#goBlind(current, read.reason);
-      return at;
-    }
-    const next = at + read.end - start - before;
-    const isInterim = read.status < 200 && read.status !== 101;
-    if (!isInterim) {
-      const copy = Buffer.from(source.subarray(start, read.end));
-      const firstByteMs = clock.monotonic() - current.since;
-      current.response = { status: read.status, head: copy, body: new BodyCopy(), firstByteMs };
-      store.grew(current, copy.length);
-      store.changed(current);
-    }
-    head.clear();
-    if (isInterim) return next;
-    if (switches(current, read)) this.#goBlind(current, undefined);
-    else {
-      startResponseBody(body, read, current.method === "HEAD");
-      this.#back.inBody = !body.done;
-      if (body.done && current.response) {
-        current.response.body.ended = true;
-        this.#answered(current);
-      }
-    }
-    return next;
+  /** The recording is still this connection's. */
+  get #isHere(): boolean {
+    return this.#number > 0 && this.#recording?.number === this.#number;
   }
 
-  /** One step of a body; behind it the direction may be at a head again. */
-  #step({ body }: Direction, exchange: Exchange, copy: BodyCopy, bytes: Buffer, at: number): number {
+  #begin(bytes: Buffer): void {
     const { store } = this.#options;
-    const next = body.step(bytes, at);
-    if (next < 0) {
-      this.#goBlind(exchange, fault);
-      return at;
+    this.#leave("ended");
+    const length = store.isWatched ? -1 : requestLength(bytes);
+    if (length < bytes.length || length > maxRecordedBytes) {
+      this.#reader = new ExchangeReader(this.#options);
+      return this.#reader.fromServer(bytes);
     }
-    if (body.pieceEnd > body.pieceStart) {
-      const held = copy.add(bytes, body.pieceStart, body.pieceEnd, store.has(exchange));
-      if (held > 0) store.grew(exchange, held);
-      store.changed(exchange);
-    }
-    if (body.done) {
-      copy.ended = true;
-      if (copy === exchange.body) this.#forth.inBody = false;
-      else this.#back.inBody = false;
-    }
-    return next;
+    const recording = store.take(this);
+    this.#recording = recording;
+    this.#number = recording.number;
+    this.#left = length - bytes.length;
+    this.#isAnswering = false;
+    store.grewAt(recording, recording.ask(bytes));
   }
 
-  #answered(exchange: Exchange): void {
-    this.#waiting.shift();
-    this.#end(exchange, "complete");
+  /** Goes over to reading. */
+  #readOn(recording: Recording): ExchangeReader {
+    const reader = this.#readerOf(recording);
+    this.#recording = undefined;
+    this.#reader = reader;
+    return reader;
   }
 
-  /** Nothing is read from now on. @param why undefined: both sides speak something else, as they agreed to */
-  #goBlind(exchange: Exchange, why: string | undefined): void {
-    this.#blind = exchange;
-    exchange.fault = why;
-    for (const other of this.#waiting.splice(0)) if (other !== exchange) this.#end(other, "cut");
-  }
-
-  #end(exchange: Exchange, outcome: Exchange["outcome"]): void {
-    exchange.outcome = outcome;
-    exchange.durationMs ??= this.#options.clock.monotonic() - exchange.since;
-    this.#options.store.changed(exchange);
+  #leave(end: RecordedEnd): void {
+    if (this.#isHere) this.#recording?.leave(end, this.#options.clock.monotonic());
+    this.#recording = undefined;
   }
 }
 
-function switches({ method }: Exchange, { status }: ResponseRead): boolean {
-  return status === 101 || (method === "CONNECT" && status >= 200 && status < 300);
-}
-
-/** The edge says who asks: streams to the agent carry requests of several visitors, one after the other. */
-function clientOf({ fields }: RequestRead): string | undefined {
-  return fields.get("x-forwarded-for")?.split(",", 1)[0]?.trim();
+/** Whether the first bytes of an answer say that it is one, and that no other comes behind it (RFC 9110 §15.2). */
+function isLastAnswer(bytes: Buffer): boolean {
+  return bytes.length > 12 && bytes[0] === 72 && bytes[8] === 32 && (bytes[9] as number) > 49;
 }

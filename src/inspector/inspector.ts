@@ -33,7 +33,7 @@ export class Inspector {
 
   /** @param maxHeldBytes of what is kept; as `ExchangeStore` has it unless given */
   constructor(clock: Clock, maxHeldBytes?: number) {
-    this.store = new ExchangeStore(maxHeldBytes);
+    this.store = new ExchangeStore(clock, maxHeldBytes);
     this.clock = clock;
     const monotonic = (): number => clock.monotonic();
     this.totals = { connections: new Meter(monotonic), requests: new Meter(monotonic) };
@@ -55,10 +55,11 @@ export class Inspector {
     return {
       ...options,
       request(request) {
-        for (const meter of [tunnel.requests, totals.requests]) {
-          meter.begin();
-          meter.end(request.durationMs);
-        }
+        const now = monotonic();
+        tunnel.requests.begin(now);
+        totals.requests.begin(now);
+        tunnel.requests.end(request.durationMs);
+        totals.requests.end(request.durationMs);
         options.request?.(request);
       },
       status: (status) => {

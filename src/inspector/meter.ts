@@ -35,8 +35,9 @@ export class Meter {
     this.#tick = monotonic();
   }
 
-  begin(): void {
-    this.#catchUp();
+  /** @param now monotonic, where it is known already */
+  begin(now = this.#monotonic()): void {
+    this.#catchUp(now);
     this.#count += 1;
     this.#gauge += 1;
     this.#fresh += 1;
@@ -49,7 +50,7 @@ export class Meter {
   }
 
   read(): Measured {
-    this.#catchUp();
+    this.#catchUp(this.#monotonic());
     const sorted = this.#durations.toSorted((one, other) => one - other);
     return {
       count: this.#count,
@@ -60,8 +61,8 @@ export class Meter {
   }
 
   /** Exponentially weighted averages, as load averages are; nothing runs while nobody asks. */
-  #catchUp(): void {
-    const ticks = Math.min(forgotten, Math.floor((this.#monotonic() - this.#tick) / tickMs));
+  #catchUp(now: number): void {
+    const ticks = Math.min(forgotten, Math.floor((now - this.#tick) / tickMs));
     for (let tick = 0; tick < ticks; tick += 1) {
       const rate = this.#fresh / (tickMs / 1000);
       this.#fresh = 0;
@@ -72,6 +73,6 @@ export class Meter {
       }
       this.#isFirst = false;
     }
-    this.#tick = ticks === forgotten ? this.#monotonic() : this.#tick + ticks * tickMs;
+    this.#tick = ticks === forgotten ? now : this.#tick + ticks * tickMs;
   }
 }

@@ -6,7 +6,7 @@ import type { Upstream } from "../agent/upstream.ts";
 import { isFieldValue, isToken } from "../http1/bytes.ts";
 import { describeLoss } from "../agent/end.ts";
 import type { Exchange } from "./exchange.ts";
-import { Follower } from "./follower.ts";
+import { ExchangeReader } from "./exchange-reader.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { ownPreamble } from "./proxy-preamble.ts";
@@ -68,7 +68,7 @@ export async function replay(
     over();
     throw error;
   });
-  const follower = new Follower({
+  const reader = new ExchangeReader({
     tunnel: name,
     client: given.client,
     hasPreamble: false,
@@ -80,18 +80,18 @@ export async function replay(
   const bound = clock.after(longestMs, () =>
     socket.destroy(new Error(`the service took longer than ${longestMs / 1000} s`)),
   );
-  socket.on("data", (bytes: Buffer) => follower.fromService(bytes));
+  socket.on("data", (bytes: Buffer) => reader.fromService(bytes));
   // It closes behind its answer, and is not left half open.
   socket.on("end", () => socket.end());
   socket.on("error", (error) => (failure = error));
   socket.once("close", () => {
     over();
     bound.cancel();
-    follower.ended(failure);
+    reader.ended(failure);
   });
-  follower.fromServer(message);
+  reader.fromServer(message);
   socket.write(Buffer.concat([ownPreamble(proxyProtocol), message]));
-  return follower.first as Exchange;
+  return reader.first as Exchange;
 }
 
 /** Resolves with a connection of its own. */

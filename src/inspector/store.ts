@@ -1,75 +1,103 @@
 /** The last exchanges, within a bound of their number and one of their bytes. */
 import { randomBytes } from "node:crypto";
+import type { Clock } from "../lib/clock.ts";
 import type { Exchange } from "./exchange.ts";
+import { Recording } from "./recording.ts";
+import type { RecordingSource } from "./recording.ts";
 
 const maxExchanges = 500;
 const usualHeldBytes = 67_108_864;
 /** What an exchange takes besides heads and bodies, about, bytes. */
 const ownBytes = 512;
+const prefixDigits = 8;
 
 /** Told of each exchange that has changed; undefined: all are forgotten. */
 export type Watcher = (exchange: Exchange | undefined) => void;
 
 export class ExchangeStore {
+  readonly #clock: Clock;
   readonly #maxHeldBytes: number;
-  /** Oldest first, with the bytes that each holds. */
-  readonly #held = new Map<Exchange, number>();
-  readonly #byId = new Map<string, Exchange>();
+  /** By the exchange's number, counted round. */
+  readonly #places: Recording[] = [];
   #bytes = 0;
   /** What tells ids of this agent from those of the one before; chance for each would cost more than all the rest. */
-  readonly #prefix = randomBytes(4).toString("hex");
-  #made = 0;
+  readonly #prefix = randomBytes(prefixDigits / 2).toString("hex");
+  /** Numbers of the first that is here, and of the last. */
+  #oldest = 1;
+  #last = 0;
   readonly #watchers = new Set<Watcher>();
 
   /** @param maxHeldBytes of heads and bodies together */
-  constructor(maxHeldBytes = usualHeldBytes) {
+  constructor(clock: Clock, maxHeldBytes = usualHeldBytes) {
+    this.#clock = clock;
     this.#maxHeldBytes = maxHeldBytes;
   }
 
-  newId(): string {
-    this.#made += 1;
-    return this.#prefix + this.#made.toString(16).padStart(8, "0");
+  /** Somebody is told of each exchange, so it is read as it passes. */
+  get isWatched(): boolean {
+    return this.#watchers.size > 0;
   }
 
-  add(exchange: Exchange): void {
-    this.#held.set(exchange, 0);
-    this.#byId.set(exchange.id, exchange);
-    if (this.#held.size > maxExchanges) this.#dropOldest();
-    this.grew(exchange, ownBytes + exchange.head.length);
+  idOf(number: number): string {
+    return this.#prefix + number.toString(16).padStart(8, "0");
+  }
+
+  /** A place for one more exchange; the oldest goes for it. @param source who reads it, unless that is done at once */
+  take(source?: RecordingSource): Recording {
+    this.#last += 1;
+    const at = this.#last % maxExchanges;
+    const place = (this.#places[at] ??= new Recording());
+    if (this.#oldest <= this.#last - maxExchanges) this.#oldest = this.#last - maxExchanges + 1;
+    place.begin(this.#last, source, this.#clock);
+    const before = place.heldBytes;
+    place.heldBytes = ownBytes + place.capacity;
+    this.#hold(place.heldBytes - before);
+    return place;
   }
 
   /** Whether it is still here: one that is not takes no more bodies. */
   has(exchange: Exchange): boolean {
-    return this.#held.has(exchange);
+    return this.#placeOf(exchange)?.exchange === exchange;
   }
 
   /** `exchange` holds more bytes than before; the oldest ones go for it. */
   grew(exchange: Exchange, bytes: number): void {
-    const before = this.#held.get(exchange);
-    if (before === undefined) return;
-    this.#held.set(exchange, before + bytes);
-    this.#bytes += bytes;
-    while (this.#bytes > this.#maxHeldBytes) this.#dropOldest();
+    const place = this.#placeOf(exchange);
+    if (place?.exchange === exchange) this.grewAt(place, bytes);
+  }
+
+  /** As `grew`, for one that is recorded. */
+  grewAt(place: Recording, bytes: number): void {
+    if (bytes === 0 || place.number === 0) return;
+    place.heldBytes += bytes;
+    this.#hold(bytes);
   }
 
   get(id: string): Exchange | undefined {
-    return this.#byId.get(id);
+    if (!id.startsWith(this.#prefix) || !/^[0-9a-f]{8,}$/.test(id.slice(prefixDigits))) return undefined;
+    const number = Number.parseInt(id.slice(prefixDigits), 16);
+    return number < this.#oldest || number > this.#last ? undefined : this.#read(number);
   }
 
   /** Newest first, at most `limit`, of those that fit. */
   list(limit: number, fits: (exchange: Exchange) => boolean = () => true): Exchange[] {
-    return [...this.#held.keys()].filter(fits).reverse().slice(0, limit);
+    const found: Exchange[] = [];
+    for (let number = this.#last; number >= this.#oldest && found.length < limit; number -= 1) {
+      const exchange = this.#read(number);
+      if (exchange && fits(exchange)) found.push(exchange);
+    }
+    return found;
   }
 
   clear(): void {
-    this.#held.clear();
-    this.#byId.clear();
-    this.#bytes = 0;
+    while (this.#oldest <= this.#last) this.#dropOldest();
     for (const watcher of this.#watchers) watcher(undefined);
   }
 
   /** Until the function that is returned is called. */
   watch(watcher: Watcher): () => void {
+    // What is under way is told of, too, once it is read.
+    for (let number = this.#oldest; number <= this.#last; number += 1) this.#read(number);
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
@@ -79,12 +107,27 @@ export class ExchangeStore {
     if (this.#watchers.size > 0) for (const watcher of this.#watchers) watcher(exchange);
   }
 
+  #placeOf({ number }: Exchange): Recording | undefined {
+    return this.#places[number % maxExchanges];
+  }
+
+  /** Undefined when it has gone for what reading others took. */
+  #read(number: number): Exchange | undefined {
+    const place = this.#places[number % maxExchanges];
+    if (place?.number !== number) return undefined;
+    if (!place.exchange) place.source?.read(place);
+    return place.exchange;
+  }
+
+  #hold(bytes: number): void {
+    this.#bytes += bytes;
+    while (this.#bytes > this.#maxHeldBytes && this.#oldest <= this.#last) this.#dropOldest();
+  }
+
   #dropOldest(): void {
-    for (const [oldest, bytes] of this.#held) {
-      this.#held.delete(oldest);
-      this.#byId.delete(oldest.id);
-      this.#bytes -= bytes;
-      return;
-    }
+    const place = this.#places[this.#oldest % maxExchanges];
+    this.#oldest += 1;
+    this.#bytes -= place?.heldBytes ?? 0;
+    place?.drop();
   }
 }

@@ -1,0 +1,288 @@
+/**
+ * Reads along on one HTTP/1.1 connection to the service, with the strict codec, and keeps what passes. It is given bytes
+ * that others pass on: it changes none and delays none, and what it cannot read it counts.
+ */
+import type { StreamWatch } from "../agent/stream-watch.ts";
+import { BodyReader } from "../http1/body-reader.ts";
+import { HeadBuffer } from "../http1/head-buffer.ts";
+import { fault } from "../http1/read-fields.ts";
+import { readRequestHead } from "../http1/read-request.ts";
+import type { RequestRead } from "../http1/read-request.ts";
+import { readResponseHead } from "../http1/read-response.ts";
+import type { ResponseRead } from "../http1/read-response.ts";
+import { startResponseBody } from "../http1/response-body.ts";
+import type { Clock } from "../lib/clock.ts";
+import { BodyCopy } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
+import { preambleLength } from "./proxy-preamble.ts";
+import type { Recording } from "./recording.ts";
+import type { ExchangeStore } from "./store.ts";
+
+/** Wider than the edge's own limits: what it lets through is read. */
+const limits = { maxHeadBytes: 131_072, maxTargetBytes: 65_536, maxFields: 512 };
+const none = Buffer.alloc(0);
+
+export interface FollowOptions {
+  readonly tunnel: string;
+  /** Whose connection it is, where its requests do not say: an address. */
+  readonly client: string;
+  /** A PROXY protocol header comes first. */
+  readonly hasPreamble: boolean;
+  /** The exchange that is repeated on it. */
+  readonly replayOf?: string;
+  readonly clock: Clock;
+  readonly store: ExchangeStore;
+}
+
+/** One direction: a head, or a body behind one. */
+class Direction {
+  /** What came of a head that is not whole. */
+  readonly head = new HeadBuffer();
+  readonly body = new BodyReader();
+  inBody = false;
+}
+
+export class ExchangeReader implements StreamWatch {
+  /** The first request; undefined before it has come. */
+  first: Exchange | undefined;
+  /** By whose time it happens: what was recorded happened then. */
+  clock: Pick<Clock, "now" | "monotonic">;
+  readonly #options: FollowOptions;
+  readonly #forth = new Direction();
+  readonly #back = new Direction();
+  /** Whose request is being read, or was read last. */
+  #asked: Exchange | undefined;
+  /** Requests that wait for an answer, the one that is being answered first. */
+  readonly #waiting: Exchange[] = [];
+  /** When the head that is being read began to come, wall clock and monotonic. */
+  #headAt = 0;
+  #headSince = 0;
+  /** What passes is only counted, for this exchange. */
+  #blind: Exchange | undefined;
+  #hasPreamble: boolean;
+  /** Where the first exchange is kept; others take places of their own. */
+  #place: Recording | undefined;
+
+  constructor(options: FollowOptions, place?: Recording) {
+    this.#options = options;
+    this.#hasPreamble = options.hasPreamble;
+    this.#place = place;
+    this.clock = options.clock;
+  }
+
+  /** Between two exchanges: what comes next begins another. */
+  get isIdle(): boolean {
+    return (
+      this.#waiting.length === 0 &&
+      !this.#blind &&
+      !this.#hasPreamble &&
+      !this.#forth.inBody &&
+      this.#forth.head.length === 0 &&
+      this.#back.head.length === 0
+    );
+  }
+
+  fromServer(bytes: Buffer): void {
+    let at = 0;
+    const { head } = this.#forth;
+    if (this.#hasPreamble) {
+      head.add(bytes, limits.maxHeadBytes);
+      const held = head.bytes();
+      const length = preambleLength(held);
+      if (length === undefined) return;
+      this.#hasPreamble = false;
+      head.clear();
+      return this.fromServer(Buffer.from(held.subarray(length)));
+    }
+    while (at < bytes.length) {
+      if (this.#blind) {
+        this.#blind.bytesIn += bytes.length - at;
+        return;
+      }
+      const asked = this.#asked;
+      if (this.#forth.inBody && asked) at = this.#step(this.#forth, asked, asked.body, bytes, at);
+      else at = this.#requestHead(bytes, at);
+    }
+  }
+
+  fromService(bytes: Buffer): void {
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#blind) {
+        this.#blind.bytesOut += bytes.length - at;
+        return;
+      }
+      const [current] = this.#waiting;
+      // They answer nothing that was asked.
+      if (!current) return;
+      if (!this.#back.inBody || !current.response) at = this.#responseHead(current, bytes, at);
+      else {
+        at = this.#step(this.#back, current, current.response.body, bytes, at);
+        if (current.response.body.ended) this.#answered(current);
+      }
+    }
+  }
+
+  ended(error?: Error): void {
+    const [current] = this.#waiting;
+    if (current?.response && this.#back.inBody && this.#back.body.untilClose && !error) {
+      current.response.body.ended = true;
+      this.#answered(current);
+    }
+    if (this.#blind) this.#end(this.#blind, this.#blind.fault === undefined ? "upgraded" : "unreadable");
+    for (const left of this.#waiting.splice(0)) this.#end(left, "cut");
+  }
+
+  /** Goes on from `at`, and returns where it stopped. */
+  #requestHead(bytes: Buffer, at: number): number {
+    const { clock } = this;
+    const { head } = this.#forth;
+    const before = head.length;
+    if (before === 0) {
+      this.#headAt = clock.now();
+      this.#headSince = clock.monotonic();
+    } else if (!head.add(bytes.subarray(at), limits.maxHeadBytes)) return bytes.length;
+    const source = before === 0 ? bytes : head.bytes();
+    const start = before === 0 ? at : 0;
+    const read = readRequestHead(source, start, limits);
+    if (!read) {
+      if (before === 0) head.add(bytes.subarray(at), limits.maxHeadBytes);
+      return bytes.length;
+    }
+    const exchange = this.#begin(read, source, start);
+    if ("outcome" in read) {
+      // What was held of it has passed as well.
+      exchange.bytesIn += before;
+      this.#goBlind(exchange, read.reason);
+      return at;
+    }
+    head.clear();
+    const { body } = this.#forth;
+    if (read.fields.chunked) body.startChunked();
+    else body.startLength(Math.max(0, read.fields.contentLength));
+    this.#forth.inBody = !body.done;
+    exchange.body.ended = body.done;
+    return at + read.end - start - before;
+  }
+
+  #begin(read: RequestRead | { readonly outcome: number }, source: Buffer, start: number): Exchange {
+    const { tunnel, client, replayOf, store } = this.#options;
+    const isRead = "method" in read;
+    const place = this.#place ?? store.take();
+    this.#place = undefined;
+    const exchange: Exchange = {
+      id: store.idOf(place.number),
+      number: place.number,
+      tunnel,
+      client: (isRead && clientOf(read)) || client,
+      at: this.#headAt,
+      since: this.#headSince,
+      method: isRead ? read.method : "",
+      target: isRead ? read.target : "",
+      head: isRead ? Buffer.from(source.subarray(start, read.end)) : none,
+      body: new BodyCopy(),
+      replayOf,
+      response: undefined,
+      outcome: "open",
+      fault: undefined,
+      durationMs: undefined,
+      bytesIn: 0,
+      bytesOut: 0,
+    };
+    this.first ??= exchange;
+    this.#asked = exchange;
+    this.#waiting.push(exchange);
+    place.exchange = exchange;
+    store.grew(exchange, exchange.head.length);
+    store.changed(exchange);
+    return exchange;
+  }
+
+  #responseHead(current: Exchange, bytes: Buffer, at: number): number {
+    const { store } = this.#options;
+    const { head, body } = this.#back;
+    const before = head.length;
+    if (before > 0 && !head.add(bytes.subarray(at), limits.maxHeadBytes)) return bytes.length;
+    const source = before === 0 ? bytes : head.bytes();
+    const start = before === 0 ? at : 0;
+    const read = readResponseHead(source, start, limits);
+    if (!read) {
+      if (before === 0) head.add(bytes.subarray(at), limits.maxHeadBytes);
+      return bytes.length;
+    }
+    if ("outcome" in read) {
+      current.bytesOut += before;
+      this.#goBlind(current, read.reason);
+      return at;
+    }
+    const next = at + read.end - start - before;
+    const isInterim = read.status < 200 && read.status !== 101;
+    if (!isInterim) {
+      const copy = Buffer.from(source.subarray(start, read.end));
+      const firstByteMs = this.clock.monotonic() - current.since;
+      current.response = { status: read.status, head: copy, body: new BodyCopy(), firstByteMs };
+      store.grew(current, copy.length);
+      store.changed(current);
+    }
+    head.clear();
+    if (isInterim) return next;
+    if (switches(current, read)) this.#goBlind(current, undefined);
+    else {
+      startResponseBody(body, read, current.method === "HEAD");
+      this.#back.inBody = !body.done;
+      if (body.done && current.response) {
+        current.response.body.ended = true;
+        this.#answered(current);
+      }
+    }
+    return next;
+  }
+
+  /** One step of a body; behind it the direction may be at a head again. */
+  #step({ body }: Direction, exchange: Exchange, copy: BodyCopy, bytes: Buffer, at: number): number {
+    const { store } = this.#options;
+    const next = body.step(bytes, at);
+    if (next < 0) {
+      this.#goBlind(exchange, fault);
+      return at;
+    }
+    if (body.pieceEnd > body.pieceStart) {
+      const held = copy.add(bytes, body.pieceStart, body.pieceEnd, store.has(exchange));
+      if (held > 0) store.grew(exchange, held);
+      store.changed(exchange);
+    }
+    if (body.done) {
+      copy.ended = true;
+      if (copy === exchange.body) this.#forth.inBody = false;
+      else this.#back.inBody = false;
+    }
+    return next;
+  }
+
+  #answered(exchange: Exchange): void {
+    this.#waiting.shift();
+    this.#end(exchange, "complete");
+  }
+
+  /** Nothing is read from now on. @param why undefined: both sides speak something else, as they agreed to */
+  #goBlind(exchange: Exchange, why: string | undefined): void {
+    this.#blind = exchange;
+    exchange.fault = why;
+    for (const other of this.#waiting.splice(0)) if (other !== exchange) this.#end(other, "cut");
+  }
+
+  #end(exchange: Exchange, outcome: Exchange["outcome"]): void {
+    exchange.outcome = outcome;
+    exchange.durationMs ??= this.clock.monotonic() - exchange.since;
+    this.#options.store.changed(exchange);
+  }
+}
+
+function switches({ method }: Exchange, { status }: ResponseRead): boolean {
+  return status === 101 || (method === "CONNECT" && status >= 200 && status < 300);
+}
+
+/** The edge says who asks: streams to the agent carry requests of several visitors, one after the other. */
+function clientOf({ fields }: RequestRead): string | undefined {
+  return fields.get("x-forwarded-for")?.split(",", 1)[0]?.trim();
+}

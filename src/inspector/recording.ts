@@ -1,0 +1,127 @@
+/**
+ * One request and its answer as bytes that passed: nothing of them is read until somebody looks. Recordings are used again
+ * and again, so that what is kept for a while leaves nothing to collect: objects that live as long as 500 requests cost an
+ * agent half as much again as its requests.
+ */
+import type { Clock } from "../lib/clock.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** Most bytes of one; longer exchanges are read as they pass. */
+export const maxRecordedBytes = 16_384;
+const firstBytes = 2_048;
+const none = Buffer.alloc(0);
+
+/** Who can read a recording: the connection that it is of. */
+export interface RecordingSource {
+  /** Sets its `exchange`. */
+  read(recording: Recording): void;
+}
+
+/** How the connection ended in it. */
+export type RecordedEnd = "open" | "ended" | "cut";
+
+export class Recording implements Pick<Clock, "now" | "monotonic"> {
+  /** Of the exchange; 0: there is none. */
+  number = 0;
+  /** Once it has been read. */
+  exchange: Exchange | undefined;
+  source: RecordingSource | undefined;
+  end: RecordedEnd = "open";
+  /** Bytes that are held for it, and counted. */
+  heldBytes = 0;
+  #bytes = none;
+  #length = 0;
+  /** Of those, bytes of the request. */
+  #askedLength = 0;
+  /** Wall clock and monotonic when it began; monotonic at the first and the last byte of the answer. */
+  readonly #times = new Float64Array(4);
+
+  /** Bytes that it could take without holding more. */
+  get capacity(): number {
+    return this.#bytes.length;
+  }
+
+  get asked(): Buffer {
+    return this.#bytes.subarray(0, this.#askedLength);
+  }
+
+  get answered(): Buffer {
+    return this.#bytes.subarray(this.#askedLength, this.#length);
+  }
+
+  /** From its beginning to the last byte of its answer, milliseconds. */
+  get durationMs(): number {
+    return (this.#times[3] as number) - (this.#times[1] as number);
+  }
+
+  /** As the recording's own clock: when it began. */
+  now(): number {
+    return this.#times[0] as number;
+  }
+
+  /** As the recording's own clock: when it began, or, once there is an answer, when that began. */
+  monotonic(): number {
+    return this.#times[this.exchange ? 2 : 1] as number;
+  }
+
+  begin(number: number, source: RecordingSource | undefined, clock: Clock): void {
+    this.number = number;
+    this.source = source;
+    this.exchange = undefined;
+    this.end = "open";
+    this.#length = 0;
+    this.#askedLength = 0;
+    this.#times[0] = clock.now();
+    this.#times.fill(clock.monotonic(), 1);
+  }
+
+  /** Nothing more comes. @param time that is, where there was no answer */
+  leave(end: RecordedEnd, time: number): void {
+    this.end = end;
+    if (this.#length === this.#askedLength) this.#times.fill(time, 2);
+  }
+
+  /** Holds nothing any more. */
+  drop(): void {
+    this.number = 0;
+    this.source = undefined;
+    this.exchange = undefined;
+    this.#bytes = none;
+    this.#length = 0;
+    this.heldBytes = 0;
+  }
+
+  /** Whether that many more bytes fit within the bound. */
+  hasRoom(byteCount: number): boolean {
+    return this.#length + byteCount <= maxRecordedBytes;
+  }
+
+  /** Bytes of the request. Returns by how many bytes more memory is held. */
+  ask(bytes: Buffer): number {
+    const held = this.#add(bytes);
+    this.#askedLength = this.#length;
+    return held;
+  }
+
+  /** Bytes of the answer, at `time`. Returns by how many bytes more memory is held. */
+  answer(bytes: Buffer, time: number): number {
+    if (this.#length === this.#askedLength) this.#times[2] = time;
+    this.#times[3] = time;
+    return this.#add(bytes);
+  }
+
+  #add(bytes: Buffer): number {
+    const needed = this.#length + bytes.length;
+    const before = this.#bytes.length;
+    if (needed > before) {
+      let size = Math.max(firstBytes, before);
+      while (size < needed) size *= 2;
+      const grown = Buffer.allocUnsafeSlow(size);
+      this.#bytes.copy(grown, 0, 0, this.#length);
+      this.#bytes = grown;
+    }
+    bytes.copy(this.#bytes, this.#length);
+    this.#length = needed;
+    return this.#bytes.length - before;
+  }
+}
