@@ -20,6 +20,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/events/targets": ["test/api/{events,events-clouds}.test.ts"],
   "src/api/filter": ["test/api/{filter,lists}.test.ts"],
   "src/api/history": ["test/api/{history,revisions}.test.ts"],
+  "src/api/policies": ["test/api/policies.test.ts"],
   "src/api/provisioning": ["test/traffic/acme.test.ts"],
   "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
   "src/api/traffic": ["test/api/traffic.test.ts"],

@@ -35,6 +35,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
       "schema",
       "resources",
       "traffic",
+      "policy",
       "modules",
       "storage",
       "webhooks",

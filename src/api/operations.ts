@@ -17,6 +17,7 @@ import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./extra-operations/event-sources.ts";
 import { healthOperations } from "./extra-operations/health.ts";
 import type { Readiness } from "./edges/readiness.ts";
+import { policyOperations } from "./policies/operations.ts";
 import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { explainOperations } from "./traffic/explain-operations.ts";
 import { endedConnections } from "./traffic/connections.ts";
@@ -79,6 +80,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...endedOperations(endedConnections, queries),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
+    ...policyOperations(store, clock),
     ...declarativeOperations(context),
     consoleLinkOperation(input.codes, store),
     ...healthOperations(metrics, queries, readiness),

@@ -70,15 +70,41 @@ export function renderYaml(value: JsonObject): string {
   return document.toString({ lineWidth: 0 });
 }
 
+/** Of what stands somewhere in a text: its begin, and how it is written. Offsets in UTF-16 code units. */
+export interface YamlPlace {
+  readonly start: number;
+  readonly end: number;
+  readonly style: "plain" | "single" | "double" | "block" | "other";
+  /** Whether the path led to it, and not only to what would hold it. */
+  readonly isExact: boolean;
+}
+
+/** Reads a text once and says where what stands under a path is; of what is nowhere, its nearest holder. */
+export function yamlPlaces(text: string): (path: readonly (string | number)[]) => YamlPlace | undefined {
+  const { isNode, isScalar, parseAllDocuments } = library();
+  const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });
+  return (path) => {
+    if (!document || !("getIn" in document)) return undefined;
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node: unknown = document.getIn(path.slice(0, length), true);
+      const range = isNode(node) ? node.range : undefined;
+      if (!range) continue;
+      const type = isScalar(node) ? node.type : undefined;
+      return { start: range[0], end: range[1], style: styles[type ?? ""] ?? "other", isExact: length === path.length };
+    }
+    return undefined;
+  };
+}
+
+const styles: Readonly<Record<string, YamlPlace["style"]>> = {
+  PLAIN: "plain",
+  QUOTE_SINGLE: "single",
+  QUOTE_DOUBLE: "double",
+  BLOCK_LITERAL: "block",
+};
+
 /** The line, from 1, on which what stands under `path` begins; of what is nowhere, its nearest holder. */
 export function lineOfYaml(text: string, path: readonly (string | number)[]): number | undefined {
-  const { isNode, parseAllDocuments } = library();
-  const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });
-  if (!document || !("getIn" in document)) return undefined;
-  for (let length = path.length; length >= 0; length -= 1) {
-    const node: unknown = document.getIn(path.slice(0, length), true);
-    const start = isNode(node) ? node.range?.[0] : undefined;
-    if (start !== undefined) return text.slice(0, start).split("\n").length;
-  }
-  return undefined;
+  const place = yamlPlaces(text)(path);
+  return place && text.slice(0, place.start).split("\n").length;
 }

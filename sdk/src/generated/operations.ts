@@ -2036,6 +2036,23 @@ export const operations: readonly Operation[] = [
     takesBody: true,
     answers: "object",
   },
+  {
+    id: "getPolicyLanguage",
+    group: ["policies", "language"],
+    verb: "get",
+    method: "GET",
+    path: "/policies/language",
+    answers: "object",
+  },
+  {
+    id: "checkPolicy",
+    group: ["policies"],
+    verb: "check",
+    method: "POST",
+    path: "/policies/check",
+    takesBody: true,
+    answers: "object",
+  },
   { id: "planDocument", group: [], verb: "plan", method: "POST", path: "/plan", takesBody: true, answers: "object" },
   { id: "applyDocument", group: [], verb: "apply", method: "POST", path: "/apply", takesBody: true, answers: "object" },
   {

@@ -88,6 +88,8 @@ import type {
   IPRestrictionUpdate,
   Node,
   Plan,
+  PolicyCheck,
+  PolicyLanguage,
   Request,
   ReservedAddr,
   ReservedAddrCreate,
@@ -228,6 +230,7 @@ export interface Resources {
   readonly revisions: Revisions;
   readonly requests: Requests;
   readonly connections: Connections;
+  readonly policies: Policies;
   readonly consoleLinks: ConsoleLinks;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
@@ -1273,6 +1276,71 @@ export interface Connections {
    * rule of a traffic policy is a step. `GET /connections/{id}`
    */
   get(id: string, options?: ReadOptions): Promise<Connection>;
+}
+
+/** `/policies/check` */
+export interface Policies {
+  readonly language: PoliciesLanguage;
+  /**
+   * Say what is wrong with a traffic policy, at line and column, and what its rules would do with a request. Nothing is
+   * stored or sent; secrets, IP policies and internal endpoints are not there. `POST /policies/check`
+   */
+  check(
+    body?: {
+      /** The policy, as JSON or YAML. (at most 65536 bytes) */
+      readonly policy: string;
+      /** What it stands on: routes of HTTPS, or edges and endpoints of TLS or TCP. (default http) */
+      readonly protocol?: "http" | "tls" | "tcp" | null | undefined;
+      /** Method. (at most 255 bytes; method; default GET) */
+      readonly method?: string | null | undefined;
+      /** URL, in place of `host` and `path`. (at most 16384 bytes; url) */
+      readonly url?: string | null | undefined;
+      /** Host; the first one that the edge serves unless given. (at most 255 bytes; host) */
+      readonly host?: string | null | undefined;
+      /** Path and query; `/` unless given. (at most 16384 bytes; request target) */
+      readonly path?: string | null | undefined;
+      /** Header fields that the client sends. Host need not be among them. (at most 128) */
+      readonly headers?: Readonly<Record<string, string>> | null | undefined;
+      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      readonly source_ip?: string | null | undefined;
+      /** Body. (at most 524288 bytes) */
+      readonly body?: string | null | undefined;
+      /**
+       * Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged
+       * in.
+       */
+      readonly as?: {
+        /** E-mail address. (at most 320 bytes; email) */
+        readonly email: string;
+        /** Whether the provider vouches for it. (default true) */
+        readonly email_verified?: boolean | null | undefined;
+        /** Id at the provider. (at most 1024 bytes) */
+        readonly provider_user_id?: string | null | undefined;
+        /** Name. (at most 1024 bytes) */
+        readonly name?: string | null | undefined;
+        /** Teams, organizations or groups. (at most 100) */
+        readonly groups?: readonly string[] | null | undefined;
+      } | null | undefined;
+      /** What the upstream would answer, to see what becomes of it. */
+      readonly response?: {
+        /** Status. (200 to 599; default 200) */
+        readonly status_code?: number | null | undefined;
+        /** Header fields. (at most 128) */
+        readonly headers?: Readonly<Record<string, string>> | null | undefined;
+        /** Body, for rules of traffic policies that act on it. (at most 524288 bytes) */
+        readonly body?: string | null | undefined;
+      } | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<PolicyCheck>;
+}
+
+/** `/policies/language` */
+export interface PoliciesLanguage {
+  /**
+   * Say what traffic policies may be written with: phases, actions, variables and functions. `GET /policies/language`
+   */
+  get(options?: ReadOptions): Promise<PolicyLanguage>;
 }
 
 /** `/console_links` */

@@ -3394,6 +3394,148 @@ export interface Explanation {
   } | null;
 }
 
+/** What traffic policies may be written with. */
+export interface PolicyLanguage {
+  /** By what a policy stands on. */
+  readonly protocols: {
+    /** Its phases. */
+    readonly http: readonly {
+      /** Its name. */
+      readonly phase: string;
+      /** Types of actions that it may have; `schema` says what each takes. */
+      readonly actions: readonly string[];
+      /** What its expressions may read. */
+      readonly variables: readonly {
+        /** Its name. */
+        readonly name: string;
+        /** Its type, as CEL writes it. */
+        readonly type: string;
+      }[];
+      /** What they may call. */
+      readonly functions: readonly {
+        /** Its name. */
+        readonly name: string;
+        /** Each way to call it: `string.startsWith(string) -> bool`. */
+        readonly signatures: readonly string[];
+      }[];
+    }[];
+    /** Its phases. */
+    readonly tls: readonly {
+      /** Its name. */
+      readonly phase: string;
+      /** Types of actions that it may have; `schema` says what each takes. */
+      readonly actions: readonly string[];
+      /** What its expressions may read. */
+      readonly variables: readonly {
+        /** Its name. */
+        readonly name: string;
+        /** Its type, as CEL writes it. */
+        readonly type: string;
+      }[];
+      /** What they may call. */
+      readonly functions: readonly {
+        /** Its name. */
+        readonly name: string;
+        /** Each way to call it: `string.startsWith(string) -> bool`. */
+        readonly signatures: readonly string[];
+      }[];
+    }[];
+    /** Its phases. */
+    readonly tcp: readonly {
+      /** Its name. */
+      readonly phase: string;
+      /** Types of actions that it may have; `schema` says what each takes. */
+      readonly actions: readonly string[];
+      /** What its expressions may read. */
+      readonly variables: readonly {
+        /** Its name. */
+        readonly name: string;
+        /** Its type, as CEL writes it. */
+        readonly type: string;
+      }[];
+      /** What they may call. */
+      readonly functions: readonly {
+        /** Its name. */
+        readonly name: string;
+        /** Each way to call it: `string.startsWith(string) -> bool`. */
+        readonly signatures: readonly string[];
+      }[];
+    }[];
+  };
+  /** Calls that name a variable, as in `list.exists(x, x > 1)`. */
+  readonly macros: readonly string[];
+  /** The form of policies (JSON Schema 2020-12). */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Policies to begin with. */
+  readonly examples: readonly ({
+    /** What it does. */
+    readonly title: string;
+    /** What it may stand on. */
+    readonly protocols: readonly ("http" | "tls" | "tcp")[];
+    /** The policy. */
+    readonly policy: string;
+  })[];
+}
+
+/** What is wrong with a policy, and what it would do. */
+export interface PolicyCheck {
+  /** What keeps it from being put into effect, up to twenty, in the order of the text. */
+  readonly issues: readonly {
+    /** Where in the policy, e.g. `on_http_request[0].expressions[1]`; empty for the whole. */
+    readonly path: string;
+    /** What is wrong or doubtful, and what was probably meant. */
+    readonly message: string;
+    /** Line of the text, from 1. */
+    readonly line: number;
+    /** Column in code points, from 1. */
+    readonly column: number;
+    /** Code that a write would be refused with. */
+    readonly error_code: string;
+  }[];
+  /** What is taken as it is given, and was probably not meant so. */
+  readonly warnings: readonly {
+    /** Where in the policy, e.g. `on_http_request[0].expressions[1]`; empty for the whole. */
+    readonly path: string;
+    /** What is wrong or doubtful, and what was probably meant. */
+    readonly message: string;
+    /** Line of the text, from 1. */
+    readonly line: number;
+    /** Column in code points, from 1. */
+    readonly column: number;
+  }[];
+  /** Null while anything is wrong with it. */
+  readonly explanation: {
+    /** How it ends: passed on, answered or denied by a rule, or not to be tried without an account. */
+    readonly outcome: "forwarded" | "answered" | "denied" | "failed";
+    /** What a rule answers; 0 when the connection is dropped, null when it goes on. */
+    readonly status_code: number | null;
+    /** Internal endpoint that a rule leads to. */
+    readonly forwarded_to: string | null;
+    /** What decided, in order. */
+    readonly steps: readonly Step[];
+    /** Header fields as they would reach the upstream. */
+    readonly request_headers: readonly {
+      /** Name, lower case. */
+      readonly name: string;
+      /** Value. */
+      readonly value: string;
+    }[];
+    readonly response: {
+      /** Status. */
+      readonly status_code: number;
+      /** Header fields. */
+      readonly headers: readonly {
+        /** Name, lower case. */
+        readonly name: string;
+        /** Value. */
+        readonly value: string;
+      }[];
+      /** Body; null for a page of the edge's own. */
+      readonly body: string | null;
+    } | null;
+  } | null;
+}
+
 /** What a document changes. */
 export interface Plan {
   /** Name of the document. */

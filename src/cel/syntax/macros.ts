@@ -13,6 +13,8 @@ const loops: Readonly<Record<string, { readonly macro: LoopMacro; readonly args:
   sortBy: { macro: "sortBy", args: [2] },
 };
 
+export const macroNames: readonly string[] = ["has", ...Object.keys(loops)];
+
 export function isMacro(name: string): boolean {
   return Object.hasOwn(loops, name);
 }

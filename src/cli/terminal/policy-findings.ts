@@ -1,8 +1,8 @@
 /** What is wrong with a policy, or doubtful in it, for people: a line each, and the place in the expression. */
 import { styleText } from "node:util";
 import { errorCode } from "../../lib/errors.ts";
-import { lineOfYaml } from "../../lib/yaml.ts";
 import type { PolicyCompilation } from "../../policy/compile.ts";
+import { policyPlaces } from "../../policy/places.ts";
 import type { PolicyIssue, PolicyWarning } from "../../policy/policy-issue.ts";
 
 type Found = Pick<PolicyCompilation, "issues" | "warnings">;
@@ -16,9 +16,10 @@ export function renderFindings(
 ): string {
   const style = (format: Parameters<typeof styleText>[0], words: string): string =>
     styleText(format, words, { stream: output });
+  const placeOf = policyPlaces(text);
   const shown = (finding: PolicyWarning, kind: string): string => {
     const { path, message } = finding;
-    const line = lineOf(text, path);
+    const { line } = placeOf(finding);
     const code = "reason" in finding ? ` (${errorCode((finding as PolicyIssue).reason)})` : "";
     const head = `${style("bold", `${file}:${line}`)}: ${kind}: ${path === "" ? "" : `${path}: `}${printable(message)}${code}\n`;
     return head + excerpt(finding, (caret) => style("green", caret));
@@ -32,28 +33,18 @@ export function renderFindings(
 
 /** The same for programs. */
 export function findingsAsJson(file: string, text: string, { issues, warnings }: Found): object {
-  const plain = ({ path, message, at }: PolicyWarning): object => ({
-    path,
-    message,
-    line: lineOf(text, path),
-    expression: at ? { line: at.line, column: at.column } : null,
+  const placeOf = policyPlaces(text);
+  const plain = (finding: PolicyWarning): object => ({
+    path: finding.path,
+    message: finding.message,
+    ...placeOf(finding),
+    expression: finding.at ? { line: finding.at.line, column: finding.at.column } : null,
   });
   return {
     file,
     issues: issues.map((issue) => ({ ...plain(issue), error_code: errorCode(issue.reason) })),
     warnings: warnings.map(plain),
   };
-}
-
-/** From 1; of what is nowhere in the text, that of its nearest holder. */
-function lineOf(text: string, path: string): number {
-  const keys = path.split(/[.[\]]+/).filter((part) => part !== "");
-  return (
-    lineOfYaml(
-      text,
-      keys.map((key) => (/^\d+$/.test(key) ? Number(key) : key)),
-    ) ?? 1
-  );
 }
 
 /** Characters of a line that are shown around the place. */

@@ -1,0 +1,61 @@
+/** What a policy that nobody has yet would do, by the rules that would run. */
+import { policyModuleName } from "../../policy/compile.ts";
+import type { CompiledPolicy } from "../../policy/compiled.ts";
+import type { Layer } from "../../policy/language/action.ts";
+import { startSimulation } from "../../policy/simulate.ts";
+import type { Simulated, SimulatedRequest } from "../../policy/simulate.ts";
+import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { RequestDescription } from "../../routing/planes/questions.ts";
+import { steps } from "../traffic/steps.ts";
+
+/** Never throws: of a policy that needs what only an account has, it says so. */
+export async function explainPolicy(
+  policy: CompiledPolicy,
+  layer: Layer,
+  described: RequestDescription,
+  nowMs: number,
+): Promise<object> {
+  const request: SimulatedRequest = {
+    nowMs,
+    method: described.method,
+    host: described.host,
+    target: described.target,
+    headers: described.headers,
+    body: described.body,
+    visitor: described.as,
+    client: described.source,
+    online: new Map(),
+    random: 0.5,
+    answer: described.response ?? { status: 200, headers: [["content-type", "text/plain"]], body: "" },
+  };
+  try {
+    const simulation = startSimulation(policy, { layer, host: described.host, port: 443, secrets: {}, keySets: {} });
+    if (layer === "http") return ofRequest(await simulation.request(request, true));
+    const told = await simulation.connection(request, true);
+    const outcome = told.isClosed ? "denied" : "forwarded";
+    return { ...nothing, outcome, forwarded_to: told.forwardedTo ?? null, steps: steps(told.steps) };
+  } catch (error) {
+    const reason = `it cannot be tried here: ${(error as Error).message}`;
+    const step = { by: policyModuleName, outcome: "skipped", reason } as const;
+    return { ...nothing, outcome: "failed", steps: steps([step]) };
+  }
+}
+
+const nothing = { status_code: null, forwarded_to: null, request_headers: [], response: null };
+
+function ofRequest({ status, headers, body, upstream, forwardedTo, steps: made }: Simulated): object {
+  const last = made.findLast(({ outcome }) => outcome === "denied" || outcome === "answered");
+  const isSent = upstream !== undefined || forwardedTo !== undefined;
+  return {
+    outcome: isSent ? "forwarded" : (last?.outcome ?? "denied"),
+    status_code: isSent && last === undefined ? null : status,
+    forwarded_to: forwardedTo === undefined ? null : `https://${forwardedTo}`,
+    steps: steps(made),
+    request_headers: fields(upstream?.headers ?? []),
+    response: { status_code: status, headers: fields(headers), body: body ?? null },
+  };
+}
+
+function fields(pairs: HeaderPairs): readonly object[] {
+  return pairs.map(([name, value]) => ({ name, value }));
+}

@@ -1,0 +1,90 @@
+/** Traffic policies before they are anybody's: what they may be written with, and what one would do. */
+import { errorCode } from "../../lib/errors.ts";
+import { compilePolicy } from "../../policy/compile.ts";
+import { maxPolicyBytes } from "../../policy/document.ts";
+import { describePolicyLanguage } from "../../policy/language-description.ts";
+import type { Layer } from "../../policy/language/action.ts";
+import { policyPlaces } from "../../policy/places.ts";
+import type { PolicyIssue, PolicyWarning } from "../../policy/policy-issue.ts";
+import { f } from "../../schema/fields.ts";
+import type { Fields } from "../../schema/fields.ts";
+import { parseFields } from "../../schema/parse.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { inputRefusal } from "../operation/input-refusal.ts";
+import { describedRequest, requestFields } from "../traffic/explain-operations.ts";
+import { stepSchema } from "../traffic/schemas.ts";
+import { explainPolicy } from "./explain-policy.ts";
+import { exampleCheck, exampleLanguage, languageSchema, policyCheckSchema } from "./schemas.ts";
+
+const own = {
+  policy: f.string("The policy, as JSON or YAML.", {
+    required: true,
+    maxBytes: maxPolicyBytes,
+    example: "on_http_request:\n  - actions:\n      - type: deny",
+  }),
+  protocol: f.oneOf(
+    "What it stands on: routes of HTTPS, or edges and endpoints of TLS or TCP.",
+    ["http", "tls", "tcp"],
+    {
+      default: "http",
+    },
+  ),
+} satisfies Fields;
+
+export function policyOperations(store: Pick<Store, "revision">, clock: Clock): Operation[] {
+  let language: string | undefined;
+  return [
+    {
+      id: "getPolicyLanguage",
+      method: "GET",
+      path: "/policies/language",
+      summary: "Say what traffic policies may be written with: phases, actions, variables and functions.",
+      takes: "nothing",
+      status: 200,
+      replySchema: "PolicyLanguage",
+      schemas: { PolicyLanguage: languageSchema },
+      exampleReply: exampleLanguage,
+      run() {
+        language ??= JSON.stringify(describePolicyLanguage());
+        return { status: 200, body: language, revision: store.revision };
+      },
+    },
+    {
+      id: "checkPolicy",
+      method: "POST",
+      path: "/policies/check",
+      summary:
+        "Say what is wrong with a traffic policy, at line and column, and what its rules would do with a request. Nothing is stored or sent; secrets, IP policies and internal endpoints are not there.",
+      reads: true,
+      takes: "object",
+      status: 200,
+      input: { ...own, ...requestFields },
+      exampleBody: { policy: "on_http_request:\n  - actions:\n      - type: deny", method: "GET", path: "/orders" },
+      replySchema: "PolicyCheck",
+      schemas: { PolicyCheck: policyCheckSchema, Step: stepSchema },
+      exampleReply: exampleCheck,
+      run: async (call) => ({ ...(await check(call, clock)), revision: store.revision }),
+    },
+  ];
+}
+
+async function check(call: Call, clock: Clock): Promise<Reply> {
+  const { policy: _, protocol: __, ...described } = call.body;
+  const given = Object.fromEntries(Object.entries(call.body).filter(([name]) => name in own));
+  const { doc, issues: faults } = parseFields(own, given, "create");
+  if (faults.length > 0) throw inputRefusal(call.operation.id, faults);
+  const text = doc["policy"] as string;
+  const layer = doc["protocol"] as Layer;
+  const request = describedRequest({ ...call, body: described }, "https", "app.example.com", "");
+  const { policy, issues, warnings } = compilePolicy(text, layer);
+  const placeOf = policyPlaces(text);
+  const shown = (one: PolicyWarning): object => ({ path: one.path, message: one.message, ...placeOf(one) });
+  const body = {
+    issues: issues.map((one: PolicyIssue) => ({ ...shown(one), error_code: errorCode(one.reason) })),
+    warnings: warnings.map(shown),
+    explanation: issues.length > 0 ? null : await explainPolicy(policy, layer, request, clock.now()),
+  };
+  return { status: 200, body: JSON.stringify(body) };
+}
