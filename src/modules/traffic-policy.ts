@@ -7,7 +7,7 @@ import { compilePolicy, policyModuleName } from "../policy/compile.ts";
 import type { CompiledPolicy } from "../policy/compiled.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
-import { maxPolicyBytes, policyDoubts, policyIssue } from "../policy/document.ts";
+import { maxPolicyBytes, policyDoubts, policyIssue, policyText } from "../policy/document.ts";
 import { policyHooks } from "../policy/hooks.ts";
 import { f } from "../schema/fields.ts";
 import type { Place } from "../schema/object.ts";
@@ -33,8 +33,7 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
         required: true,
         maxBytes: maxPolicyBytes,
         sensitive: concealedPolicy,
-        // The older name, which every place has.
-        example: "inbound:\n  - actions:\n      - type: deny",
+        format: policyText,
       }),
     },
     rules: [({ value }, place) => policyIssue(value, layerOf(place), "value")],

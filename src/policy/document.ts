@@ -1,7 +1,7 @@
 /** A traffic policy as it is written: whether this server can put it into effect, and all that is wrong with it. */
 import type { RefusalName } from "../lib/errors.ts";
 import { policyErrors } from "../lib/errors/policies.ts";
-import type { Issue } from "../schema/fields.ts";
+import type { Issue, StringFormat } from "../schema/fields.ts";
 import type { Layer } from "./language/action.ts";
 import { endsTls } from "./hooks.ts";
 import { compilePolicy } from "./compile.ts";
@@ -12,6 +12,13 @@ export const policyRefusals = (Object.keys(policyErrors) as (keyof typeof policy
 ) as readonly RefusalName[];
 /** Bytes of a policy. */
 export const maxPolicyBytes = 65_536;
+/** Of fields that hold a policy; what is wrong with one, rules say, which know what it stands on. */
+export const policyText: StringFormat = {
+  name: "traffic-policy",
+  // The older name of the phase, which every place has.
+  example: "inbound:\n  - actions:\n      - type: deny",
+  check: () => undefined,
+};
 /** Of what is wrong, as much as one answer says. */
 const maxTold = 5;
 

@@ -1,6 +1,6 @@
 import { internalNameDemand, isInternalName } from "../lib/internal-names.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
-import { endpointPolicyIssue, maxPolicyBytes, policyDoubts, policyRefusals } from "../policy/document.ts";
+import { endpointPolicyIssue, maxPolicyBytes, policyDoubts, policyRefusals, policyText } from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl, splitHostport } from "../schema/endpoint-url.ts";
@@ -29,6 +29,7 @@ export const cloudEndpoint = defineResource({
       required: true,
       maxBytes: maxPolicyBytes,
       sensitive: concealedPolicy,
+      format: policyText,
       example: "on_http_request:\n  - actions:\n      - type: deny",
       keepIfEmpty: true,
     }),

@@ -154,6 +154,46 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     assert.deepEqual([body.description, body.compression.enabled], ["by somebody else", false]);
   });
 
+  it("the console's page offers what a policy may have, says what is wrong where it is, and tries the policy before it is applied", async () => {
+    const [edgeId, id] = await routeId();
+    await visit(`edges/${edgeId}`);
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: "Traffic policy" })
+      .getByRole("button", { name: "Set", exact: true })
+      .click();
+    const editor = page.getByRole("textbox", { name: "Policy" });
+    const offer = (text: string) => page.locator(".cm-tooltip-autocomplete li", { hasText: text });
+    await editor.click();
+    await page.keyboard.type("on_http_request:\n- expressions:\n    - req.url.pat");
+    await offer("path").first().click();
+    await page.keyboard.type(".startsWit");
+    await offer("string.startsWith(string) -> bool").click();
+    await page.keyboard.type("(1)");
+    const wrong = page.getByLabel("What is wrong with the policy");
+    await wrong.getByText("startsWith").waitFor();
+    assert.match(await wrong.innerText(), /^\s*3:\d+\s/);
+    await assertAccessible(page, "the editor of policies");
+    await page.getByLabel("Begin with an example").selectOption("Admit addresses");
+    await eventually(
+      () => wrong.innerText(),
+      (text) => text.trim() === "",
+    );
+    await page.getByText("Try it on a request").click();
+    await page.getByRole("dialog").getByLabel("Source address").fill("198.51.100.7");
+    await button("Try it").click();
+    const told = page.getByRole("region", { name: "What the policy would do" });
+    await told.getByText("denied by no network").first().waitFor();
+    await button("Review …").click();
+    await page.locator(".diff .added", { hasText: "restrict-ips" }).waitFor();
+    await button("Apply").click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const { body } = await platform.api("GET", `/edges/https/${edgeId}/routes/${id}`);
+    assert.match(body.traffic_policy.value, /restrict-ips/);
+    await platform.api("DELETE", `/edges/https/${edgeId}/routes/${id}/traffic_policy`);
+    assertQuiet();
+  });
+
   it("the console's page makes an object by a form drawn from the description, says what is wrong at its field, and shows a key once", async () => {
     await visit("objects/ip_policy");
     await page.getByRole("link", { name: "who may reach shop" }).click();

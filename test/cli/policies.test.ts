@@ -80,6 +80,7 @@ describe("postern policy check", () => {
       path: "on_http_request[0].expressions[0]",
       message: 'line 1, column 12: "=" cannot stand here; to compare, write `==`',
       line: 5,
+      column: 20,
       expression: { line: 1, column: 12 },
       error_code: errorCode("policy_expression_invalid"),
     });

@@ -1,42 +1,26 @@
 /** A request that is described instead of sent. */
 import { useState } from "preact/hooks";
 import type { Explanation } from "../../../sdk/src/index.ts";
-import { Tag, TextArea, TextInput } from "../ui/elements.tsx";
+import { Tag } from "../ui/elements.tsx";
 import { statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import type { Description } from "./description.ts";
 import { Failed, Head, Outcome } from "./parts.tsx";
+import { RequestFields, askedOf, nothingDescribed } from "./request-form.tsx";
 import { place } from "./router.ts";
-import { Steps } from "./traffic.tsx";
+import { Steps } from "./steps.tsx";
 import { useData } from "./use-data.ts";
 
 export function Explain({ description }: { readonly description: Description }) {
   const edges = useData(async () => (await postern.edges.https.list({ limit: 100 }).page()).items, []);
   const [edge, setEdge] = useState(place.value.query.get("edge") ?? "");
-  const [method, setMethod] = useState("GET");
-  const [path, setPath] = useState("/");
-  const [source, setSource] = useState("");
-  const [fields, setFields] = useState("");
-  const [email, setEmail] = useState("");
+  const [described, setDescribed] = useState(nothingDescribed);
   const [answer, setAnswer] = useState<Explanation>();
   const [error, setError] = useState("");
   const chosen = edge || edges.value?.[0]?.id || "";
   const ask = async (): Promise<void> => {
     try {
-      const headers = Object.fromEntries(
-        fields
-          .split("\n")
-          .filter((line) => line.includes(":"))
-          .map((line) => [line.slice(0, line.indexOf(":")).trim(), line.slice(line.indexOf(":") + 1).trim()]),
-      );
-      const asked = {
-        method,
-        path,
-        headers,
-        ...(source !== "" && { source_ip: source }),
-        ...(email !== "" && { as: { email } }),
-      };
-      setAnswer(await postern.edges.https.explain(chosen, asked));
+      setAnswer(await postern.edges.https.explain(chosen, askedOf(described)));
       setError("");
     } catch (failure) {
       setAnswer(undefined);
@@ -70,25 +54,8 @@ export function Explain({ description }: { readonly description: Description }) 
               </option>
             ))}
           </select>
-          <TextInput aria-label="Method" class="mono" size={7} value={method} onText={setMethod} />
-          <TextInput aria-label="Path" class="mono grow" value={path} onText={setPath} />
         </div>
-        <div class="row">
-          <TextInput
-            aria-label="Source address"
-            placeholder="from: your own address"
-            value={source}
-            onText={setSource}
-          />
-          <TextInput aria-label="Logged in as" placeholder="logged in as: nobody" value={email} onText={setEmail} />
-        </div>
-        <TextArea
-          aria-label="Headers"
-          rows={3}
-          placeholder="name: value, one a line"
-          value={fields}
-          onText={setFields}
-        />
+        <RequestFields value={described} onChange={setDescribed} />
         <div class="row">
           <span class="grow" />
           <button type="submit" class="primary" disabled={chosen === ""}>
@@ -99,18 +66,34 @@ export function Explain({ description }: { readonly description: Description }) 
       <Failed error={error} />
       {answer && (
         <section class="column" aria-label="Explanation">
-          <h2>
-            It would be <Outcome outcome={answer.outcome} />{" "}
-            {answer.status_code !== null && <Tag tone={statusTone(answer.status_code)}>{answer.status_code}</Tag>}
-          </h2>
           {answer.near_routes.map((one) => (
             <p key={one.id} class="small muted">
               Route <span class="mono">{one.match}</span> does not match: {one.reason}
             </p>
           ))}
-          <Steps steps={answer.steps} description={description} />
+          <Answer answer={answer} description={description} />
         </section>
       )}
     </section>
+  );
+}
+
+interface AnswerProps {
+  readonly answer: Pick<Explanation, "outcome" | "status_code" | "steps">;
+  readonly description: Description;
+  /** Before the outcome. */
+  readonly title?: string;
+}
+
+/** What an explanation says. */
+export function Answer({ answer, description, title = "It would be" }: AnswerProps) {
+  return (
+    <>
+      <h2>
+        {title} <Outcome outcome={answer.outcome} />{" "}
+        {answer.status_code !== null && <Tag tone={statusTone(answer.status_code)}>{answer.status_code}</Tag>}
+      </h2>
+      <Steps steps={answer.steps} description={description} />
+    </>
   );
 }

@@ -5,6 +5,7 @@ import { methodOf } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { valueText } from "./parts.tsx";
+import { PolicyField } from "./policy/policy-field.tsx";
 import { useData } from "./use-data.ts";
 import { TextArea, TextInput } from "../ui/elements.tsx";
 
@@ -141,7 +142,7 @@ function Control(props: ControlProps) {
   return <Text {...props} />;
 }
 
-function Text({ id, schema, value, onChange }: ControlProps) {
+function Text({ id, schema, value, description, onChange }: ControlProps) {
   const [shows, setShows] = useState(false);
   const text = typeof value === "string" ? value : "";
   const example = schema.examples?.[0];
@@ -152,6 +153,9 @@ function Text({ id, schema, value, onChange }: ControlProps) {
     autocomplete: "off",
   } as const;
   const give = (next: string): void => onChange(next);
+  if (schema["x-format"] === "traffic-policy") {
+    return <PolicyField id={id} value={text} description={description} onChange={give} />;
+  }
   if ((schema["x-max-bytes"] ?? 0) > 4_096) {
     return <TextArea {...shared} rows={6} spellcheck={false} value={text} onText={give} />;
   }

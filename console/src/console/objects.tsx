@@ -10,6 +10,7 @@ import type { Description, Kind, Schema } from "./description.ts";
 import { Fields, labelOf } from "./form.tsx";
 import { configurationChanges } from "./live.ts";
 import { Failed, Head, Id, Value, valueText } from "./parts.tsx";
+import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { Commands, UsedBy } from "./related.tsx";
 import { go, linkTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
@@ -340,14 +341,16 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
         setChange({ kind, parents, ...(base && { object: base }), input: value });
       }}
     >
-      <Fields
-        description={description}
-        schema={schema}
-        value={value}
-        faults={faults}
-        without={inPath}
-        onChange={setValue}
-      />
+      <PolicyProtocol.Provider value={protocolOf(kind.name, value)}>
+        <Fields
+          description={description}
+          schema={schema}
+          value={value}
+          faults={faults}
+          without={inPath}
+          onChange={setValue}
+        />
+      </PolicyProtocol.Provider>
       <div class="row">
         <span class="grow" />
         <button type="button" onClick={() => onDone(undefined)}>

@@ -1,15 +1,16 @@
 /** Requests that have ended at the edge, and what decided each. */
 import { useState } from "preact/hooks";
-import type { Explanation, Request, Step } from "../../../sdk/src/index.ts";
+import type { Explanation, Request } from "../../../sdk/src/index.ts";
 import { Command, Tag, TextInput, Time } from "../ui/elements.tsx";
 import { bytesText, clockText, durationText, statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
+import { Answer } from "./explain.tsx";
 import { kindOfId } from "./objects.tsx";
 import type { Description } from "./description.ts";
-import { titleOf } from "./description.ts";
 import { trafficChanges } from "./live.ts";
 import { Failed, Head, Id, Outcome } from "./parts.tsx";
 import { go, linkTo, place } from "./router.ts";
+import { Steps } from "./steps.tsx";
 import { useData } from "./use-data.ts";
 
 const outcomes = ["forwarded", "answered", "denied", "failed"];
@@ -160,11 +161,7 @@ function Trace({ id, description }: { readonly id: string; readonly description:
       <Failed error={failure} />
       {now && (
         <section aria-label="Now" class="column">
-          <h2>
-            Now it would be <Outcome outcome={now.outcome} />{" "}
-            {now.status_code !== null && <Tag tone={statusTone(now.status_code)}>{now.status_code}</Tag>}
-          </h2>
-          <Steps steps={now.steps} description={description} />
+          <Answer title="Now it would be" answer={now} description={description} />
         </section>
       )}
     </article>
@@ -177,35 +174,5 @@ export function Fact({ name, children }: { readonly name: string; readonly child
       <dt class="muted">{name}</dt>
       <dd>{children}</dd>
     </div>
-  );
-}
-
-export function Steps({ steps, description }: { readonly steps: readonly Step[]; readonly description: Description }) {
-  if (steps.length === 0) return <p class="muted">Nothing but the route had a say.</p>;
-  return (
-    <ol class="steps">
-      {steps.map(({ by, outcome, reason, decided_by }, at) => {
-        const kind = decided_by && description.kinds.has(decided_by.kind) ? decided_by.kind : undefined;
-        return (
-          <li key={at} class={outcome}>
-            <div class="row">
-              <strong>{titleOf(by)}</strong>
-              <Outcome outcome={outcome} />
-              {decided_by && (
-                <span class="small muted">
-                  {kind !== undefined ? (
-                    <a href={linkTo("objects", kind, decided_by.id)}>{titleOf(kind)}</a>
-                  ) : (
-                    titleOf(decided_by.kind)
-                  )}{" "}
-                  at <a href={linkTo("history", decided_by.id)}>revision {decided_by.revision}</a>
-                </span>
-              )}
-            </div>
-            <p>{reason}</p>
-          </li>
-        );
-      })}
-    </ol>
   );
 }

@@ -1682,7 +1682,7 @@ export interface EndpointSAMLReplace {
 export interface EndpointTrafficPolicy {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
   readonly value: string;
 }
 
@@ -1690,7 +1690,7 @@ export interface EndpointTrafficPolicy {
 export interface EndpointTrafficPolicyReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
   readonly value: string;
 }
 
@@ -2672,7 +2672,7 @@ export interface CloudEndpoint {
   readonly url: string;
   /** Always `cloud`. */
   readonly type: "cloud";
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
   readonly traffic_policy: string;
   /**
    * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
@@ -2733,7 +2733,7 @@ export interface CloudEndpointCreate {
   readonly url: string;
   /** Always `cloud`. */
   readonly type: "cloud";
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
   readonly traffic_policy: string;
   /**
    * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
@@ -2758,7 +2758,7 @@ export interface CloudEndpointUpdate {
    * endpoint url)
    */
   readonly url?: string | undefined;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes) */
+  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
   readonly traffic_policy?: string | undefined;
   /**
    * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless

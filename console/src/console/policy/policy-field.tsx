@@ -1,0 +1,214 @@
+/** A traffic policy in a form: written with completion, checked by the server while it is, and tried on requests. */
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import type { PolicyCheck } from "../../../../sdk/src/index.ts";
+import { TextArea, TextInput } from "../../ui/elements.tsx";
+import { explainError, postern } from "../api.ts";
+import type { JsonObject } from "../api.ts";
+import type { Description } from "../description.ts";
+import { Answer } from "../explain.tsx";
+import { RequestFields, askedOf, nothingDescribed } from "../request-form.tsx";
+import { useData } from "../use-data.ts";
+import type { CodeEditor, Finding } from "./code-editor.ts";
+import { offersAt } from "./completions.ts";
+import { policyLanguage } from "./language.ts";
+import type { Protocol } from "./language.ts";
+
+/** What the policies of a form stand on. */
+export const PolicyProtocol = createContext<Protocol>("http");
+
+export function protocolOf(kind: string, value: JsonObject): Protocol {
+  const url = typeof value["url"] === "string" ? value["url"] : "";
+  if (kind === "tls_edge" || url.startsWith("tls:")) return "tls";
+  return kind === "tcp_edge" || url.startsWith("tcp:") ? "tcp" : "http";
+}
+
+/** Behind the last key, milliseconds. */
+const checkAfterMs = 400;
+
+interface PolicyFieldProps {
+  readonly id: string;
+  readonly value: string;
+  readonly description: Description;
+  onChange(value: string): void;
+}
+
+export function PolicyField({ id, value, description, onChange }: PolicyFieldProps) {
+  const protocol = useContext(PolicyProtocol);
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<CodeEditor | undefined>(undefined);
+  const changed = useRef(onChange);
+  changed.current = onChange;
+  const [isPlain, setPlain] = useState(false);
+  const [found, setFound] = useState<readonly Finding[]>([]);
+  const language = useData(policyLanguage, []);
+  useEffect(() => {
+    if (!host.current || !language.value) return;
+    const [into, known] = [host.current, language.value];
+    let isGone = false;
+    void import("./code-editor.ts").then(
+      ({ openCodeEditor }) => {
+        if (isGone) return;
+        editor.current = openCodeEditor({
+          host: into,
+          text: value,
+          label: "Policy",
+          offers: (before) => offersAt(before, known, protocol),
+          onText: (text) => changed.current(text),
+        });
+        editor.current.show(found);
+      },
+      () => setPlain(true),
+    );
+    return () => {
+      isGone = true;
+      editor.current?.destroy();
+      editor.current = undefined;
+    };
+  }, [language.value, protocol]);
+  useEffect(() => {
+    if (value.trim() === "") return setFound([]);
+    let isStale = false;
+    const timer = setTimeout(() => {
+      void postern.policies.check({ policy: value, protocol }).then(
+        (check) => !isStale && setFound(findingsOf(check)),
+        () => {},
+      );
+    }, checkAfterMs);
+    return () => {
+      isStale = true;
+      clearTimeout(timer);
+    };
+  }, [value, protocol]);
+  useEffect(() => editor.current?.show(found), [found]);
+  const examples = language.value?.examples.filter(({ protocols }) => protocols.includes(protocol)) ?? [];
+  return (
+    <div class="column policy" id={id}>
+      <div class="row">
+        <select
+          aria-label="Begin with an example"
+          value=""
+          onChange={(event) => {
+            const chosen = examples.find(({ title }) => title === event.currentTarget.value);
+            event.currentTarget.value = "";
+            if (!chosen) return;
+            if (editor.current) editor.current.replace(chosen.policy);
+            else onChange(chosen.policy);
+          }}
+        >
+          <option value="">Begin with an example …</option>
+          {examples.map(({ title }) => (
+            <option key={title}>{title}</option>
+          ))}
+        </select>
+        <span class="muted small">
+          <kbd>Ctrl</kbd> <kbd>Space</kbd> says what may stand here; <kbd>Tab</kbd> leaves the editor.
+        </span>
+      </div>
+      {isPlain || language.error !== "" ? (
+        <TextArea aria-label="Policy" rows={10} spellcheck={false} value={value} onText={onChange} />
+      ) : (
+        <div ref={host} class="code-host" />
+      )}
+      <Findings found={found} onGo={(one) => editor.current?.goTo(one)} />
+      <TryIt policy={value} protocol={protocol} description={description} isFine={found.every(isWarning)} />
+    </div>
+  );
+}
+
+function isWarning({ severity }: Finding): boolean {
+  return severity === "warning";
+}
+
+function findingsOf({ issues, warnings }: PolicyCheck): readonly Finding[] {
+  const of =
+    (severity: Finding["severity"]) =>
+    (one: PolicyCheck["warnings"][number]): Finding => ({
+      line: one.line,
+      column: one.column,
+      // Where it is in the expression is no news beside where it is in the text.
+      message: one.message.replace(/^line \d+, column \d+: /, ""),
+      severity,
+    });
+  return [...issues.map(of("error")), ...warnings.map(of("warning"))];
+}
+
+function Findings({ found, onGo }: { readonly found: readonly Finding[]; onGo(finding: Finding): void }) {
+  return (
+    <ol class="findings" aria-label="What is wrong with the policy" aria-live="polite">
+      {found.map((one, at) => (
+        <li key={at} class={one.severity}>
+          <button type="button" class="plain tiny" onClick={() => onGo(one)}>
+            {one.line}:{one.column}
+          </button>{" "}
+          {one.message}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface TryProps {
+  readonly policy: string;
+  readonly protocol: Protocol;
+  readonly description: Description;
+  readonly isFine: boolean;
+}
+
+/** What the policy as it stands here would do; nothing is stored. */
+function TryIt({ policy, protocol, description, isFine }: TryProps) {
+  const [described, setDescribed] = useState(nothingDescribed);
+  const [told, setTold] = useState<PolicyCheck["explanation"]>();
+  const [error, setError] = useState("");
+  useEffect(() => setTold(undefined), [policy]);
+  const ask = async (): Promise<void> => {
+    try {
+      const request = protocol === "http" ? askedOf(described) : sourceOf(described.source);
+      setTold((await postern.policies.check({ policy, protocol, ...request })).explanation);
+      setError("");
+    } catch (failure) {
+      const { message, fields } = explainError(failure);
+      setError([message, ...Object.entries(fields).map(([name, text]) => `${name} ${text}`)].join("; "));
+    }
+  };
+  return (
+    <details class="panel">
+      <summary>Try it on a {protocol === "http" ? "request" : "connection"}</summary>
+      <div class="inside column">
+        {protocol === "http" ? (
+          <RequestFields value={described} onChange={setDescribed} />
+        ) : (
+          <TextInput
+            aria-label="Source address"
+            placeholder="from: your own address"
+            value={described.source}
+            onText={(source) => setDescribed({ ...described, source })}
+          />
+        )}
+        <div class="row">
+          <span class="muted small grow">
+            Secrets, IP policies and internal endpoints are not there. Explain has all of it, once the policy is
+            applied.
+          </span>
+          <button type="button" disabled={!isFine || policy.trim() === ""} onClick={() => void ask()}>
+            Try it
+          </button>
+        </div>
+        {error !== "" && (
+          <p class="notice bad" role="alert">
+            {error}
+          </p>
+        )}
+        {told && (
+          <section class="column" aria-label="What the policy would do">
+            <Answer answer={told} description={description} />
+          </section>
+        )}
+      </div>
+    </details>
+  );
+}
+
+function sourceOf(source: string): object {
+  return source === "" ? {} : { source_ip: source };
+}

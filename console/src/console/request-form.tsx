@@ -1,0 +1,72 @@
+/** The fields by which a request is described instead of sent. */
+import { TextArea, TextInput } from "../ui/elements.tsx";
+
+export interface Described {
+  readonly method: string;
+  readonly path: string;
+  readonly source: string;
+  /** A line each. */
+  readonly fields: string;
+  readonly email: string;
+}
+
+export const nothingDescribed: Described = { method: "GET", path: "/", source: "", fields: "", email: "" };
+
+/** As the API takes it. */
+export function askedOf({ method, path, source, fields, email }: Described) {
+  const headers = fields
+    .split("\n")
+    .filter((line) => line.includes(":"))
+    .map((line) => [line.slice(0, line.indexOf(":")).trim(), line.slice(line.indexOf(":") + 1).trim()] as const);
+  return {
+    method,
+    path,
+    headers: Object.fromEntries(headers),
+    ...(source !== "" && { source_ip: source }),
+    ...(email !== "" && { as: { email } }),
+  };
+}
+
+interface RequestFieldsProps {
+  readonly value: Described;
+  onChange(value: Described): void;
+}
+
+export function RequestFields({ value, onChange }: RequestFieldsProps) {
+  const set = (change: Partial<Described>): void => onChange({ ...value, ...change });
+  return (
+    <>
+      <div class="row">
+        <TextInput
+          aria-label="Method"
+          class="mono"
+          size={7}
+          value={value.method}
+          onText={(method) => set({ method })}
+        />
+        <TextInput aria-label="Path" class="mono grow" value={value.path} onText={(path) => set({ path })} />
+      </div>
+      <div class="row">
+        <TextInput
+          aria-label="Source address"
+          placeholder="from: your own address"
+          value={value.source}
+          onText={(source) => set({ source })}
+        />
+        <TextInput
+          aria-label="Logged in as"
+          placeholder="logged in as: nobody"
+          value={value.email}
+          onText={(email) => set({ email })}
+        />
+      </div>
+      <TextArea
+        aria-label="Headers"
+        rows={3}
+        placeholder="name: value, one a line"
+        value={value.fields}
+        onText={(fields) => set({ fields })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+/** What decided over a request, in order. */
+import type { Step } from "../../../sdk/src/index.ts";
+import { Tag } from "../ui/elements.tsx";
+import { titleOf } from "./description.ts";
+import type { Description } from "./description.ts";
+import { Outcome } from "./parts.tsx";
+import { linkTo } from "./router.ts";
+
+export function Steps({ steps, description }: { readonly steps: readonly Step[]; readonly description: Description }) {
+  if (steps.length === 0) return <p class="muted">Nothing but the route had a say.</p>;
+  return (
+    <ol class="steps">
+      {steps.map(({ by, outcome, reason, decided_by, rule }, at) => {
+        const kind = decided_by && description.kinds.has(decided_by.kind) ? decided_by.kind : undefined;
+        return (
+          <li key={at} class={outcome}>
+            <div class="row">
+              <strong>{titleOf(by)}</strong>
+              <Outcome outcome={outcome} />
+              {decided_by && (
+                <span class="small muted">
+                  {kind !== undefined ? (
+                    <a href={linkTo("objects", kind, decided_by.id)}>{titleOf(kind)}</a>
+                  ) : (
+                    titleOf(decided_by.kind)
+                  )}{" "}
+                  at <a href={linkTo("history", decided_by.id)}>revision {decided_by.revision}</a>
+                </span>
+              )}
+            </div>
+            <p>{reason}</p>
+            {rule && <Rule rule={rule} />}
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** What its expressions were, and what its actions did. */
+function Rule({ rule: { values, actions } }: { readonly rule: NonNullable<Step["rule"]> }) {
+  return (
+    <ul class="rule small">
+      {values.map(({ expression, outcome, parts }, at) => (
+        <li key={`e${at}`}>
+          <Tag tone={({ true: "good", false: "", error: "bad" } as const)[outcome]}>{outcome}</Tag>{" "}
+          <code>{expression}</code>
+          {parts.map((part, inner) => (
+            <div key={inner} class="muted">
+              <code>{part.text}</code> is <code>{part.value}</code>
+            </div>
+          ))}
+        </li>
+      ))}
+      {actions.map(({ type, outcome, reason }, at) => (
+        <li key={`a${at}`}>
+          <Tag>{outcome}</Tag> <code>{type}</code> {reason}
+        </li>
+      ))}
+    </ul>
+  );
+}
