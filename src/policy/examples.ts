@@ -52,7 +52,7 @@ export const policyExamples: readonly PolicyExample[] = [
 `,
   },
   {
-    title: "Add and remove header fields",
+    title: "Add header fields",
     protocols: ["http"],
     policy: `on_http_request:
   - actions:
@@ -60,8 +60,8 @@ export const policyExamples: readonly PolicyExample[] = [
         config: { headers: { x-client: "\${conn.client_ip}" } }
 on_http_response:
   - actions:
-      - type: remove-headers
-        config: { headers: [x-powered-by] }
+      - type: add-headers
+        config: { headers: { cache-control: no-store } }
 `,
   },
   {
