@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { createNodeTables } from "./cluster/tables.ts";
-import { createPresenceTables } from "./cluster/presence-tables.ts";
+import { createPresenceTables, keepPlainNamesToAccounts } from "./cluster/presence-tables.ts";
 import type { Database, Transaction } from "./database/database.ts";
 import { toSeal } from "./seal-stored.ts";
 
@@ -34,6 +34,7 @@ export const migrations: readonly Migration[] = [
   { name: "0004-sealed-values", up: leaveToSeal },
   { name: "0005-nodes", up: prepareForNodes },
   { name: "0006-presence", up: prepareForPresence },
+  { name: "0007-plain-names", up: prepareForPlainNames },
 ];
 
 /**
@@ -211,4 +212,8 @@ async function prepareForNodes(
 
 async function prepareForPresence(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
   if (isSharable) await createPresenceTables(transaction);
+}
+
+async function prepareForPlainNames(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await keepPlainNamesToAccounts(transaction);
 }

@@ -9,7 +9,7 @@ export type UpstreamPlan =
 /** Whose tunnels may stand in for an endpoint's own: pooled endpoints of its URL that do the same to traffic. */
 export interface Beside {
   /** As the register of agents has it. */
-  readonly host: string;
+  readonly name: string;
   /** The same text for the same options. */
   readonly likeness: string;
 }

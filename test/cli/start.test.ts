@@ -252,14 +252,14 @@ endpoints:
   it("postern start publishes both schemes of a tunnel, and http:// is served without TLS", async () => {
     const path = file(
       "schemes.yml",
-      `version: "2"\nauthtoken: ${platform.authtoken}\ntunnels:\n  both: { proto: http, addr: ${service.port}, schemes: [http, https] }\n`,
+      `version: "2"\nauthtoken: ${platform.authtoken}\ntunnels:\n  both: { proto: http, addr: ${service.port}, subdomain: both, schemes: [http, https] }\n`,
     );
     const agent = start("both", "--config", path, ...access);
     const [secure, plain] = (await online(agent, 2)) as readonly [Online, Online];
     assert.deepEqual([secure.name, plain.name], ["both", "both (http)"]);
     assert.equal((await asked(secure.url)).status, 200);
     const { protocol, hostname, port } = new URL(plain.url);
-    assert.equal(protocol, "http:");
+    assert.deepEqual([protocol, hostname], ["http:", new URL(secure.url).hostname]);
     const outgoing = request({ host: "127.0.0.1", port, path: "/plain", agent: false, headers: { host: hostname } });
     outgoing.end();
     const [response] = (await once(outgoing, "response")) as [IncomingMessage];

@@ -83,6 +83,10 @@ if (postgres) {
       await here.told();
       assert.equal(await there.claim("tn_6", of("b", "p", pooled)), "conflict");
 
+      const plain = "http://a.example.com";
+      assert.equal(await there.claim("tn_7", of("b", undefined, plain)), "conflict");
+      assert.equal(await there.claim("tn_8", of("a", undefined, plain)), "granted");
+
       const raced = await Promise.all(
         [here, there].flatMap((at, n) =>
           Array.from({ length: 10 }, (_, index) => at.claim(`tn_r${n}${index}`, of("a", undefined, ":20001"))),

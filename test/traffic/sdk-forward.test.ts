@@ -211,6 +211,8 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     response.resume();
     assert.equal(response.statusCode, 200);
     assert.equal((await ask("h1", url.hostname)).status, 404);
+    await forward({ domain: url.hostname, schemes: ["HTTPS"] });
+    assert.equal((await ask("h1", url.hostname)).status, 200);
   });
 
   it("forward() of the public SDK with binding internal is reached by policies alone", async () => {

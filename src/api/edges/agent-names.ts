@@ -24,7 +24,7 @@ export interface AgentNames {
 export function makeAgentNames(): AgentNames {
   const hostports = new Map<string, readonly NameHolder[]>();
   /** Hosts of HTTP and TLS endpoints, whatever their port; an address of TCP is its port. */
-  const hosts = new Map<string, NameHolder>();
+  const hosts = new Map<string, readonly NameHolder[]>();
   return {
     add({ id, accountId, endpoint }) {
       if (!endpoint) return;
@@ -32,36 +32,39 @@ export function makeAgentNames(): AgentNames {
       const holder = { accountId, tunnelId: id, pooled: pooled ? proto : undefined };
       const hostport = hostportOf(publicUrl);
       const key = keyOf(hostport, accountId);
-      hostports.set(key, [...(hostports.get(key) ?? []), holder]);
-      if (proto !== "tcp" && !isInternalName(hostOf(hostport))) hosts.set(hostOf(hostport), holder);
+      put(hostports, key, [...(hostports.get(key) ?? []), holder]);
+      if (proto !== "tcp" && !isInternalName(hostOf(hostport)))
+        put(hosts, hostOf(hostport), [...(hosts.get(hostOf(hostport)) ?? []), holder]);
     },
     remove({ id, accountId, endpoint }) {
       if (!endpoint) return;
       const hostport = hostportOf(endpoint.publicUrl);
       const key = keyOf(hostport, accountId);
-      const rest = hostports.get(key)?.filter(({ tunnelId }) => tunnelId !== id) ?? [];
-      if (rest.length > 0) hostports.set(key, rest);
-      else hostports.delete(key);
+      const without = (holders: readonly NameHolder[] = []) => holders.filter(({ tunnelId }) => tunnelId !== id);
+      put(hostports, key, without(hostports.get(key)));
       const host = hostOf(hostport);
-      if (hosts.get(host)?.tunnelId !== id) return;
-      if (rest[0]) hosts.set(host, rest[0]);
-      else hosts.delete(host);
+      put(hosts, host, without(hosts.get(host)));
     },
     holderOfHostport(hostport, accountId) {
       const holders = hostports.get(keyOf(hostport, accountId)) ?? [];
       return holders.find(({ pooled }) => pooled === undefined) ?? holders[0];
     },
     hasForeignHost(name, accountId) {
-      const holder = hosts.get(name);
-      if (holder && holder.accountId !== accountId) return true;
+      const isForeign = (one: NameHolder): boolean => one.accountId !== accountId;
+      if (hosts.get(name)?.some(isForeign) === true) return true;
       const base = wildcardBase(name);
       if (base === undefined) return false;
-      for (const [host, { accountId: other }] of hosts) {
-        if (other !== accountId && host.endsWith(`.${base}`)) return true;
+      for (const [host, holders] of hosts) {
+        if (host.endsWith(`.${base}`) && holders.some(isForeign)) return true;
       }
       return false;
     },
   };
+}
+
+function put(map: Map<string, readonly NameHolder[]>, key: string, holders: readonly NameHolder[]): void {
+  if (holders.length > 0) map.set(key, holders);
+  else map.delete(key);
 }
 
 /** Names of internal endpoints are each account's own. */

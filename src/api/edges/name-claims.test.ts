@@ -34,6 +34,19 @@ describe("claims of names", () => {
     assert.deepEqual(open("tn_3", second), ["tn_1"]);
   });
 
+  it("claims of names of one host, over http:// and https://, are granted to one account", () => {
+    const { claims, first, second, answers, claim, open } = two();
+    claim("tn_1", first);
+    claim("tn_2", second, { name: `http://${name}`, accountId: "ac_2" });
+    claim("tn_3", second, { name: `http://${name}` });
+    claims.drop("tn_3", second);
+    open("tn_1", first);
+    claim("tn_4", second, { name: `http://${name}`, accountId: "ac_2" });
+    claims.release(name, "tn_1", first);
+    claim("tn_5", second, { name: `http://${name}`, accountId: "ac_2" });
+    assert.deepEqual(answers, ["tn_1 granted", "tn_2 conflict", "tn_3 granted", "tn_4 conflict", "tn_5 granted"]);
+  });
+
   it("claims of names wait for the tunnel that the name was granted to, or for what becomes of its edge", () => {
     const { claims, first, second, answers, claim, open } = two();
     claim("tn_1", first);

@@ -1,5 +1,6 @@
 /** Who serves a public name over all edges, and to whom it was granted and does not serve it yet. */
 import type { Claim, ClaimAnswer } from "../../routing/planes/directory.ts";
+import { siblingOf } from "../../lib/plain-names.ts";
 import type { EdgeLine } from "./edges.ts";
 
 /** A tunnel that serves a name. */
@@ -34,6 +35,7 @@ interface Waiting {
 interface Grant {
   readonly name: string;
   readonly tunnelId: string;
+  readonly accountId: string;
   readonly line: EdgeLine;
   waiting: readonly Waiting[];
 }
@@ -43,6 +45,10 @@ export function makeNameClaims(): NameClaims {
   const grants = new Map<string, Grant>();
 
   const isFree = ({ name, tunnelId, accountId, pool, replaces }: Claim): boolean => {
+    const sibling = siblingOf(name);
+    const isForeign = (one: { readonly accountId: string } | undefined): boolean =>
+      one !== undefined && one.accountId !== accountId;
+    if (holders.get(sibling)?.some(isForeign) === true || isForeign(grants.get(sibling))) return false;
     const others = (holders.get(name) ?? []).filter((one) => one.tunnelId !== tunnelId);
     if (others.every((one) => replaces.includes(one.tunnelId))) return true;
     return pool !== undefined && others.every((one) => one.accountId === accountId && one.pool === pool);
@@ -53,8 +59,8 @@ export function makeNameClaims(): NameClaims {
     if (granted && granted.tunnelId !== wanted.tunnelId) {
       granted.waiting = [...granted.waiting, waiting];
     } else if (isFree(wanted)) {
-      const { name, tunnelId } = wanted;
-      grants.set(name, { name, tunnelId, line, waiting: granted?.waiting ?? [] });
+      const { name, tunnelId, accountId } = wanted;
+      grants.set(name, { name, tunnelId, accountId, line, waiting: granted?.waiting ?? [] });
       answer("granted");
     } else {
       answer("conflict");

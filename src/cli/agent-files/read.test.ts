@@ -148,7 +148,7 @@ tunnels:
   ssh: { proto: tcp, addr: 22, remote_addr: "t.example.com:20022" }
   mail: { proto: tls, addr: 993, domain: mail.example, terminate_at: edge, crt: some.pem, key: some.pem }
   behind: { addr: 8000, labels: [env=prod, team=infra] }
-  both: { proto: http, addr: 80, schemes: [http, https] }
+  both: { proto: http, addr: 80, schemes: [http, https], domain: shop.example }
 `);
     assert.deepEqual(issues, []);
     assert.deepEqual(
@@ -157,8 +157,8 @@ tunnels:
         ["ssh", "tcp", { kind: "url", url: "t.example.com:20022" }],
         ["mail", "tls", { kind: "url", url: "mail.example" }],
         ["behind", "https", { kind: "labels", labels: { env: "prod", team: "infra" } }],
-        ["both", "https", { kind: "url", url: undefined }],
-        ["both (http)", "http", { kind: "url", url: undefined }],
+        ["both", "https", { kind: "url", url: "shop.example" }],
+        ["both (http)", "http", { kind: "url", url: "shop.example" }],
       ],
     );
     assert.deepEqual(tunnels[1]?.options, { TLSTermination: { cert: btoa("PEM"), key: btoa("PEM") } });
@@ -272,8 +272,8 @@ tunnels:
     ["tunnels:\n  web: { domain: a.example }", /^2:3: the tunnel "web" needs an address of its service/],
     ["tunnels:\n  web: { addr: 80, domain: a.example, subdomain: b }", /^2:50: "subdomain" cannot be given together/],
     [
-      "tunnels:\n  web: { addr: 80, domain: a.b, schemes: [http, https] }",
-      /^2:42: "schemes" cannot be both at one name/,
+      "tunnels:\n  web: { addr: 80, url: 'https://a.b', schemes: [http, https] }",
+      /^2:25: "url" must be an http:\/\/ URL without a path/,
     ],
     ["tunnels:\n  web: { addr: 80, labels: [a=b], compression: true }", /^2:28: "labels" goes with no Compression/],
     [

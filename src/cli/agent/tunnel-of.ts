@@ -110,9 +110,6 @@ function checkTogether(values: TunnelValues): void {
       "cannot be given together: a labelled tunnel has the addresses of the edges in front of it, and any other one place";
     throw new ValueError(given[1] as string, `${why} (${given.join(", ")})`);
   }
-  if (new Set(values.scheme).size > 1 && given.length > 0) {
-    throw new ValueError("scheme", "cannot be both at one name: over https alone, http:// is redirected there");
-  }
   if ((values.label ?? []).length === 0) return;
   const own = Object.keys(bindOptions(values))[0] ?? (values.pooling ? "pooling" : undefined);
   if (own !== undefined || values.trafficPolicyFile !== undefined || values.trafficPolicy !== undefined) {

@@ -50,6 +50,8 @@ export interface ClaimsOptions<Name> {
     exactOnly: boolean,
     pool: string | undefined,
   ) => string | undefined;
+  /** A name that belongs to the account that has this one, whoever of it may have it. */
+  readonly sibling?: (name: Name) => Name;
   /** The name as messages show it. */
   readonly shown: (name: Name) => string;
   /** Milliseconds, see `Clock`. */
@@ -66,7 +68,7 @@ interface Former extends Claimant {
   readonly until: number;
 }
 
-export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOptions<Name>): Claims<Name> {
+export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: ClaimsOptions<Name>): Claims<Name> {
   const serving = new Map<Name, readonly Tunnel[]>();
   const former = new Map<Name, Former>();
 
@@ -76,6 +78,13 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
       tunnels.length > 0 &&
       tunnels.every((one) => one.session.accountId === accountId && keepsCompany(one.endpoint?.company, company))
     );
+  };
+  /** Whether another account has the name, or just had it. */
+  const isForeign = (name: Name, accountId: string): boolean => {
+    const holder = serving.get(name)?.[0]?.session;
+    if (holder) return holder.accountId !== accountId;
+    const before = former.get(name);
+    return before !== undefined && before.accountId !== accountId && before.until > monotonic();
   };
   /** Why `claimant` cannot have the name, or undefined. Says nothing of other accounts. */
   const obstacle = (name: Name, claimant: Claimant, company: Company | undefined): string | undefined => {
@@ -93,9 +102,8 @@ export function makeClaims<Name>({ reservation, shown, monotonic }: ClaimsOption
       const hint = pooled ? "; several may serve one URL if each asks for pooling" : "";
       return `${describeHolder(holder)} serves it${hint}`;
     }
-    const before = former.get(name);
-    const isReserved = before !== undefined && before.accountId !== accountId && before.until > monotonic();
-    return holder || isReserved ? "it is not available" : undefined;
+    const isTaken = isForeign(name, accountId) || (sibling !== undefined && isForeign(sibling(name), accountId));
+    return isTaken ? "it is not available" : undefined;
   };
   return {
     tunnel: (name) => serving.get(name)?.[0],

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { parsePort } from "../../lib/hostport.ts";
 import { internalKey, internalNameDemand, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
+import { nameOf } from "../../lib/plain-names.ts";
 import { isServerName } from "../../lib/server-names.ts";
 import type { ServerNames } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
@@ -13,7 +14,7 @@ import type { Company } from "./company.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
-import { isAtPort } from "./tunnel.ts";
+import { claimedName, isAtPort } from "./tunnel.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface EndpointPlacesOptions extends ServerNames {
@@ -76,10 +77,11 @@ export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlac
       if ("ask" in place) return place;
       return mustAsk(place, asking) ?? place;
     },
-    demandPool({ host, port, site }, { session, request }, pools) {
+    demandPool(endpoint, { session, request }, pools) {
+      const { host, port, site } = endpoint;
       const company = companyOf(session, { ...request, pools });
       if (isAtPort(site, host)) options.addresses?.claim(port, session, company);
-      else options.hosts.claim(host, session, company);
+      else options.hosts.claim(claimedName(endpoint), session, company);
     },
   };
 }
@@ -131,7 +133,8 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
   if (request.isInternal === true) throw notInternal();
   const named = requested ?? generatedHost(options, asking);
   if (typeof named !== "string") return named;
-  const isFresh = requested === undefined && !asking.canClaim && !options.hosts.isLastHere(named, session);
+  const isFresh =
+    requested === undefined && !asking.canClaim && !options.hosts.isLastHere(nameOf(request.proto, named), session);
   const host = isFresh ? `${generatedName([randomUUID()])}.${options.domain}` : named;
   const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
   if (port === undefined) {
@@ -145,7 +148,8 @@ function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): Cla
     );
   }
   demandHost(grant, host, port);
-  return { host, port, replaces: options.hosts.claim(host, session, companyFor(asking)), isFresh };
+  const replaces = options.hosts.claim(nameOf(request.proto, host), session, companyFor(asking));
+  return { host, port, replaces, isFresh };
 }
 
 /** Reached by policies of the account alone, and at no port of this server. */
@@ -219,19 +223,20 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
 
 /** The first of the credential's names for this target that is free, or whose holder has been started again. */
 function generatedHost({ hosts, domain }: EndpointPlacesOptions, asking: EndpointRequest): string | Unasked {
-  const { grant, session, id, asked } = asking;
+  const { grant, session, id, asked, request } = asking;
   const target = targetOf(asking);
   for (let ordinal = 0; ordinal < maxGenerated; ordinal += 1) {
     const name = generatedName([grant.tokenHash.toString("hex"), target, String(ordinal)]);
     const host = `${name}.${domain}`;
-    const holder = hosts.tunnel(host);
+    const claimed = nameOf(request.proto, host);
+    const holder = hosts.tunnel(claimed);
     if (holder && holder.id !== id) {
       if (!startedAgain(holder, session, target)) continue;
       const isThere = asked.get(holder.session);
       if (isThere === undefined) return { ask: holder.session };
       if (isThere) continue;
     }
-    if (hosts.isFree(host, session, undefined)) return host;
+    if (hosts.isFree(claimed, session, undefined)) return host;
   }
   throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
 }

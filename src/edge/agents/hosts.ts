@@ -1,10 +1,12 @@
 /** The host names of endpoints. */
 import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
+import { hostOfName, siblingOf } from "../../lib/plain-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claims } from "./claims.ts";
 
+/** By name, see `nameOf`. */
 export type EndpointHosts = Claims<string>;
 
 /**
@@ -13,7 +15,8 @@ export type EndpointHosts = Claims<string>;
  */
 export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, freeBelow?: string): EndpointHosts {
   return makeClaims({
-    reservation(host, accountId, exactOnly, pool) {
+    reservation(name, accountId, exactOnly, pool) {
+      const host = hostOfName(name);
       // Names of internal endpoints are each account's own.
       if (isInternalKey(host)) return servedByOthers(table.pool(host), pool);
       const holder = table.hostHolder(host);
@@ -27,6 +30,7 @@ export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, 
       return holder.kind.endsWith("_edge") ? servedByOthers(table.pool(host), pool) : undefined;
     },
     shown: internalNameOf,
+    sibling: siblingOf,
     monotonic,
   });
 }

@@ -7,7 +7,7 @@ import type { EndpointAddresses, PortRange } from "./addresses.ts";
 import type { TunnelGroups } from "./groups.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import type { SessionBook } from "./session-book.ts";
-import { isAtPort, renderTunnel } from "./tunnel.ts";
+import { claimedName, isAtPort, renderTunnel } from "./tunnel.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface TcpAddresses {
@@ -64,9 +64,10 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     const shared = share?.(tunnel);
     report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region), ...(shared && { shared }) });
   };
-  const publish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+  const publish = (tunnel: Tunnel, endpoint: Endpoint): void => {
+    const { host, port, site } = endpoint;
     if (!isAtPort(site, host)) {
-      hosts.put(host, tunnel);
+      hosts.put(claimedName(endpoint), tunnel);
       return;
     }
     addresses?.put(port, tunnel);
@@ -78,9 +79,10 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     };
     tcp?.open(site, failed, tunnel.isElsewhere);
   };
-  const unpublish = (tunnel: Tunnel, { host, port, site }: Endpoint): void => {
+  const unpublish = (tunnel: Tunnel, endpoint: Endpoint): void => {
+    const { host, port, site } = endpoint;
     if (!isAtPort(site, host)) {
-      hosts.release(host, tunnel);
+      hosts.release(claimedName(endpoint), tunnel);
       return;
     }
     addresses?.release(port, tunnel);

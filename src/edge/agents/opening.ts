@@ -1,6 +1,7 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
 import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { nameOf } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
@@ -155,7 +156,7 @@ function endpointAt(
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }
   const company = companyOf(session, request);
-  const beside = company && { host, likeness: likenessOf(proto, request.options) };
+  const beside = company && { name: nameOf(proto, host), likeness: likenessOf(proto, request.options) };
   const site: EndpointSiteOptions = {
     endpointId,
     tunnelId: id,

@@ -107,6 +107,7 @@ function platform(limits: Partial<AgentLimits> = {}) {
     report: (message) => reports.push(message),
     domain: "tunnels.example",
     advertisedHttpsPort: () => 443,
+    advertisedHttpPort: () => 80,
     region: "",
     clock,
     log: silentLog,
@@ -405,6 +406,28 @@ describe("the names of endpoints", () => {
     registry.unbind(registry.tunnel("tn_sibling")?.session as AgentSession, "tn_sibling");
     clock.advance(600_001);
     assert.equal(bind(other, { hostname: "mine.example" }).url, "https://mine.example");
+  });
+
+  it("R5: the names of endpoints are of one account over http:// and https://, which may have both", () => {
+    const { connect, bind, token, commit, credential, clock, registry } = one();
+    const strange = newToken(tokenPrefixes.agent);
+    commit(credential("cr_3", "ac_3", strange));
+    const [owner, stranger] = [connect(token), connect(strange)];
+    const hostname = "mine.example";
+    const plain = bind(owner, { id: "tn_plain", proto: "http", hostname });
+    assert.equal(plain.url, "http://mine.example");
+    assert.equal(registry.siteFor(hostname), undefined);
+    assert.throws(() => bind(stranger, { proto: "https", hostname }), refused("agent_name_taken"));
+    assert.equal(bind(owner, { id: "tn_secure", proto: "https", hostname }).url, "https://mine.example");
+    assert.deepEqual([registry.siteFor(hostname)?.id, registry.plainSiteFor(hostname)?.id], ["ep_secure", "ep_plain"]);
+    assert.throws(() => bind(owner, { id: "tn_more", proto: "http", hostname }), refused("agent_name_taken"));
+    registry.unbind(owner, "tn_plain");
+    assert.deepEqual([registry.siteFor(hostname)?.id, registry.plainSiteFor(hostname)], ["ep_secure", undefined]);
+    assert.throws(() => bind(stranger, { proto: "http", hostname }), refused("agent_name_taken"));
+    registry.closed(owner);
+    assert.throws(() => bind(stranger, { proto: "http", hostname }), refused("agent_name_taken"));
+    clock.advance(600_001);
+    assert.equal(bind(stranger, { proto: "http", hostname }).url, "http://mine.example");
   });
 
   it("R5: the names of endpoints are never the server's own, not even where logins come back to", () => {

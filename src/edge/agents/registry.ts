@@ -2,6 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
+import { nameOf } from "../../lib/plain-names.ts";
 import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
@@ -26,7 +27,7 @@ import { makeSessionBook } from "./session-book.ts";
 import type { SessionBook } from "./session-book.ts";
 import { makeSharedNames } from "./shared-names.ts";
 import type { SharedNames } from "./shared-names.ts";
-import { isAtPort, renderTunnel, shareTunnel } from "./tunnel.ts";
+import { claimedName, isAtPort, renderTunnel, shareTunnel } from "./tunnel.ts";
 import type { Tunnel } from "./tunnel.ts";
 
 export interface AgentRegistryOptions {
@@ -130,7 +131,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const wasHere = ({ endpoint, session }: Tunnel): boolean => {
     if (!endpoint) return true;
     const { site, host, port } = endpoint;
-    return isAtPort(site, host) ? addresses?.isLastHere(port, session) === true : hosts.isLastHere(host, session);
+    if (isAtPort(site, host)) return addresses?.isLastHere(port, session) === true;
+    return hosts.isLastHere(claimedName(endpoint), session);
   };
   const avoidPort = (port: number): void => addresses?.avoid(port);
   const elsewhere = others && followElsewhere({ ...others, tunnels, opening, avoidPort, log });
@@ -154,7 +156,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     },
     sessionsPerAgent: (edges) => (elsewhere?.hasNodes() === true ? Math.max(edges, 2) : edges),
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
-    plainSiteFor: (host) => httpSite(hosts.tunnel(host), "http"),
+    plainSiteFor: (host) => httpSite(hosts.tunnel(nameOf("http", host)), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
     tcpSiteAt: (port) => connectionSite(addresses?.tunnel(port)),
     pool: hosts.tunnels,

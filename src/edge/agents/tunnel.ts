@@ -5,6 +5,7 @@ import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Beside } from "../../traffic/upstream-plan.ts";
 import type { Company } from "./company.ts";
 import { isInternalKey } from "../../lib/internal-names.ts";
+import { nameOf } from "../../lib/plain-names.ts";
 import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
 
 /** A tunnel that is online: an endpoint of its own, or one with labels for backends. */
@@ -78,9 +79,9 @@ export function renderTunnel(tunnel: Tunnel, region: string): TunnelReport {
   };
 }
 
-/** The name that an endpoint claims: a host, with its account where it is internal, or `:` and a port. */
-export function claimedName({ host, port, site }: Endpoint): string {
-  return isAtPort(site, host) ? `:${port}` : host;
+/** The name that an endpoint claims: of its host, with its account where it is internal, or `:` and a port. */
+export function claimedName({ proto, host, port, site }: Endpoint): string {
+  return isAtPort(site, host) ? `:${port}` : nameOf(proto, host);
 }
 
 /** Whether it is found by a port of the server, and not by its name. */

@@ -1,5 +1,6 @@
 /** Several endpoints of one URL as one site, of which one is chosen for each request or connection. */
 import { Lru } from "../../lib/lru.ts";
+import { nameOf } from "../../lib/plain-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
@@ -10,6 +11,8 @@ import { sameDemands } from "../tls/demands.ts";
 export interface Pools {
   /** The site itself, or what stands for it and those beside it: the same until one comes or goes. */
   https(site: Site | undefined): Site | undefined;
+  /** The same for what is served without TLS. */
+  http(site: Site | undefined): Site | undefined;
   connections(site: ConnectionSite | undefined): ConnectionSite | undefined;
   /** One of those that a site stands for, at random; itself where it stands for none. */
   choose<S extends { readonly members?: readonly S[] }>(site: S | undefined): S | undefined;
@@ -29,8 +32,11 @@ export function makePools(
   random: () => number,
 ): Pools {
   const made = new Lru<string, Made>(maxMade);
-  const pooled = <S extends Site | ConnectionSite>(site: S, join: (members: readonly S[]) => S): S => {
-    const name = site.hosts[0] ?? "";
+  const pooled = <S extends Site | ConnectionSite>(
+    site: S,
+    join: (members: readonly S[]) => S,
+    name = site.hosts[0] ?? "",
+  ): S => {
     const agents = registry.pool(name);
     const configured = table.pool(name);
     const before = made.get(name);
@@ -47,6 +53,7 @@ export function makePools(
   };
   return {
     https: (site) => (site?.pooled === true ? pooled(site, joinedSite) : site),
+    http: (site) => (site?.pooled === true ? pooled(site, joinedSite, nameOf("http", site.hosts[0] ?? "")) : site),
     connections: (site) => (site?.pooled === true ? pooled(site, joinedConnections) : site),
     choose(site) {
       const members = site?.members;

@@ -48,7 +48,7 @@ export function makePublicSites(
       if (endpoint) return pools.https(edge?.hosts.includes(host) ? edge : endpoint);
       return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : pools.https(edge);
     },
-    http: (host) => (isInternalKey(host) ? undefined : pools.https(registry.plainSiteFor(host))),
+    http: (host) => (isInternalKey(host) ? undefined : pools.http(registry.plainSiteFor(host))),
     internal(accountId, host) {
       for (const key of keysOver(internalKey({ scheme: "https", host, port: 443 }, accountId))) {
         const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.named(key);

@@ -69,7 +69,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     const own = registry.tunnel(id);
     if (beside === undefined || (own && !isTried(own))) return own;
     const alike = ({ endpoint }: Tunnel): boolean => endpoint?.beside?.likeness === beside.likeness;
-    return registry.pool(beside.host).find((one) => alike(one) && !isTried(one)) ?? own;
+    return registry.pool(beside.name).find((one) => alike(one) && !isTried(one)) ?? own;
   };
   /**
    * Fewest requests in flight; the search starts one further each time, so that equals take turns. Another edge's only

@@ -55,7 +55,7 @@ export interface SharedTunnel {
 }
 
 export interface Claim {
-  /** A host name (or the key of an internal one), or `:` and a port. */
+  /** Of a host (see `nameOf`), with its account where it is internal, or `:` and a port. */
   readonly name: string;
   readonly tunnelId: string;
   readonly accountId: string;

@@ -136,3 +136,21 @@ const texts = [
 export async function createPresenceTables(transaction: Transaction): Promise<void> {
   for (const text of texts) await sql.raw(text).execute(transaction);
 }
+
+/** A host's names, `name` and `http://name`, are one account's: who asks for one is told of others that have its other. */
+export async function keepPlainNamesToAccounts(transaction: Transaction): Promise<void> {
+  await sql
+    .raw(`create or replace function presence_others(of_name text, of_entry text, of_account text, of_pool text)
+  returns setof presence_names language plpgsql as $$
+  declare host text := regexp_replace(of_name, '^http://', '');
+  begin
+    perform pg_advisory_xact_lock(hashtextextended(host, ${writeKey}));
+    return query select held.* from presence_names as held
+      where held.name in (host, 'http://' || host) and held.entry <> of_entry
+      and exists (select 1 from nodes where nodes.id = held.node and nodes.epoch = held.epoch)
+      and case when held.name = of_name
+        then not (of_pool is not null and held.pool is not distinct from of_pool and held.account_id = of_account)
+        else held.account_id <> of_account end;
+  end $$`)
+    .execute(transaction);
+}
