@@ -167,7 +167,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
     closed: observers.connectionClosed,
   });
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
-  const late = { sites: () => sites, pools: () => pools };
+  const late = { sites: () => sites };
   const shared = { deadlines, limits, counters, upstreams, observers, challenges, logins };
   const context = httpContext(options, ports, { ...shared, ...late });
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
@@ -193,20 +193,18 @@ interface HttpParts extends Pick<HttpContext, "deadlines" | "limits" | "counters
   readonly observers: Observers;
   readonly challenges: AcmeChallenges;
   readonly logins: Logins;
-  /** Made after it, as those below. */
+  /** Made after it. */
   readonly sites: () => PublicSites;
-  readonly pools: () => Pools;
 }
 
 function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts): HttpContext {
-  const { observers, challenges, logins, sites, pools, ...own } = parts;
+  const { observers, challenges, logins, sites, ...own } = parts;
   return {
     ...own,
     random: options.random ?? Math.random,
     log: options.log,
     clock: options.clock,
     internalSite: (accountId, host) => sites().internal(accountId, host),
-    wholeSite: (site) => pools().https(site) ?? site,
     connections: new Set(),
     advertisedPort: {
       get https() {

@@ -101,11 +101,11 @@ export class FieldTable {
   nameAt(index: number): string {
     const kind = this.#int(index, 4) & knownMask;
     if (kind !== 0) return knownNames[kind] as string;
-    return this.bytes.toString("latin1", this.#int(index, 0), this.#int(index, 1)).toLowerCase();
+    return this.bytes.latin1Slice(this.#int(index, 0), this.#int(index, 1)).toLowerCase();
   }
 
   valueAt(index: number): string {
-    return this.bytes.toString("latin1", this.#int(index, 2), this.#int(index, 3));
+    return this.bytes.latin1Slice(this.#int(index, 2), this.#int(index, 3));
   }
 
   nameStart(index: number): number {

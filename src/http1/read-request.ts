@@ -84,7 +84,7 @@ export function readRequestHead(
   if (fields.chunked && minorVersion === 0) return refused(refuse("Transfer-Encoding in HTTP/1.0"));
   return {
     method: methodText(bytes, methodStart, methodEnd),
-    target: bytes.toString("latin1", targetStart, targetStop),
+    target: bytes.latin1Slice(targetStart, targetStop),
     minorVersion,
     fields,
     end: outcome,
@@ -112,5 +112,5 @@ function methodText(bytes: Buffer, start: number, end: number): string {
     while (same < method.length && method.charCodeAt(same) === bytes[start + same]) same += 1;
     if (same === method.length) return method;
   }
-  return bytes.toString("latin1", start, end);
+  return bytes.latin1Slice(start, end);
 }

@@ -65,7 +65,7 @@ export function readResponseHead(
   const isOk = reasonEnd - reasonStart === 2 && bytes[reasonStart] === 79 && bytes[reasonStart + 1] === 75;
   return {
     status,
-    reason: isOk ? okReason : bytes.toString("latin1", reasonStart, reasonEnd),
+    reason: isOk ? okReason : bytes.latin1Slice(reasonStart, reasonEnd),
     minorVersion,
     fields,
     end: outcome,

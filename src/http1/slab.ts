@@ -26,7 +26,7 @@ const loopLength = 24;
 export function putLatin1(target: Buffer, at: number, text: string): number {
   const { length } = text;
   if (length > loopLength) {
-    target.write(text, at, length, "latin1");
+    target.latin1Write(text, at, length);
     return at + length;
   }
   for (let index = 0; index < length; index += 1) target[at + index] = text.charCodeAt(index);

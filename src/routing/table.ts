@@ -27,6 +27,7 @@ export function makeRoutingTable(clock: Clock, declared: readonly ModuleDeclarat
 
 type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
 
+const none: readonly never[] = [];
 const edgeKinds: readonly string[] = ["https_edge", "tls_edge", "tcp_edge"];
 
 class Table implements RoutingTable {
@@ -121,7 +122,8 @@ class Table implements RoutingTable {
   }
 
   pool(name: string): readonly (Site | ConnectionSite)[] {
-    return this.#compilation.hosts.pool(name).flatMap(({ site }) => (site ? [site] : []));
+    const holders = this.#compilation.hosts.pool(name);
+    return holders.length === 0 ? none : holders.flatMap(({ site }) => (site ? [site] : []));
   }
 
   hostHolder(host: string): Holder | undefined {

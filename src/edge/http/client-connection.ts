@@ -28,6 +28,8 @@ export class ClientConnection {
   calls: CallChain | undefined;
   /** Cuts the connection, whatever is under way on it; set by the protocol that is spoken on it. */
   destroy: () => void = () => {};
+  /** Everything that is served at the host that `site` was asked for last, of which it chose one. */
+  wholeSite: Site | undefined;
   readonly #sites: SiteLookup;
   /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
   readonly #handshake: Handshake;
@@ -64,6 +66,7 @@ export class ClientConnection {
   site(host: string, port: number): Site | RefusalName {
     const { tls } = this.facts;
     const site = this.#sites(host);
+    this.wholeSite = site;
     if (site !== undefined && !this.#isAt(site, host, port)) return "misdirected";
     if (tls === undefined) return site === undefined ? "unknown_host" : this.#oneOf(site.members ?? [site]);
     if (host !== this.#serverName) {

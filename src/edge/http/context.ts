@@ -21,8 +21,6 @@ export interface HttpContext {
   readonly upstreams: Pick<RequestUpstreams, "choose">;
   /** Absent where there are none. */
   readonly internalSite?: InternalSites;
-  /** All endpoints of one URL as one site, of which the given one was chosen. Absent where there are none. */
-  readonly wholeSite?: (site: Site) => Site;
   /** 0 up to, and without, 1: chooses among endpoints of one URL. `Math.random` unless given. */
   readonly random?: () => number;
   /** Connections being served: those that are drained when the edge stops. */

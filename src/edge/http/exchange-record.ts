@@ -21,6 +21,8 @@ export class ExchangeRecord implements FinishedExchange {
   /** Of this request: behind a trusted proxy each has a source of its own. */
   connection: ConnectionFacts;
   site: Site | undefined;
+  /** Everything that is served at the host: logins belong to all of it, whichever of several endpoints was chosen. */
+  wholeSite: Site | undefined;
   route: CompiledRoute | undefined;
   /** What answers in place of a route. */
   owned: OwnedAnswer | undefined;
@@ -69,12 +71,6 @@ export class ExchangeRecord implements FinishedExchange {
 
   get accountId(): string | undefined {
     return this.ownerAccount ?? this.site?.accountId;
-  }
-
-  /** Everything that is served at the host: logins belong to all of it, whichever of several endpoints was chosen. */
-  get wholeSite(): Site | undefined {
-    const { site, shared } = this;
-    return site?.pooled === true ? (shared.context.wholeSite?.(site) ?? site) : site;
   }
 
   get siteId(): string | undefined {

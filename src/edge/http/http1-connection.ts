@@ -226,7 +226,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     context.log.info("request refused", { reason: why, source: this.#shared.facts.source, request: id });
     const answered = { id, method: "GET", accept: undefined };
     const { status, fields, body } = renderAnswer({ error: reason }, answered, context.clock.now());
-    this.#output.head(status, undefined, fields, `x-request-id: ${id}\r\nConnection: close\r\n`, false);
+    this.#output.head(status, undefined, fields, id, "Connection: close\r\n", false);
     this.#output.body(body);
     this.#output.end(undefined);
     this.#end();
@@ -251,7 +251,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   sendInterim(status: number, fields: FieldTable | undefined): void {
     if (this.#isOld || this.#responseBegun) return;
     if (status === 100) this.#awaitsContinue = false;
-    this.#output.head(status, undefined, fields, "", false);
+    this.#output.head(status, undefined, fields, "", "", false);
     this.#output.flush();
   }
 
@@ -265,7 +265,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   ): void {
     this.#responseBegun = true;
     if (status === 101) {
-      this.#output.head(status, reason, fields, upgradeLines(requestId, upgradedTo), false);
+      this.#output.head(status, reason, fields, requestId, `Connection: Upgrade\r\nUpgrade: ${upgradedTo}\r\n`, false);
       this.#reader.state = upgraded;
       this.expiresAt = Infinity;
       for (const held of this.#reader.takeHeld()) this.bodyBytes(held);
@@ -280,11 +280,10 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       this.#isDraining ||
       this.#untilClose ||
       this.#context.deadlines.now - this.#bornAt > this.#context.limits.maxConnectionAgeMs;
-    let lines = `x-request-id: ${requestId}\r\n`;
-    if (chunked) lines += "Transfer-Encoding: chunked\r\n";
+    let lines = chunked ? "Transfer-Encoding: chunked\r\n" : "";
     if (this.#closeAfter) lines += "Connection: close\r\n";
     else if (this.#isOld) lines += "Connection: keep-alive\r\n";
-    this.#output.head(status, reason, fields, lines, chunked);
+    this.#output.head(status, reason, fields, requestId, lines, chunked);
   }
 
   sendBody(bytes: Buffer): boolean {
@@ -387,8 +386,4 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#exchange = undefined;
     exchange?.clientGone();
   }
-}
-
-function upgradeLines(requestId: string, upgradedTo: string): string {
-  return `x-request-id: ${requestId}\r\nConnection: Upgrade\r\nUpgrade: ${upgradedTo}\r\n`;
 }

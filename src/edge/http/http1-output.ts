@@ -17,6 +17,13 @@ function flushWaiting(): void {
   for (const output of waiting.splice(0)) output.flush();
 }
 
+/** `HTTP/1.1 200 ` by status, as they are needed. */
+const statusStarts: string[] = [];
+
+function statusStart(status: number): string {
+  return (statusStarts[status] ??= `HTTP/1.1 ${status} `);
+}
+
 /** Writes responses to a client's socket: head and small body in one write, large bodies corked for the turn. */
 export class Http1Output {
   readonly #socket: Socket;
@@ -31,23 +38,32 @@ export class Http1Output {
     this.#socket = socket;
   }
 
-  /** A response head, or an interim one; `lines` are further field lines, each ended by CR LF. */
+  /**
+   * A response head, or an interim one, which has no request id ("").
+   * @param lines further field lines, each ended by CR LF
+   */
   head(
     status: number,
     reason: string | undefined,
     fields: FieldTable | undefined,
+    requestId: string,
     lines: string,
     chunked: boolean,
   ): void {
     this.#chunked = chunked;
     const phrase = reason ?? reasonPhrase(status);
-    reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + lines.length);
+    reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + requestId.length + lines.length);
     this.flush();
     const { bytes, used } = slab;
-    let at = putLatin1(bytes, used, `HTTP/1.1 ${status} `);
+    let at = putLatin1(bytes, used, statusStart(status));
     at = putLatin1(bytes, at, phrase);
     at = putLatin1(bytes, at, "\r\n");
     if (fields !== undefined) at = fields.write(bytes, at);
+    if (requestId !== "") {
+      at = putLatin1(bytes, at, "x-request-id: ");
+      at = putLatin1(bytes, at, requestId);
+      at = putLatin1(bytes, at, "\r\n");
+    }
     at = putLatin1(bytes, at, lines);
     at = putLatin1(bytes, at, "\r\n");
     slab.used = at;

@@ -15,7 +15,10 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   const { limits, owned } = shared.context;
   const site = shared.site(host, request.port);
   // Whose request it is, whatever is wrong with it.
-  if (typeof site !== "string") record.site = site;
+  if (typeof site !== "string") {
+    record.site = site;
+    record.wholeSite = shared.wholeSite;
+  }
   const facts = shared.factsOf(request);
   if (facts === "forwarding_unreadable") return unreadableForwarding;
   record.connection = facts;

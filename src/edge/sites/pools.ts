@@ -1,5 +1,4 @@
 /** Several endpoints of one URL as one site, of which one is chosen for each request or connection. */
-import { Lru } from "../../lib/lru.ts";
 import { nameOf } from "../../lib/plain-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
@@ -19,19 +18,17 @@ export interface Pools {
 }
 
 interface Made {
-  readonly agents: readonly unknown[];
   readonly configured: readonly unknown[];
   readonly site: Site | ConnectionSite;
 }
-
-const maxMade = 10_000;
 
 export function makePools(
   table: Pick<RoutingTable, "pool">,
   registry: Pick<AgentRegistry, "pool">,
   random: () => number,
 ): Pools {
-  const made = new Lru<string, Made>(maxMade);
+  // By the list of a name's tunnels, which is another one when one comes or goes; without tunnels by the first site.
+  const made = new WeakMap<object, Made>();
   const pooled = <S extends Site | ConnectionSite>(
     site: S,
     join: (members: readonly S[]) => S,
@@ -39,8 +36,9 @@ export function makePools(
   ): S => {
     const agents = registry.pool(name);
     const configured = table.pool(name);
-    const before = made.get(name);
-    if (before && before.agents === agents && sameList(before.configured, configured)) return before.site as S;
+    const key = agents.length > 0 ? agents : (configured[0] ?? site);
+    const before = made.get(key);
+    if (before && sameList(before.configured, configured)) return before.site as S;
     // Visitors are spread over the edges: each has its own agents serve them, where it has any.
     const near = agents.some(({ isElsewhere }) => !isElsewhere)
       ? agents.filter(({ isElsewhere }) => !isElsewhere)
@@ -48,7 +46,7 @@ export function makePools(
     const all = [...configured, ...oncePerAgent(near).flatMap(({ endpoint }) => (endpoint ? [endpoint.site] : []))];
     const members = all.filter((one) => one.pooled === true && schemeOf(one) === schemeOf(site)) as S[];
     const joined = members.length > 1 ? join(members) : (members[0] ?? site);
-    made.set(name, { agents, configured, site: joined });
+    made.set(key, { configured, site: joined });
     return joined;
   };
   return {

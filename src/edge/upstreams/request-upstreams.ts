@@ -101,19 +101,23 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     const pair = pairs.get(tunnel);
     return pair === undefined ? 0 : pair.http.outstanding + pair.raw.outstanding;
   };
-  const circumstances = (tried: readonly UpstreamPool[], steps: Step[], dry: boolean): Circumstances => ({
+  let triedPools: readonly UpstreamPool[] = [];
+  // Of the choice that is being made: no two are at the same time.
+  const around: { -readonly [Part in keyof Circumstances]: Circumstances[Part] } = {
     load,
     isTried(place) {
-      if (tried.length === 0) return false;
+      if (triedPools.length === 0) return false;
       const pair = "session" in place ? pairs.get(place) : addresses.known(place);
-      return pair !== undefined && (tried.includes(pair.http) || tried.includes(pair.raw));
+      return pair !== undefined && (triedPools.includes(pair.http) || triedPools.includes(pair.raw));
     },
-    steps,
-    dry,
-  });
+    steps: [],
+    dry: false,
+  };
   return {
     choose(plan, exchange: Exchange, tried, raw = false): UpstreamPool | Answer {
-      const picked = pick(plan, circumstances(tried, exchange.steps, false));
+      triedPools = tried;
+      around.steps = exchange.steps;
+      const picked = pick(plan, around);
       if ("session" in picked) return pairTo(picked)[raw ? "raw" : "http"];
       return "host" in picked ? addresses.to(picked)[raw ? "raw" : "http"] : picked;
     },

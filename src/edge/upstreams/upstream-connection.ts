@@ -9,6 +9,7 @@ import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Timed } from "../../lib/deadlines.ts";
+import type { Listed } from "../../lib/roster.ts";
 import { ResponseHeads } from "./response-heads.ts";
 import type { HeadRead } from "./response-heads.ts";
 import type { UpstreamPool } from "./upstream-pool.ts";
@@ -23,8 +24,9 @@ const closed = 5;
 const asBytes = 6;
 
 /** The client side of HTTP/1.1 over one stream: one exchange after another, strictly read (security W4). */
-export class UpstreamConnection implements ByteReceiver, Timed {
+export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   expiresAt: number;
+  place = -1;
   readonly pool: UpstreamPool;
   /** What opening its stream took. */
   readonly dialDurationMs: number;

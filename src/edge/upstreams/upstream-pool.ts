@@ -3,6 +3,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamContext } from "./context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
+import { Roster } from "../../lib/roster.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
 
@@ -61,7 +62,7 @@ export class UpstreamPool implements Timed {
   expiresAt = Infinity;
   readonly options: PoolOptions;
   readonly #idle: UpstreamConnection[] = [];
-  readonly #busy = new Set<UpstreamConnection>();
+  readonly #busy = new Roster<UpstreamConnection>();
   #waiting: Waiting[] = [];
   /** Streams being opened, by client. */
   readonly #openings = new Map<string, number>();
@@ -184,7 +185,7 @@ export class UpstreamPool implements Timed {
   }
 
   #failBusy(): void {
-    for (const connection of Array.from(this.#busy)) connection.fail("tunnel_gone");
+    for (const connection of this.#busy.members()) connection.fail("tunnel_gone");
     this.#mayBeOver();
   }
 

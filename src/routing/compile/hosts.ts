@@ -33,8 +33,10 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
 
   /** All that serve the very name, which may be several that share it. */
   pool(name: string): readonly Holder[] {
+    const pool = this.#pools.get(name);
+    if (pool) return pool;
     const one = this.#serving.get(name);
-    return this.#pools.get(name) ?? (one ? [one] : []);
+    return one ? [one] : none;
   }
 
   reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
@@ -69,6 +71,8 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
     return found;
   }
 }
+
+const none: readonly never[] = [];
 
 function nameOf(reservation: ResourceObject): string {
   return docOf(reservation, reservedDomain).domain.toLowerCase();
