@@ -44,17 +44,3 @@ export function equalsText(bytes: Uint8Array, start: number, end: number, text: 
   }
   return true;
 }
-
-// As expressions they take a nanosecond or two for each character of a text; a loop over its codes takes ten.
-const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const fieldValue = /^(?![ \t])[\t\x20-\x7e\x80-\xff]*(?<![ \t])$/;
-
-/** Whether all of `text` is one token (RFC 9110 §5.6.2). */
-export function isToken(text: string): boolean {
-  return token.test(text);
-}
-
-/** Whether `text` may be a field's value (RFC 9110 §5.5); spaces at its ends count as errors. */
-export function isFieldValue(text: string): boolean {
-  return fieldValue.test(text);
-}

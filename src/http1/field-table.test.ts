@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { FieldBlock } from "../lib/field-block.ts";
 import type { HeaderFields } from "../traffic/exchange.ts";
 import { emptyFields, FieldTable } from "./field-table.ts";
 import { knownField, knownNames } from "./known-fields.ts";
@@ -50,6 +51,32 @@ describe("a field table", () => {
     table.delete("x");
     assert.equal(table.get("x"), undefined);
     assert.deepEqual(table.entries(), [["y", "2"]]);
+  });
+
+  it("a field table has the fields of a block like any others, before what else was added", () => {
+    const fresh = (): FieldTable => {
+      const table = tableOf("X: 1\r\n\r\n");
+      table.append("after", "2");
+      table.appendBlock(new FieldBlock(["One", "a", "two", "b", "one", "c"]));
+      return table;
+    };
+    const whole = fresh();
+    assert.equal(written(whole), "X: 1\r\none: a\r\ntwo: b\r\none: c\r\nafter: 2\r\n");
+    assert.deepEqual([whole.get("ONE"), whole.has("two"), whole.has("three")], ["a", true, false]);
+    assert.deepEqual(whole.getAll("One"), ["a", "c"]);
+    assert.deepEqual(
+      whole.entries().map(([name]) => name),
+      ["x", "one", "two", "one", "after"],
+    );
+    const less = fresh();
+    less.delete("One");
+    assert.equal(written(less), "X: 1\r\ntwo: b\r\nafter: 2\r\n");
+    const changed = fresh();
+    changed.set("two", "d");
+    assert.equal(written(changed), "X: 1\r\none: a\r\none: c\r\nafter: 2\r\ntwo: d\r\n");
+    const more = fresh();
+    more.appendBlock(new FieldBlock(["three", "e"]));
+    assert.equal(written(more), "X: 1\r\none: a\r\ntwo: b\r\none: c\r\nafter: 2\r\nthree: e\r\n");
   });
 
   it("P4: a field table takes no name or value that would break the message", () => {

@@ -1,4 +1,6 @@
-import { colon, cr, isFieldValue, isToken, lf, lowerByte, space } from "./bytes.ts";
+import type { FieldBlock } from "../lib/field-block.ts";
+import { isFieldValue, isHttpToken } from "../lib/http-token.ts";
+import { colon, cr, lf, lowerByte, space } from "./bytes.ts";
 import { known, knownNames } from "./known-fields.ts";
 import { putBytes, putLatin1 } from "./slab.ts";
 
@@ -29,7 +31,9 @@ export class FieldTable {
   readonly #ints: Int32Array;
   readonly #base: number;
   #count = 0;
-  /** Name and value in turns, or undefined while nothing was added. */
+  /** Before all others that were added; undefined again when one of its fields was changed. */
+  #block: FieldBlock | undefined;
+  /** Name and value in turns, or undefined while nothing else was added. */
   #added: string[] | undefined;
   /** Values that somebody has asked for, by their index: several rules may ask for the same one. */
   #values: (string | undefined)[] | undefined;
@@ -129,29 +133,21 @@ export class FieldTable {
     const lower = name.toLowerCase();
     const index = this.#find(lower, 0);
     if (index >= 0) return this.#valueOf(index);
-    const added = this.#added;
-    if (added === undefined) return undefined;
-    for (let at = 0; at < added.length; at += 2) if (added[at] === lower) return added[at + 1];
-    return undefined;
+    return firstOf(this.#block?.fields, lower) ?? firstOf(this.#added, lower);
   }
 
   getAll(name: string): readonly string[] {
     const lower = name.toLowerCase();
     const values: string[] = [];
     for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) values.push(this.#valueOf(at));
-    const added = this.#added;
-    if (added !== undefined) {
-      for (let at = 0; at < added.length; at += 2) if (added[at] === lower) values.push(added[at + 1] as string);
-    }
+    if (this.#block !== undefined) pushOf(this.#block.fields, lower, values);
+    if (this.#added !== undefined) pushOf(this.#added, lower, values);
     return values;
   }
 
   has(name: string): boolean {
     const lower = name.toLowerCase();
-    if (this.#find(lower, 0) >= 0) return true;
-    const added = this.#added;
-    if (added !== undefined) for (let at = 0; at < added.length; at += 2) if (added[at] === lower) return true;
-    return false;
+    return this.#find(lower, 0) >= 0 || isIn(this.#block?.fields, lower) || isIn(this.#added, lower);
   }
 
   set(name: string, value: string): void {
@@ -160,14 +156,24 @@ export class FieldTable {
   }
 
   append(name: string, value: string): void {
-    if (!isToken(name)) throw new Error(`add a header field: "${name}" is not a field name`);
+    if (!isHttpToken(name)) throw new Error(`add a header field: "${name}" is not a field name`);
     if (!isFieldValue(value)) throw new Error(`add the header field "${name}": its value has characters not allowed`);
     (this.#added ??= []).push(name.toLowerCase(), value);
+  }
+
+  appendBlock(block: FieldBlock): void {
+    if (this.#block === undefined) this.#block = block;
+    else (this.#added ??= []).push(...block.fields);
   }
 
   delete(name: string): void {
     const lower = name.toLowerCase();
     for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) this.drop(at);
+    const block = this.#block;
+    if (isIn(block?.fields, lower)) {
+      this.#added = [...(block?.fields ?? []), ...(this.#added ?? [])];
+      this.#block = undefined;
+    }
     const added = this.#added;
     if (added === undefined) return;
     for (let at = added.length - 2; at >= 0; at -= 2) if (added[at] === lower) added.splice(at, 2);
@@ -179,10 +185,8 @@ export class FieldTable {
     for (let index = 0; index < this.#count; index += 1) {
       if (this.knownAt(index) >= 0) entries.push([this.nameAt(index), this.valueAt(index)]);
     }
-    const added = this.#added;
-    if (added !== undefined) {
-      for (let at = 0; at < added.length; at += 2) entries.push([added[at] as string, added[at + 1] as string]);
-    }
+    if (this.#block !== undefined) pushPairs(this.#block.fields, entries);
+    if (this.#added !== undefined) pushPairs(this.#added, entries);
     return entries;
   }
 
@@ -190,6 +194,7 @@ export class FieldTable {
   get byteBound(): number {
     let bound = 0;
     if (this.#count > 0) bound = this.#int(this.#count - 1, 3) - this.#int(0, 0) + 4 * this.#count;
+    bound += this.#block?.lines.length ?? 0;
     const added = this.#added;
     if (added !== undefined) for (const text of added) bound += text.length + 2;
     return bound;
@@ -226,6 +231,7 @@ export class FieldTable {
       at = putLatin1(target, at, "\r\n");
     }
     if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+    if (this.#block !== undefined) at = putLatin1(target, at, this.#block.lines);
     const added = this.#added;
     if (added === undefined) return at;
     for (let index = 0; index < added.length; index += 2) {
@@ -266,6 +272,25 @@ export class FieldTable {
   #int(index: number, part: number): number {
     return this.#ints[this.#base + index * intsPerField + part] as number;
   }
+}
+
+/** The first value of a lower-case name among fields in turns. */
+function firstOf(fields: readonly string[] | undefined, name: string): string | undefined {
+  if (fields === undefined) return undefined;
+  for (let at = 0; at < fields.length; at += 2) if (fields[at] === name) return fields[at + 1];
+  return undefined;
+}
+
+function isIn(fields: readonly string[] | undefined, name: string): boolean {
+  return firstOf(fields, name) !== undefined;
+}
+
+function pushOf(fields: readonly string[], name: string, values: string[]): void {
+  for (let at = 0; at < fields.length; at += 2) if (fields[at] === name) values.push(fields[at + 1] as string);
+}
+
+function pushPairs(fields: readonly string[], pairs: (readonly [string, string])[]): void {
+  for (let at = 0; at < fields.length; at += 2) pairs.push([fields[at] as string, fields[at + 1] as string]);
 }
 
 /** A table without lines, to which fields can be added. */

@@ -1,6 +1,7 @@
 /** Changing the protocol of a connection (RFC 9110 §7.8): what a client offers, and whether a 101 takes it up. */
+import { isHttpToken } from "../lib/http-token.ts";
 import { websocketProof } from "../lib/websocket-proof.ts";
-import { equalsText, isToken } from "./bytes.ts";
+import { equalsText } from "./bytes.ts";
 import type { FieldTable } from "./field-table.ts";
 
 /**
@@ -66,7 +67,7 @@ function listOf(value: string): readonly string[] {
 /** `name` or `name/version`, both tokens. */
 function isProtocol(text: string): boolean {
   const mark = text.indexOf("/");
-  return mark < 0 ? isToken(text) : isToken(text.slice(0, mark)) && isToken(text.slice(mark + 1));
+  return mark < 0 ? isHttpToken(text) : isHttpToken(text.slice(0, mark)) && isHttpToken(text.slice(mark + 1));
 }
 
 function nameOf(protocol: string): string {

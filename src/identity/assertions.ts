@@ -19,10 +19,16 @@ export interface RouteClaims {
   readonly groups: readonly string[];
 }
 
+/** A route that tells its service of sessions. */
+export interface AssertionPlace {
+  readonly ownerId: string;
+  claimsFor(session: Session): RouteClaims;
+}
+
 export interface Assertions {
   use(keys: readonly AssertionKey[]): void;
-  /** The value to send along; undefined while there is no key. */
-  of(session: Session, routeId: string, ofRoute: () => RouteClaims): string | undefined | Promise<string | undefined>;
+  /** What to send along; undefined while there is no key. */
+  of(session: Session, place: AssertionPlace): KeptAssertion | undefined | Promise<KeptAssertion | undefined>;
   /** The key set that services verify by. */
   keySet(): string;
 }
@@ -62,7 +68,14 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
     return jobs.sign({ keyId: key.id, keyPem: key.keyPem, claims });
   };
   const hold = (session: Session, routeId: string): KeptAssertion => {
-    const one: KeptAssertion = { routeId, text: "", madeAt: -Infinity, making: undefined };
+    const one: KeptAssertion = {
+      routeId,
+      text: "",
+      block: undefined,
+      blockOf: undefined,
+      madeAt: -Infinity,
+      making: undefined,
+    };
     session.assertions = [...(session.assertions ?? []).slice(1 - maxRoutes), one];
     holders.delete(session);
     holders.add(session);
@@ -77,24 +90,30 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
     use(given) {
       keys = given;
     },
-    of(session, routeId, ofRoute) {
+    of(session, place) {
       if (keys.length === 0) return undefined;
       const now = clock.monotonic();
-      const one = session.assertions?.find((kept) => kept.routeId === routeId) ?? hold(session, routeId);
+      const { ownerId } = place;
+      const one = keptOf(session, ownerId) ?? hold(session, ownerId);
       const age = now - one.madeAt;
-      if (age < freshMs) return one.text;
-      one.making ??= sign(session, routeId, ofRoute())
+      if (age < freshMs) return one;
+      one.making ??= sign(session, ownerId, place.claimsFor(session))
         .then((text) => {
-          if (text !== undefined) Object.assign(one, { text, madeAt: clock.monotonic() });
-          return text;
+          if (text === undefined) return undefined;
+          return Object.assign(one, { text, block: undefined, madeAt: clock.monotonic() });
         })
         .finally(() => {
           one.making = undefined;
         });
       if (age >= goodMs) return one.making;
       one.making.catch(() => {});
-      return one.text;
+      return one;
     },
     keySet: () => JSON.stringify({ keys: keys.map(({ jwk, id }) => ({ ...jwk, kid: id, alg: "ES256", use: "sig" })) }),
   };
+}
+
+function keptOf({ assertions = [] }: Session, routeId: string): KeptAssertion | undefined {
+  for (const kept of assertions) if (kept.routeId === routeId) return kept;
+  return undefined;
 }

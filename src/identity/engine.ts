@@ -173,6 +173,7 @@ export function makeLogins(options: LoginsOptions): Logins {
       stopEnding();
       reports.activity(sessions.takeActivity());
       open.stop();
+      sessions.stop();
       jobs.close();
     },
   };

@@ -1,10 +1,12 @@
 /** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request. */
+import { FieldBlock } from "../lib/field-block.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { loginCookie } from "../traffic/login.ts";
 import type { DescribedVisitor, LoginGuard, Visitor, VisitorSession } from "../traffic/login.ts";
 import type { CompiledModule } from "../traffic/module.ts";
 import { answered, changed, passed } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
+import type { AssertionPlace, RouteClaims } from "./assertions.ts";
 import { beginLogin, sentAway } from "./begin.ts";
 import type { LoginContext } from "./context.ts";
 import type { Identity, LoginRefusalName } from "./calls/identity.ts";
@@ -18,7 +20,7 @@ import { expiresAt } from "./records.ts";
 import { requestKind, wantsPage } from "./request-kind.ts";
 import { pathOfRequest } from "./return-path.ts";
 import { cookieHash, isSessionCookie } from "./session.ts";
-import type { Session } from "./session.ts";
+import type { KeptAssertion, Session } from "./session.ts";
 import { originOf } from "./settings.ts";
 import { turnedAway } from "./step.ts";
 import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
@@ -48,7 +50,7 @@ export interface GuardOptions {
 const dayMs = 86_400_000;
 const wellFormedButUnknown = "the session is not known here";
 
-export class Guard implements CompiledModule, LoginGuard {
+export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   readonly logins: readonly LoginGuard[];
   readonly options: GuardOptions;
   readonly #context: LoginContext;
@@ -64,10 +66,10 @@ export class Guard implements CompiledModule, LoginGuard {
   request(exchange: Exchange): Step | Promise<Step> {
     const { options } = this;
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
-    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie);
-    if (cookie === undefined || !isSessionCookie(cookie)) return this.#turnAway(exchange, "no session");
+    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie) ?? "";
     const session = this.#context.sessions.find(cookie);
-    return session === undefined ? this.#lookElsewhere(exchange, cookie) : this.#admit(exchange, session);
+    if (session !== undefined) return this.#admit(exchange, session);
+    return isSessionCookie(cookie) ? this.#lookElsewhere(exchange, cookie) : this.#turnAway(exchange, "no session");
   }
 
   /** As `request`, without asking anybody and without touching the session. */
@@ -76,15 +78,13 @@ export class Guard implements CompiledModule, LoginGuard {
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
     const { host } = exchange.request;
     const { rehearsedAs } = exchange;
-    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie);
-    const isCookie = cookie !== undefined && isSessionCookie(cookie);
+    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie) ?? "";
     const place = { accountId: options.accountId, realm: options.realm.tag, host };
     const session = rehearsedAs
       ? sessionOfVisitor(rehearsedAs, place, this.#context)
-      : isCookie
-        ? this.#context.sessions.find(cookie)
-        : undefined;
-    const why = session ? this.faultOf(session, host) : isCookie ? wellFormedButUnknown : "no session";
+      : this.#context.sessions.find(cookie);
+    const unknown = isSessionCookie(cookie) ? wellFormedButUnknown : "no session";
+    const why = session ? this.faultOf(session, host) : unknown;
     if (rehearsedAs && (session === undefined || why !== undefined)) return this.#rehearseLogin(exchange, rehearsedAs);
     if (session === undefined || why !== undefined) {
       const kind = requestKind(exchange.request);
@@ -136,7 +136,8 @@ export class Guard implements CompiledModule, LoginGuard {
     const idle = session.idle(clock);
     if (inactivityTimeout > 0 && idle >= inactivityTimeout * 1000) return "the session was inactive for too long";
     if (idle >= settings.idleDays * dayMs) return `the session was unused for ${settings.idleDays} days`;
-    if (!method.scopes.every((one) => record.scopes.includes(one))) return "the session was made with fewer scopes";
+    for (const scope of method.scopes)
+      if (!record.scopes.includes(scope)) return "the session was made with fewer scopes";
     return undefined;
   }
 
@@ -187,27 +188,41 @@ export class Guard implements CompiledModule, LoginGuard {
       this.#tellUnlisted(exchange, session, verdict);
       return this.#unlisted(exchange, session, verdict);
     }
-    const { clock, open, assertions, settings } = this.#context;
-    const { options } = this;
+    const { clock, open, assertions } = this.#context;
     session.touch(clock);
-    open.add(exchange, session, options.maximumDuration * 1000);
+    open.add(exchange, session, this.options.maximumDuration * 1000);
     exchange.login = session.visitor ??= this.#visitorOf(session.record.identity, session);
-    const { headers, host } = exchange.request;
-    const fields = (session.fields ??= this.#fieldsOf(session));
-    for (let at = 0; at < fields.length; at += 2) headers.append(fields[at] as string, fields[at + 1] as string);
-    const assertion = assertions.of(session, options.ownerId, () => {
-      const port = settings.httpsPort();
-      const groups = groupsNamed(options.lists, session.record.identity);
-      return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
-    });
+    const assertion = assertions.of(session, this);
     if (assertion instanceof Promise) {
-      return assertion.then((text) => {
-        if (text !== undefined) headers.append("postern-assertion", text);
+      return assertion.then((kept) => {
+        exchange.request.headers.appendBlock(this.#blockOf(session, kept));
         return this.#passedStep(session, verdict);
       });
     }
-    if (assertion !== undefined) headers.append("postern-assertion", assertion);
+    exchange.request.headers.appendBlock(this.#blockOf(session, assertion));
     return this.#passedStep(session, verdict);
+  }
+
+  get ownerId(): string {
+    return this.options.ownerId;
+  }
+
+  claimsFor({ record: { host, identity } }: Session): RouteClaims {
+    const { settings } = this.#context;
+    const port = settings.httpsPort();
+    const groups = groupsNamed(this.options.lists, identity);
+    return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
+  }
+
+  /** What the service is told: made anew when the session or its assertion is. */
+  #blockOf(session: Session, assertion: KeptAssertion | undefined): FieldBlock {
+    const fields = (session.fields ??= this.#fieldsOf(session));
+    if (assertion === undefined) return new FieldBlock(fields);
+    if (assertion.block === undefined || assertion.blockOf !== fields) {
+      assertion.block = new FieldBlock([...fields, "postern-assertion", assertion.text]);
+      assertion.blockOf = fields;
+    }
+    return assertion.block;
   }
 
   #visitorOf({ subject, email, emailVerified, name, memberships }: Identity, session: Session | undefined): Visitor {

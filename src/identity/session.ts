@@ -1,6 +1,7 @@
 /** A login that holds: one record on every edge, found by the hash of the cookie alone. */
 import { hash } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
+import type { FieldBlock } from "../lib/field-block.ts";
 import { chance } from "../lib/random-bytes.ts";
 import type { Visitor } from "../traffic/login.ts";
 import type { Step } from "../traffic/step.ts";
@@ -50,9 +51,12 @@ export type Moment = Pick<Clock, "now" | "monotonic">;
 export interface KeptAssertion {
   readonly routeId: string;
   text: string;
+  /** The whole of it as fields, made of the session's `fields` and this text. */
+  block: FieldBlock | undefined;
+  blockOf: readonly string[] | undefined;
   /** On the monotonic clock, milliseconds. */
   madeAt: number;
-  making: Promise<string | undefined> | undefined;
+  making: Promise<KeptAssertion | undefined> | undefined;
 }
 
 /** A class, because there are many and each request touches one. */
@@ -156,8 +160,10 @@ export function newSessionCookie(): string {
   return `p1${chance(32).toString("base64url")}`;
 }
 
+export const sessionCookieLength = 45;
+
 export function isSessionCookie(value: string): boolean {
-  return value.length === 45 && /^p1[\w-]{43}$/.test(value);
+  return value.length === sessionCookieLength && /^p1[\w-]{43}$/.test(value);
 }
 
 export function cookieHash(value: string): string {

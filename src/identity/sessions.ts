@@ -1,12 +1,13 @@
-/** Every login that holds, on the traffic thread: one hash and one look-up per request. */
+/** Every login that holds, on the traffic thread: one look-up per request, by the hash of its cookie. */
 import type { Clock } from "../lib/clock.ts";
 import type { LoginUse } from "./reports.ts";
-import { Session, cookieHash } from "./session.ts";
+import { makeSeenCookies } from "./seen-cookies.ts";
+import { Session, cookieHash, sessionCookieLength } from "./session.ts";
 import type { SessionRecord } from "./session.ts";
 
 export interface Sessions {
   readonly size: number;
-  /** The session of a well-formed cookie. */
+  /** The session of a cookie, whatever that holds. */
   find(cookie: string): Session | undefined;
   byId(id: string): Session | undefined;
   /** Puts a record in; an older one of the same id takes over what it says. Returns the session. */
@@ -21,6 +22,7 @@ export interface Sessions {
   all(): Iterable<Session>;
   /** The one of the account that was unused for longest. */
   longestIdle(accountId: string): Session | undefined;
+  stop(): void;
 }
 
 /** @param ended called once for each session that ends */
@@ -28,6 +30,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
   const byHash = new Map<string, Session>();
   const byId = new Map<string, Session>();
   const counts = new Map<string, number>();
+  const seen = makeSeenCookies(clock);
 
   const remove = (session: Session): void => {
     const { id, cookieHash: key, accountId } = session.record;
@@ -37,6 +40,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
     if (left === 0) counts.delete(accountId);
     else counts.set(accountId, left);
     session.ended = true;
+    seen.drop(session);
     ended(session);
   };
   const put = (record: SessionRecord): Session => {
@@ -50,6 +54,8 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       return present;
     }
     const session = new Session(record, clock);
+    const before = byHash.get(record.cookieHash);
+    if (before !== undefined) seen.drop(before);
     byId.set(record.id, session);
     byHash.set(record.cookieHash, session);
     counts.set(record.accountId, (counts.get(record.accountId) ?? 0) + 1);
@@ -59,7 +65,14 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
     get size() {
       return byId.size;
     },
-    find: (cookie) => byHash.get(cookieHash(cookie)),
+    find(cookie) {
+      if (cookie.length !== sessionCookieLength) return undefined;
+      const known = seen.get(cookie);
+      if (known !== undefined) return known;
+      const found = byHash.get(cookieHash(cookie));
+      if (found !== undefined) seen.put(cookie, found);
+      return found;
+    },
     byId: (id) => byId.get(id),
     put,
     end(id) {
@@ -90,5 +103,6 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       }
       return found;
     },
+    stop: seen.stop,
   };
 }

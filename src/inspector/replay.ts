@@ -3,7 +3,7 @@ import { duplexPair } from "node:stream";
 import type { Duplex } from "node:stream";
 import { dialUpstream } from "../agent/upstream.ts";
 import type { Upstream } from "../agent/upstream.ts";
-import { isFieldValue, isToken } from "../http1/bytes.ts";
+import { isFieldValue, isHttpToken } from "../lib/http-token.ts";
 import { describeLoss } from "../agent/end.ts";
 import type { Exchange } from "./exchange.ts";
 import { ExchangeReader } from "./exchange-reader.ts";
@@ -127,7 +127,7 @@ function messageOf({ method, target, head, body, fault, outcome }: Exchange, edi
   const chosen = edits.headers
     ? Object.entries(edits.headers).flatMap(([name, values]) => values.map((value) => [name, value] as const))
     : fields;
-  const wrong = chosen.find(([name, value]) => !isToken(name) || !isFieldValue(value));
+  const wrong = chosen.find(([name, value]) => !isHttpToken(name) || !isFieldValue(value));
   if (wrong)
     throw new LocalRefusal("wrong", `the field ${JSON.stringify(wrong[0])} has a name or value that cannot be sent`);
   const kept = chosen.filter(([name]) => !written.has(name.toLowerCase()));
@@ -137,7 +137,7 @@ function messageOf({ method, target, head, body, fault, outcome }: Exchange, edi
   }
   const verb = edits.method ?? method;
   const uri = edits.uri ?? target;
-  if (!isToken(verb) || !/^[\x21\x22\x24-\x7e]+$/.test(uri)) {
+  if (!isHttpToken(verb) || !/^[\x21\x22\x24-\x7e]+$/.test(uri)) {
     throw new LocalRefusal("wrong", "the method must be a token, and the uri visible ASCII without spaces and #");
   }
   const hadBody = fields.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name));

@@ -1,4 +1,5 @@
 import type { Transform } from "node:stream";
+import type { FieldBlock } from "../lib/field-block.ts";
 import type { CallChain } from "./calls.ts";
 import type { Handshake } from "./handshake.ts";
 import type { DescribedVisitor, LoginCookies, Visitor } from "./login.ts";
@@ -36,8 +37,10 @@ export interface Exchange {
   ownerAccount?: string | undefined;
   /** Whom it is rehearsed as, where it is described: whoever asks for a login takes them for logged in. */
   readonly rehearsedAs?: DescribedVisitor | undefined;
-  /** Called once when it is over; a function that is made once for all, and gets the exchange. */
-  whenOver?: ((exchange: Exchange) => void) | undefined;
+  /** Told once when it is over. */
+  watcher?: ExchangeWatcher | undefined;
+  /** Nothing more comes of it; absent where it is described. */
+  readonly isOver?: boolean;
   /** Bytes of bodies, and of what it was upgraded to, in both directions so far; absent where it is described. */
   readonly bytesMoved?: number;
   /** Breaks it off, whatever it is at; absent where it is described. */
@@ -49,6 +52,10 @@ export interface Exchange {
   body(maxBytes: number): Promise<Buffer>;
   /** What the upstream gets instead of the body that `body` has resolved with; throws before that. */
   replaceBody(bytes: Buffer): void;
+}
+
+export interface ExchangeWatcher {
+  over(): void;
 }
 
 export interface ConnectionFacts {
@@ -162,6 +169,8 @@ export interface HeaderFields {
   /** Replaces every value of `name`. */
   set(name: string, value: string): void;
   append(name: string, value: string): void;
+  /** Adds its fields, before others that were added. */
+  appendBlock(block: FieldBlock): void;
   delete(name: string): void;
   entries(): readonly (readonly [name: string, value: string])[];
 }

@@ -1,3 +1,4 @@
+import type { FieldBlock } from "../lib/field-block.ts";
 import { isHttpToken } from "../lib/http-token.ts";
 import type { HeaderFields } from "./exchange.ts";
 
@@ -37,6 +38,10 @@ export class HeaderList implements HeaderFields {
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw new Error(`append header "${name}": its value has control characters`);
     this.#pairs.push([name.toLowerCase(), value]);
+  }
+
+  appendBlock({ fields }: FieldBlock): void {
+    for (let at = 0; at < fields.length; at += 2) this.#pairs.push([fields[at] as string, fields[at + 1] as string]);
   }
 
   delete(name: string): void {

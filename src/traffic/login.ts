@@ -57,7 +57,11 @@ export interface DescribedVisitor {
 /** Name and value in turns. */
 export type LoginCookies = readonly string[];
 
-const form = /^__Host-[A-Za-z0-9.]*(?:session\.[0-9a-z]{8}|nonce\.[0-9a-z]{8}\.[\w-]{6})$/;
+const named = String.raw`__Host-[A-Za-z0-9.]*(?:session\.[0-9a-z]{8}|nonce\.[0-9a-z]{8}\.[\w-]{6})`;
+const form = new RegExp(`^${named}$`);
+/** One of them with what parts it from the one before: name and value, which may be missing. */
+const inCookie = new RegExp(String.raw`(?:^|;)\s*(${named})\s*(?:=([^;]*))?(?=;|$)`, "g");
+const leadingSeparators = /^[;\s]+/;
 const host = "__Host-";
 const none: LoginCookies = Object.freeze([]);
 
@@ -67,23 +71,13 @@ export function isLoginCookie(name: string): boolean {
 
 /** Takes the login cookies out of a request's fields, and returns them. */
 export function cutLoginCookies(headers: HeaderFields): LoginCookies {
-  const field = headers.get("cookie");
-  if (field === undefined || !mayHold(headers, field)) return none;
+  const lines = headers.getAll("cookie");
+  if (!lines.some(mayHold)) return none;
   const taken: string[] = [];
   const left: string[] = [];
-  for (const line of headers.getAll("cookie")) {
-    if (!line.includes(host)) {
-      left.push(line);
-      continue;
-    }
-    for (const piece of line.split(";")) {
-      const pair = piece.trim();
-      if (pair === "") continue;
-      const equals = pair.indexOf("=");
-      const name = (equals < 0 ? pair : pair.slice(0, equals)).trim();
-      if (isLoginCookie(name)) taken.push(name, equals < 0 ? "" : pair.slice(equals + 1).trim());
-      else left.push(pair);
-    }
+  for (const line of lines) {
+    const rest = cutFrom(line, taken);
+    if (rest !== "") left.push(rest);
   }
   if (taken.length === 0) return none;
   if (left.length === 0) headers.delete("cookie");
@@ -91,8 +85,23 @@ export function cutLoginCookies(headers: HeaderFields): LoginCookies {
   return taken;
 }
 
+/** Returns what is left of a Cookie field; what is taken goes to `taken`. */
+function cutFrom(line: string, taken: string[]): string {
+  let left = "";
+  let from = 0;
+  inCookie.lastIndex = 0;
+  for (let found = inCookie.exec(line); found !== null; found = inCookie.exec(line)) {
+    taken.push(found[1] as string, (found[2] ?? "").trim());
+    left += line.slice(from, found.index);
+    from = inCookie.lastIndex;
+    if (from === line.length) break;
+  }
+  return (left + line.slice(from)).replace(leadingSeparators, "");
+}
+
 /** Drops what would set a cookie of a login from a response's fields. */
 export function dropLoginCookies(headers: HeaderFields): void {
+  if (!headers.has("set-cookie")) return;
   const fields = headers.getAll("set-cookie");
   if (!fields.some((field) => field.includes(host))) return;
   const kept = fields.filter((field) => !isLoginCookie(field.slice(0, (field.indexOf("=") + 1 || 1) - 1).trim()));
@@ -108,6 +117,6 @@ export function loginCookie(cookies: LoginCookies | undefined, name: string): st
   return undefined;
 }
 
-function mayHold(headers: HeaderFields, first: string): boolean {
-  return first.includes(host) || headers.getAll("cookie").some((field) => field.includes(host));
+function mayHold(line: string): boolean {
+  return line.includes(host);
 }

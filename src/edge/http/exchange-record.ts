@@ -1,5 +1,5 @@
 import type { CallChain } from "../../traffic/calls.ts";
-import type { ConnectionFacts, Exchange } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, ExchangeWatcher } from "../../traffic/exchange.ts";
 import type { LoginCookies, Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
@@ -35,7 +35,7 @@ export class ExchangeRecord implements FinishedExchange {
   login: Visitor | undefined;
   calls: CallChain | undefined;
   ownerAccount: string | undefined;
-  whenOver: ((exchange: Exchange) => void) | undefined;
+  watcher: ExchangeWatcher | undefined;
   /** Nothing more comes of it. */
   isOver = false;
   readonly #startedAt: number;
@@ -111,7 +111,7 @@ export class ExchangeRecord implements FinishedExchange {
   conclude(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.whenOver?.(this as unknown as Exchange);
+    this.watcher?.over();
     const { counters, finished } = this.shared.context;
     counters.openExchanges -= 1;
     const digit = Math.floor(this.status / 100);

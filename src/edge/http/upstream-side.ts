@@ -31,6 +31,7 @@ const didNotAnswer = "the upstream did not answer the request";
 
 /** The exchange, as its upstream side sees it. */
 export interface ForwardedExchange extends Exchange, ConvertedExchange {
+  readonly isOver: boolean;
   readonly request: ReceivedRequest;
   readonly shared: ClientConnection;
   /** Of the response head that was sent to the client; 0 before. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { byteClass, isToken, targetByte } from "../../http1/bytes.ts";
+import { byteClass, targetByte } from "../../http1/bytes.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
+import { isHttpToken } from "../../lib/http-token.ts";
 import { parseAuthority } from "../../http1/authority.ts";
 import type { Authority } from "../../http1/authority.ts";
 import { ReceivedRequest } from "../http/received-request.ts";
@@ -36,7 +37,8 @@ export function readHead(
   const method = head.pseudo[pseudo[":method"]];
   const target = head.pseudo[pseudo[":path"]];
   const protocol = head.pseudo[pseudo[":protocol"]];
-  if (method === undefined || !isToken(method) || method.length > maxMethodBytes) return { fault: "invalid :method" };
+  if (method === undefined || !isHttpToken(method) || method.length > maxMethodBytes)
+    return { fault: "invalid :method" };
   const isPlainConnect = method === "CONNECT" && protocol === undefined;
   if (protocol !== undefined && method !== "CONNECT") return { fault: ":protocol without CONNECT" };
   if (isPlainConnect) {
