@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:http2";
+import type { Socket } from "node:net";
 import { after, afterEach, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
@@ -64,17 +65,19 @@ async function members(
   count: number,
   fates: readonly Fate[],
   publish: Publish = label,
-): Promise<{ readonly seen: string[] }> {
+): Promise<{ readonly seen: string[]; readonly connections: Socket[] }> {
   const seen: string[] = [];
+  const connections: Socket[] = [];
   for (let index = 0; index < count; index += 1) {
-    const service = await startTcpService((socket) =>
+    const service = await startTcpService((socket) => {
+      connections.push(socket);
       socket.on("data", (bytes) => {
         const text = bytes.toString("latin1");
         seen.push(text);
         const fate = fates[Math.min(seen.length, fates.length) - 1] as Fate;
         fate({ agent, id, reply: (told) => socket.write(told, "latin1"), drop: () => socket.destroy() }, text);
-      }),
-    );
+      });
+    });
     const agent = await connectAgent(edge, credential.token, service.port);
     const id = await publish(agent, index);
     stops.push(
@@ -82,7 +85,7 @@ async function members(
       () => agent.close(),
     );
   }
-  return { seen };
+  return { seen, connections };
 }
 
 function repeated(): number {
@@ -152,6 +155,28 @@ for (const protocol of protocols) {
       isRefused(await edge.ask(protocol, { host }));
       assert.equal(seen.length, 1);
     });
+
+    for (const [what, asked] of [
+      ["a POST", { method: "POST" }],
+      ["a PUT with a body", { method: "PUT", body: "whole" }],
+    ] as const) {
+      it(`G5: a request over ${protocol} that may not be sent twice, ${what}, gets no stream that its service may be closing`, async () => {
+        const { seen, connections } = await members(1, [serves]);
+        const served = async (init: Partial<typeof asked>): Promise<number> => {
+          assert.equal((await edge.ask(protocol, { host, ...init })).status, 200);
+          return connections.length;
+        };
+        assert.equal(await served(asked), 1);
+        assert.equal(await served(asked), 1);
+        clock.move(2_000);
+        // Whatever comes over a connection that has been idle for so long is lost.
+        connections[0]?.removeAllListeners("data").once("data", () => connections[0]?.destroy());
+        assert.equal(await served(asked), 2);
+        clock.move(2_000);
+        assert.equal(await served({}), 2);
+        assert.equal(seen.length, 4);
+      });
+    }
 
     it(`a request over ${protocol} that is lost a second time is refused, and nobody else sees it`, async () => {
       const before = repeated();

@@ -123,4 +123,5 @@ export const defaultLimits: HttpLimits = {
   upstreamTimeoutMs: 60_000,
   maxIdleStreams: 128,
   idleStreamMs: 30_000,
+  sureStreamMs: 1_000,
 };

@@ -257,6 +257,11 @@ export class UpstreamSide implements UpstreamUser {
     this.#body.credit();
   }
 
+  get isRepeatable(): boolean {
+    const { method, upgrade, bodyLength } = this.exchange.request;
+    return bodyLength === 0 && isHarmlessTwice(method, upgrade);
+  }
+
   /** Once, and only where nobody can tell that it was sent twice: a timeout says that somebody is at it. */
   #mayRepeat(reason: RefusalName, { answered }: UpstreamConnection): boolean {
     const { method, upgrade } = this.exchange.request;
@@ -265,8 +270,7 @@ export class UpstreamSide implements UpstreamUser {
       !answered &&
       !this.#bodyBegun &&
       (reason === "upstream_refused" || reason === "tunnel_gone") &&
-      upgrade === "" &&
-      idempotent.has(method)
+      isHarmlessTwice(method, upgrade)
     );
   }
 
@@ -334,4 +338,9 @@ export class UpstreamSide implements UpstreamUser {
       }
     }
   }
+}
+
+/** Once its body has gone on, there is none to send again. */
+function isHarmlessTwice(method: string, upgrade: string): boolean {
+  return upgrade === "" && idempotent.has(method);
 }

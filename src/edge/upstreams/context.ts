@@ -24,4 +24,6 @@ export interface UpstreamLimits {
   /** Warm streams kept per tunnel, and for how long. */
   readonly maxIdleStreams: number;
   readonly idleStreamMs: number;
+  /** How long a warm stream takes requests that may not be sent twice: services close idle connections as they like. */
+  readonly sureStreamMs: number;
 }

@@ -60,6 +60,11 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     deadlines.add(this);
   }
 
+  /** Since when nothing is asked, while that is so; in `Deadlines.now`. */
+  get idleSince(): number {
+    return this.expiresAt - this.pool.options.context.limits.idleStreamMs;
+  }
+
   /** Whether the upstream has answered anything to the present request. */
   get answered(): boolean {
     return this.#received;

@@ -13,6 +13,7 @@ import { UpstreamPool } from "./upstream-pool.ts";
 /** A request that asks as soon as it has a stream, and keeps what becomes of it. */
 class Request implements UpstreamUser {
   readonly exchange = {} as Exchange;
+  readonly isRepeatable = true;
   readonly told: string[] = [];
 
   upstreamReady(connection: UpstreamConnection, warm: boolean): void {

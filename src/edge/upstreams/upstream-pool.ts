@@ -92,7 +92,7 @@ export class UpstreamPool implements Timed {
       return;
     }
     const client = this.options.clientOf?.(user.exchange) ?? anybody;
-    const warm = fresh ? undefined : this.#takeIdle(client);
+    const warm = fresh ? undefined : this.#takeIdle(client, user.isRepeatable);
     if (warm !== undefined) {
       this.#give(warm, user, true);
       return;
@@ -250,11 +250,19 @@ export class UpstreamPool implements Timed {
     return openings;
   }
 
-  /** Last in, first out. */
-  #takeIdle(client: string): UpstreamConnection | undefined {
-    if (this.options.clientOf === undefined) return this.#idle.pop();
-    const at = this.#idle.findLastIndex((connection) => connection.client === client);
-    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
+  /** Last in, first out. @param isRepeatable a stream will do that its other end may be closing */
+  #takeIdle(client: string, isRepeatable: boolean): UpstreamConnection | undefined {
+    const isAnybodys = this.options.clientOf === undefined;
+    const at = isAnybodys
+      ? this.#idle.length - 1
+      : this.#idle.findLastIndex((connection) => connection.client === client);
+    const newest = this.#idle[at];
+    if (newest === undefined) return undefined;
+    const { deadlines, limits } = this.options.context;
+    if (!isRepeatable && deadlines.now - newest.idleSince >= limits.sureStreamMs) return undefined;
+    if (isAnybodys) this.#idle.pop();
+    else this.#idle.splice(at, 1);
+    return newest;
   }
 
   /** First in, first out. */

@@ -8,6 +8,8 @@ import type { UpstreamConnection } from "./upstream-connection.ts";
 /** The exchange that uses a connection, as the connection sees it. */
 export interface UpstreamUser {
   readonly exchange: Exchange;
+  /** Nobody can tell when it is sent twice: it may go over a stream that is perhaps being closed. */
+  readonly isRepeatable: boolean;
   /** The connection is the user's until `upstreamEnd` or `upstreamFailed`; it calls `begin`. */
   upstreamReady(connection: UpstreamConnection, warm: boolean): void;
   upstreamInterim(status: number, fields: FieldTable): void;
