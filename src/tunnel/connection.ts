@@ -168,8 +168,9 @@ export class AgentConnection {
     if (!reply) return stream.abort();
     answer(stream, reply.body);
     this.#answered.add(stream);
-    const { answered } = reply;
+    const { answered, learnsLate } = reply;
     if (!answered) return;
+    if (!learnsLate) return answered();
     const timer = this.#host.clock.after(learnMs, answered);
     const learned = (): void => {
       timer.cancel();

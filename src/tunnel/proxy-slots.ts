@@ -53,7 +53,7 @@ class TunnelSlots implements StreamWatcher {
   /** In order of arrival. */
   readonly waiting = new Set<Waiter>();
   /** The agent may not know the tunnel yet. */
-  held = false;
+  held = true;
   gone = false;
 
   constructor(slots: ProxySlots) {
@@ -101,11 +101,12 @@ export class ProxySlots {
     return this.#openCount;
   }
 
-  /** @param held nothing is opened before `release`, since the agent may not know the tunnel yet */
-  add(tunnelId: string, held: boolean): void {
-    const slots = new TunnelSlots(this);
-    slots.held = held;
-    this.#tunnels.set(tunnelId, slots);
+  /**
+   * Nothing is opened for it before `release`: visitors may find the tunnel before the agent has been told of it, and an
+   * agent breaks off what it does not know.
+   */
+  add(tunnelId: string): void {
+    this.#tunnels.set(tunnelId, new TunnelSlots(this));
   }
 
   release(tunnelId: string): void {

@@ -52,8 +52,10 @@ export interface SessionIdentity {
 
 export interface Reply {
   readonly body: JsonObject;
-  /** To be called when the agent has had the time to learn of it; not needed when undefined. */
-  readonly answered: (() => void) | undefined;
+  /** To be called when the agent knows of it; not needed when undefined. */
+  readonly answered?: () => void;
+  /** Whether the agent needs some time for that. */
+  readonly learnsLate?: boolean;
 }
 
 /** A bind that must wait for what another session says. */
@@ -221,16 +223,16 @@ export class ServerSession implements AgentSession {
     if (id === undefined || !refusal) return reply;
     this.#tunnels.delete(id);
     this.#slots.remove(id);
-    return { body: renderRefusedBind(renderWireError(refusal)), answered: undefined };
+    return { body: renderRefusedBind(renderWireError(refusal)) };
   }
 
   #reply(type: number, message: JsonObject, attempt: Attempt): Reply | Unasked | Unclaimed | undefined {
     let learning: string | undefined;
     const body = this.#answer(type, message, attempt, (tunnelId) => (learning = tunnelId));
     if (!body || isWaiting(body)) return body;
-    if (learning === undefined || !this.#learnsLate) return { body, answered: undefined };
+    if (learning === undefined) return { body };
     const tunnelId = learning;
-    return { body, answered: () => this.#slots.release(tunnelId) };
+    return { body, answered: () => this.#slots.release(tunnelId), learnsLate: this.#learnsLate };
   }
 
   /** The connection is over. */
@@ -292,7 +294,7 @@ export class ServerSession implements AgentSession {
     const id = returning ? request.id : (attempt.id ?? newId("tn", clock.now()));
     attempt.id = id;
     const options = openOptions(request.options, proofs, this.accountId);
-    this.#slots.add(id, this.#learnsLate);
+    this.#slots.add(id);
     try {
       const asking = { ...request, id: returning ? id : "", options };
       const given = hooks.bind(this, id, asking, attempt.asked, attempt.progress);
@@ -314,7 +316,7 @@ export class ServerSession implements AgentSession {
     const request = parseLabelled(message);
     const id = this.#labelledId(request);
     attempt.id = id;
-    this.#slots.add(id, this.#learnsLate);
+    this.#slots.add(id);
     try {
       this.#parts.hooks.label(this, id, request, attempt.progress);
     } catch (error) {

@@ -8,7 +8,9 @@ import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { movableClock } from "../support/clock.ts";
-import { newCredential } from "../support/objects.ts";
+import { protocols } from "../support/http-client.ts";
+import { httpsEdge, newCredential } from "../support/objects.ts";
+import { startOurAgent } from "../support/our-agent.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 import { startTwoEdges } from "../support/two-edges.ts";
@@ -17,12 +19,14 @@ import type { TwoEdges } from "../support/two-edges.ts";
 describe("a public name over two edges", () => {
   const own = newCredential();
   const other = newCredential("cr_other");
+  const shop = "shop.example.com";
   let both: TwoEdges;
   let service: HttpService;
   const agents: TestAgent[] = [];
 
   before(async () => {
-    both = await startTwoEdges([own.object, { ...other.object, account_id: "ac_other" }]);
+    const objects = [own.object, { ...other.object, account_id: "ac_other" }, ...httpsEdge("shop", [shop])];
+    both = await startTwoEdges(objects);
     service = await startHttpService((_request, response) => response.end("served"));
   });
   after(async () => {
@@ -71,6 +75,23 @@ describe("a public name over two edges", () => {
         assert.equal((await edge.ask("h1", { host: new URL(url).hostname })).text, "served");
       }
     }
+  });
+
+  it("a tunnel over two edges is asked only when its agent has been told that it has it", async (test) => {
+    const [edge] = both.edges;
+    // The other edge is told later, and the agent after that.
+    both.hold();
+    const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token: own.token };
+    const options = { upstream: service.port, labels: { app: "shop" }, agent: { connections: 1 }, offline: true };
+    const agent = await startOurAgent(at, options);
+    test.after(() => agent.close());
+    await edge.report((report) => report.type === "tunnel_opened" && report.tunnel.labels !== undefined);
+    const asking = protocols.map((protocol) => edge.ask(protocol, { host: shop, method: "POST", body: "once" }));
+    const answers = await Promise.all(asking).finally(both.release);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    );
   });
 
   it("a public name over two edges goes with its agent to another edge, and serves visitors of both", async () => {
