@@ -6,6 +6,9 @@ import type { DataPlane } from "./data-plane.ts";
 const agentsShare = 0.8;
 
 const drainCheckMs = 20;
+/** How long agents are waited for that are not elsewhere yet. */
+const moveMs = 2_000;
+
 /**
  * Tells clients to connect anew, and agents to connect elsewhere, one after the other, while everything is served as
  * before. Resolves after `delayMs`, by when all were told.
@@ -15,21 +18,43 @@ export function retired({ context, registry, agents }: DataPlane, clock: Clock, 
   agents.retire();
   const told = new Set<AgentSession>();
   const beganAt = clock.monotonic();
+  return untilOver(clock, () => {
+    const share = Math.min(1, (clock.monotonic() - beganAt) / (delayMs * agentsShare));
+    const sessions = registry.sessions();
+    const due = Math.ceil(sessions.length * share);
+    for (const session of sessions.slice(0, due)) {
+      if (told.has(session)) continue;
+      told.add(session);
+      session.moveAway();
+    }
+    return clock.monotonic() >= beganAt + delayMs;
+  });
+}
+
+/** Looks again and again, first after a while. */
+function untilOver(clock: Clock, isOver: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const timer = clock.every(drainCheckMs, () => {
-      const share = Math.min(1, (clock.monotonic() - beganAt) / (delayMs * agentsShare));
-      const sessions = registry.sessions();
-      const due = Math.ceil(sessions.length * share);
-      for (const session of sessions.slice(0, due)) {
-        if (told.has(session)) continue;
-        told.add(session);
-        session.moveAway();
-      }
-      if (clock.monotonic() < beganAt + delayMs) return;
+      if (!isOver()) return;
       timer.cancel();
       resolve();
     });
   });
+}
+
+/**
+ * Has the visitors of other nodes go elsewhere as well: those are told that the tunnels here have gone, and what is under
+ * way through them may end. Resolves when it has, or after `boundMs`. Agents of ours that were told to go elsewhere may
+ * still be on their way: they are waited for a little before.
+ */
+export async function left({ registry, agents, peers }: DataPlane, clock: Clock, boundMs: number): Promise<void> {
+  if (!peers) return;
+  const beganAt = clock.monotonic();
+  const isLate = (afterMs: number): boolean => clock.monotonic() - beganAt >= Math.min(afterMs, boundMs);
+  const isServed = (): boolean => registry.isServedElsewhere();
+  if (agents.isRetired && !isServed()) await untilOver(clock, () => isServed() || isLate(moveMs));
+  registry.withdraw();
+  if (peers.serving > 0) await untilOver(clock, () => peers.serving === 0 || isLate(boundMs));
 }
 
 /** What listeners for the public have accepted and is open, also of what has not asked for anything. */
@@ -59,13 +84,9 @@ export function drained(
   const isEmpty = (waits: boolean): boolean =>
     context.connections.size + splices.open + (waits ? accepted.count() : 0) === 0;
   if (isEmpty(accepted.waitMs > 0)) return Promise.resolve();
-  return new Promise((resolve) => {
-    const timer = clock.every(drainCheckMs, () => {
-      const waits = clock.monotonic() < waitsUntil;
-      if (!waits) close(false);
-      if (!isEmpty(waits) && clock.monotonic() < endsAt) return;
-      timer.cancel();
-      resolve();
-    });
+  return untilOver(clock, () => {
+    const waits = clock.monotonic() < waitsUntil;
+    if (!waits) close(false);
+    return isEmpty(waits) || clock.monotonic() >= endsAt;
   });
 }

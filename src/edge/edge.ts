@@ -7,7 +7,7 @@ import { makeReplies } from "./control/replies.ts";
 import { makeDataPlane } from "./data-plane.ts";
 import { trackReached } from "./control/reached.ts";
 import type { DataPlane } from "./data-plane.ts";
-import { drained, retired } from "./drain.ts";
+import { drained, left, retired } from "./drain.ts";
 import type { Edge, EdgeOptions } from "./edge-options.ts";
 import type { ServedConnection } from "./http/context.ts";
 import type { PeerPlaces, Peers } from "./peers/peers.ts";
@@ -29,6 +29,8 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   let httpPort: number | undefined;
   /** The beginning of the end, which comes once. */
   let retiring: Promise<void> | undefined;
+  /** When what is under way then is cut, once listeners are closed; monotonic. */
+  let endsAt = 0;
   const advertisedHttpsPort = (): number => options.httpsPort ?? httpsPort;
   const plane = makeDataPlane(options, link, { https: advertisedHttpsPort, http: () => httpPort });
   const { context, tcpPorts, splices, observers } = plane;
@@ -56,6 +58,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     await retiring;
     for (const listener of listeners) listener.close();
     tcpPorts.stop();
+    endsAt = options.clock.monotonic() + options.drainMs;
     const count = (): number => publicListeners.reduce((sum, { open }) => sum + open, 0);
     await drained(plane, options.clock, options.drainMs, { count, waitMs: options.drainDelay > 0 ? lateMs : 0 });
   };
@@ -82,6 +85,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       drain,
       async stop() {
         await drain();
+        await left(plane, options.clock, endsAt - options.clock.monotonic());
         for (const connection of context.connections) connection.destroy();
         plane.agents.close("the server is stopping");
         close();

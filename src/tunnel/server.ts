@@ -33,6 +33,7 @@ export interface AgentServer {
   readonly sessions: ReadonlyMap<string, AgentSession>;
   /** From now on turns away agents of ours, which then try elsewhere; SDKs would not come back for a long time. */
   retire(): void;
+  readonly isRetired: boolean;
   /** Says goodbye to every agent and closes all connections. */
   close(reason: string): void;
 }
@@ -65,6 +66,9 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     sessions: host.sessions,
     retire() {
       host.isRetiring = true;
+    },
+    get isRetired() {
+      return host.isRetiring;
     },
     close(reason) {
       isClosed = true;

@@ -1,6 +1,6 @@
 /** A client that asks without end, and keeps its connection until it is told to make another. */
 import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
+import { connect as connectHttp2, constants } from "node:http2";
 import type { ClientHttp2Session } from "node:http2";
 import { Agent as KeepAlive, request as requestHttps } from "node:https";
 import type { IncomingMessage } from "node:http";
@@ -10,13 +10,19 @@ import type { Protocol } from "./http-client.ts";
 
 export interface VisitorOptions {
   readonly protocol: Protocol;
+  /** GET unless given; POST has a body, and nobody on the way may send it twice. */
+  readonly method?: "GET" | "POST";
   readonly host: string;
   /** What is to be answered, with 200. */
   readonly text: string;
   /** undefined: it stops. */
   readonly connect: () => Promise<TLSSocket | undefined>;
   readonly until?: AbortSignal;
+  /** How long it waits between an answer and its next request, milliseconds; 0 unless given. */
+  readonly thinkMs?: number;
 }
+
+const body = "asked";
 
 export class Visitor {
   answers = 0;
@@ -43,7 +49,7 @@ export class Visitor {
         this.connections += 1;
         await (protocol === "h1" ? this.#overHttp1(socket) : this.#overHttp2(socket));
       } catch (error) {
-        this.failures.push(error);
+        this.failures.push(`${this.#what}: ${String(error)}`);
         if (!socket) return;
       }
       socket.destroy();
@@ -54,31 +60,48 @@ export class Visitor {
     const agent = new KeepAlive({ keepAlive: true, maxSockets: 1 });
     agent.createConnection = () => socket;
     for (let isKept = true; isKept && !this.#isOver;) {
-      const outgoing = requestHttps({ agent, headers: { host: this.#options.host } }).end();
+      const { host, method } = this.#options;
+      const outgoing = requestHttps({ agent, method, headers: { host } });
+      if (method === "POST") outgoing.write(body);
+      outgoing.end();
       const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-      this.#answered(response.statusCode ?? 0, await readText(response));
+      await this.#answered(response.statusCode ?? 0, await readText(response));
       isKept = response.headers.connection !== "close";
     }
   }
 
   async #overHttp2(socket: TLSSocket): Promise<void> {
-    const { host } = this.#options;
+    const { host, method = "GET" } = this.#options;
     const session: ClientHttp2Session = connectHttp2(`https://${host}`, { createConnection: () => socket });
     session.on("error", () => {});
     const goodbye = new AbortController();
     session.on("goaway", () => goodbye.abort());
     while (!goodbye.signal.aborted && !this.#isOver) {
-      const stream = session.request({ ":path": "/", ":authority": host });
+      const stream = session.request({ ":method": method, ":path": "/", ":authority": host }, { endStream: false });
+      stream.end(method === "POST" ? body : undefined);
       const closed = once(stream, "close").then(() => Promise.reject(new Error("the stream was closed")));
-      const [head] = (await Promise.race([once(stream, "response"), closed])) as [Record<string, unknown>];
       closed.catch(() => {});
-      this.#answered(Number(head[":status"]), await readText(stream));
+      try {
+        const [head] = (await Promise.race([once(stream, "response"), closed])) as [Record<string, unknown>];
+        await this.#answered(Number(head[":status"]), await readText(stream));
+      } catch (error) {
+        // Told to go while it asked: nobody has seen the request, which is asked anew (RFC 9113 §8.7).
+        if (stream.rstCode !== constants.NGHTTP2_REFUSED_STREAM) throw error;
+        break;
+      }
     }
     session.destroy();
   }
 
-  #answered(status: number, text: string): void {
+  async #answered(status: number, text: string): Promise<void> {
     this.answers += 1;
-    if (status !== 200 || text !== this.#options.text) this.failures.push(`${status} ${text}`);
+    if (status !== 200 || text !== this.#options.text) this.failures.push(`${this.#what}: ${status} ${text}`);
+    const { thinkMs = 0 } = this.#options;
+    if (thinkMs > 0) await new Promise((resume) => setTimeout(resume, thinkMs));
+  }
+
+  get #what(): string {
+    const { protocol, method = "GET" } = this.#options;
+    return `${new Date().toISOString()} ${protocol} ${method}, ${this.answers} answers, ${this.connections} connections`;
   }
 }

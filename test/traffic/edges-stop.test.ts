@@ -3,10 +3,15 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { ServerResponse } from "node:http";
-import { it } from "node:test";
+import { describe, it } from "node:test";
+import { connectAgent } from "../support/agents.ts";
+import { host } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
+import { httpsEdge, newCredential } from "../support/objects.ts";
+import { startOurAgent } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
+import { startTwoEdges } from "../support/two-edges.ts";
 
 for (const http of protocols) {
   it(`edges that are told to stop end behind the visitors of all of them, over ${http}`, async () => {
@@ -49,6 +54,54 @@ for (const http of protocols) {
     await platform.stop();
   });
 }
+
+describe("a node that is told to stop", { timeout: 60_000 }, () => {
+  const { token, object } = newCredential();
+  const objects = [object, ...httpsEdge("shop", [host])];
+
+  it("a node that is told to stop lets what visitors of another node have under way through its agents end", async (test) => {
+    const both = await startTwoEdges(objects, { drainMs: 20_000 }, "tls");
+    test.after(() => both.stop());
+    const [stopping, other] = both.edges;
+    const { promise: came, resolve: arrived } = Promise.withResolvers<ServerResponse>();
+    const service = await startHttpService((_request, response) => arrived(response));
+    test.after(() => service.stop());
+    const agent = await connectAgent(stopping, token, service.port);
+    await agent.label({ app: "shop" });
+    const visit = other.ask("h1", { host, method: "POST", body: "once" });
+    const response = await came;
+    const stopped = stopping.edge.stop();
+    await stopping.report(({ type }) => type === "tunnel_closed");
+    assert.equal((await other.ask("h2", { host })).status, 503);
+    response.end("late");
+    assert.equal((await visit).text, "late");
+    await stopped;
+  });
+
+  it("a node that is told to stop keeps the tunnels of agents of ours until they are known to be elsewhere", async (test) => {
+    const both = await startTwoEdges(objects, { drainDelay: 0.05 }, "tls");
+    test.after(() => both.stop());
+    const [stopping, other] = both.edges;
+    const service = await startHttpService((_request, response) => response.end("served"));
+    test.after(() => service.stop());
+    const at = { port: stopping.edge.agent.port, ca: stopping.authority.certificatePem, token };
+    const otherServers = [{ host: "127.0.0.1", port: other.edge.agent.port }];
+    const options = { upstream: service.port, labels: { app: "shop" } };
+    both.hold();
+    const agent = await startOurAgent(at, { ...options, agent: { connections: 2, otherServers } });
+    test.after(() => agent.close());
+    await Promise.all(both.edges.map((edge) => edge.report(({ type }) => type === "tunnel_opened")));
+    let isTold = false;
+    const closed = stopping.report(({ type }) => type === "tunnel_closed").then(() => isTold);
+    const stopped = stopping.edge.stop();
+    while (await accepts(stopping.edge.https.port));
+    isTold = true;
+    both.release();
+    assert.equal(await closed, true);
+    await stopped;
+    await agent.close();
+  });
+});
 
 /** Whether a connection to the port on loopback is taken. */
 async function accepts(port: number): Promise<boolean> {

@@ -103,9 +103,10 @@ export function startPlanes(options: PlanesOptions): Planes {
     started: allStarted(),
     async stop() {
       const boundMs = options.settings.drainDelay * 1000 + drainMs + stopMarginMs;
+      const beganAt = clock.monotonic();
       // One's agents serve the visitors of all: none is ended before all have finished theirs.
       await Promise.all(edges.map((edge) => edge.drain(boundMs)));
-      await stopEdges(stopMarginMs);
+      await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
       await control.stop(drainMs + stopMarginMs);
       room?.close();
     },

@@ -15,6 +15,8 @@ export interface Elsewhere {
   countOfAccount(accountId: string): number;
   /** Whether there are edges of other nodes. */
   hasNodes(): boolean;
+  /** Ids of the agents that serve at other nodes. */
+  agentsAtNodes(): ReadonlySet<string>;
 }
 
 export function followElsewhere(options: ElsewhereOptions): Elsewhere {
@@ -72,6 +74,8 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
       return undefined;
     },
     hasNodes: () => others.values().some(({ isAtNode }) => isAtNode),
+    agentsAtNodes: () =>
+      new Set([...others.values()].flatMap((other) => (other.isAtNode ? [...other.agentIds()] : []))),
     countOfAccount: (accountId) => sessionsOf.get(accountId) ?? 0,
   };
 }

@@ -48,6 +48,11 @@ export class OtherEdge {
     return this.#sessions.get(id);
   }
 
+  /** Of its tunnels' agents, as often as they have some. */
+  *agentIds(): Iterable<string> {
+    for (const { tunnel } of this.#tunnels.values()) yield tunnel.session.agentId;
+  }
+
   /** It is told of anew: what is not told again until `told` is over. */
   begin(): void {
     for (const id of [...this.#tunnels.keys(), ...this.#sessions.keys()]) this.#stale.add(id);

@@ -93,6 +93,10 @@ export interface AgentRegistry extends ServerHooks {
   sessionsPerAgent(edges: number): number;
   /** What other edges ask of this one. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask">;
+  /** Whether every agent of ours that is here serves at another node as well; true where there is no other. */
+  isServedElsewhere(): boolean;
+  /** Takes the tunnels of this edge away. What is under way through them may end by itself. */
+  withdraw(): void;
   /** Says goodbye to every agent. */
   close(reason: string): void;
 }
@@ -170,6 +174,14 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       if (!session)
         throw new Refusal("not_found", `command the tunnel session "${sessionId}": it is not connected here`);
       await session.command(command);
+    },
+    isServedElsewhere() {
+      if (elsewhere?.hasNodes() !== true) return true;
+      const served = elsewhere.agentsAtNodes();
+      return sessions.all().every(({ agentId }) => agentId === "" || served.has(agentId));
+    },
+    withdraw() {
+      for (const tunnel of tunnels.all()) if (!tunnel.isElsewhere) tunnels.withdraw(tunnel);
     },
     close(reason) {
       for (const session of sessions.all()) session.close(reason);

@@ -4,6 +4,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
+import type { Mux } from "../../tunnel/mux/mux.ts";
 import { discard } from "../../tunnel/mux/stream.ts";
 import type { StreamWatcher } from "../../tunnel/mux/stream.ts";
 import type { PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
@@ -47,6 +48,8 @@ export interface Peers {
   ask(place: PeerPlace, sessionId: string, done: (isThere: boolean) => void): void;
   /** Has the edge at `place` answer; undefined when it does not. */
   relay(place: PeerPlace, message: Relayed): Promise<RelayedAnswer | undefined>;
+  /** Streams that edges of other nodes have open here. */
+  readonly serving: number;
   close(): void;
 }
 
@@ -67,19 +70,24 @@ export function makePeers(options: PeersOptions): Peers {
   const transports = [unix, tls].filter((one): one is PeerTransport => one !== undefined);
   const lines = makeDialledLines(transports, clock, log);
   const accepted = new Set<Socket>();
-  const arrived = (socket: Socket): void => {
+  const ofNodes = new Set<Mux>();
+  const arrived = (socket: Socket): Mux => {
     accepted.add(socket);
-    openPeerLine(socket, "server", {
+    const mux = openPeerLine(socket, "server", {
       clock,
       log,
       incoming: (stream) => (stream.receiver = new ArrivingStream(stream, host)),
-      closed: () => accepted.delete(socket),
+      closed() {
+        accepted.delete(socket);
+        ofNodes.delete(mux);
+      },
     });
+    return mux;
   };
   return {
     async listen() {
       const path = await unix?.listen(arrived);
-      const port = await tls?.listen(arrived);
+      const port = await tls?.listen((socket) => ofNodes.add(arrived(socket)));
       return {
         ...(unix && { address: `${unix.kind}:${path}` }),
         ...(port !== undefined && { port: Number(port) }),
@@ -120,6 +128,9 @@ export function makePeers(options: PeersOptions): Peers {
         });
       });
       return promise;
+    },
+    get serving() {
+      return ofNodes.values().reduce((sum, { incomingCount }) => sum + incomingCount, 0);
     },
     close() {
       lines.close();

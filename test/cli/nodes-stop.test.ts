@@ -1,0 +1,104 @@
+/** Servers behind a balancer that are restarted one after the other, while visitors ask. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { hasBalancer, startBalancer } from "../support/balancer.ts";
+import { alpnOf, connectOver, protocols } from "../support/http-client.ts";
+import { startServer } from "../support/nodes.ts";
+import type { ServerNode } from "../support/nodes.ts";
+import { startOurAgent } from "../support/our-agent.ts";
+import { databases } from "../support/postgres.ts";
+import { startHttpService } from "../support/services.ts";
+import { Visitor } from "../support/visitor.ts";
+
+const postgres = databases.find(({ name }) => name === "postgres");
+const hosts = ["127.0.0.2", "127.0.0.3", "127.0.0.4"];
+const labels = { app: "shop" };
+const host = "shop.example.com";
+const apiKey = "chosen-api-key-of-all-nodes-0123456789";
+const authtoken = "chosen-agent-token-of-all-nodes-0123456789";
+
+describe("servers that are restarted one after the other behind a balancer", { timeout: 120_000 }, () => {
+  if (!postgres || !hasBalancer()) return;
+
+  it("S5: servers that are restarted one after the other behind a balancer fail no request, nor one that may not be sent twice, over both versions of HTTP", async (test) => {
+    // Of one directory: they have one CA then.
+    const data = mkdtempSync(join(tmpdir(), "postern-nodes-"));
+    const place = await postgres.create();
+    const balancer = await startBalancer(hosts);
+    const service = await startHttpService((_request, response) => response.end("served"));
+    test.after(() => service.stop());
+    const start = (address: string): Promise<ServerNode> =>
+      startServer(["--cluster", "--data", data], apiKey, {
+        ...balancer.env(address),
+        POSTERN_DATABASE: place.url,
+        POSTERN_BOOTSTRAP_API_KEY: apiKey,
+        POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken,
+        POSTERN_DRAIN_DELAY: "2",
+      });
+    const nodes = new Map<string, ServerNode>();
+    for (const address of hosts) nodes.set(address, await start(address));
+    const ca = readFileSync(join(data, "ca.pem"), "utf8");
+    const [first] = [...nodes.values()] as [ServerNode];
+    const edge = await first.call("POST", "/edges/https", { hostports: [`${host}:443`] });
+    const group = await first.call("POST", "/backends/tunnel_group", { labels });
+    const backend = { backend_id: group.body["id"] };
+    const route = { match_type: "path_prefix", match: "/", backend };
+    const routed = await first.call("POST", `/edges/https/${String(edge.body["id"])}/routes`, route);
+    assert.equal(routed.status, 201, routed.text);
+    const at = { port: balancer.ports.agents, ca, token: authtoken };
+    for (const count of [1, 2]) {
+      const agent = await startOurAgent(at, { upstream: service.port, labels, agent: { connections: 2 } });
+      test.after(() => agent.close());
+      for (const node of nodes.values()) {
+        await node.until("/tunnels", ({ body }) => (body["tunnels"] as readonly unknown[]).length === 2 * count);
+      }
+    }
+
+    const over = new AbortController();
+    const visitors = protocols.flatMap((protocol) =>
+      (["GET", "POST"] as const).map(
+        (method) =>
+          new Visitor({
+            protocol,
+            method,
+            host,
+            text: "served",
+            connect: () => connectOver([alpnOf(protocol)], balancer.ports.https, ca, { host }),
+            until: over.signal,
+            thinkMs: 5,
+          }),
+      ),
+    );
+    const asking = visitors.map((visitor) => visitor.run());
+    test.after(() => over.abort());
+    const busy = async (): Promise<void> => {
+      const before = visitors.map(({ answers }) => answers);
+      while (visitors.some(({ answers }, index) => answers < (before[index] ?? 0) + 20))
+        await new Promise(setImmediate);
+    };
+    await busy();
+    for (const address of hosts) {
+      const { code, stderr } = await (nodes.get(address) as ServerNode).end("SIGTERM");
+      assert.equal(code, 0, stderr);
+      await busy();
+      const again = await start(address);
+      nodes.set(address, again);
+      await again.until("/nodes", ({ body }) => (body["nodes"] as readonly unknown[]).length === 3);
+      await busy();
+    }
+    over.abort();
+    await Promise.all(asking);
+    assert.deepEqual(
+      visitors.flatMap(({ failures }) => failures),
+      [],
+    );
+    assert.ok(visitors.every(({ connections }) => connections > 1));
+    await Promise.all([...nodes.values()].map((node) => node.end("SIGKILL")));
+    await balancer.stop();
+    await place.drop();
+    rmSync(data, { recursive: true });
+  });
+});
