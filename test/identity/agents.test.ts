@@ -76,6 +76,65 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     assert.equal(codeOf(await openid.signIn(other, await other.visit(`${bound.url}/x`), "eve")), "3105");
   });
 
+  for (const [what, options, scopes] of [
+    [
+      "oauth",
+      {
+        oauth_provider: "google",
+        oauth_allow_emails: "ada@example.com",
+        oauth_allow_domains: ["gmail.com"],
+        oauth_scopes: ["openid", "email", "profile"],
+        oauth_client_id: clientId,
+        oauth_client_secret: clientSecret,
+      },
+      "openid email profile",
+    ],
+    [
+      "oidc",
+      {
+        oidc_allow_emails: ["ada@example.com"],
+        oidc_allow_domains: "gmail.com",
+        oidc_scopes: ["email", "profile"],
+        oidc_client_id: clientId,
+        oidc_client_secret: clientSecret,
+      },
+      "openid email profile",
+    ],
+  ] as const) {
+    it(`asks visitors to log in as the ${what} options of the public SDK's forward() say`, async () => {
+      const { platform } = world;
+      const bound = await sdk.ask({
+        name: "forward",
+        forward: {
+          addr: world.upstream.port,
+          domain: `forward-${what}.localhost`,
+          authtoken: platform.authtoken,
+          server_addr: `localhost:${platform.agentPort}`,
+          session_ca_cert: platform.caPem,
+          ...(what === "oidc" && { oidc_issuer_url: openid.issuer }),
+          ...(options as object),
+        },
+      });
+      const { headers } = await world.browser().ask(`${bound.url}/x`, { headers: { accept: "text/html" } });
+      const asked = new URL(String(headers["location"])).searchParams;
+      assert.deepEqual(
+        [asked.get("client_id"), asked.get("scope")?.split(" ").toSorted()],
+        [clientId, scopes.split(" ").toSorted()],
+      );
+      const person = async (email: string): Promise<number> => {
+        world.providers.person = { ...world.providers.person, email };
+        openid.people.set(email, { email, email_verified: true, name: email });
+        const browser = world.browser();
+        const visited = await browser.visit(`${bound.url}/x`);
+        return (what === "oidc" ? await openid.signIn(browser, visited, email) : visited).status;
+      };
+      assert.deepEqual(
+        [await person("ada@example.com"), await person("eve@example.com"), await person("bob@gmail.com")],
+        [200, 403, 200],
+      );
+    });
+  }
+
   /** Ours, which asks as `postern http --saml` does. */
   const publish = (host: string, saml: object = {}, pooling = false): Promise<OurAgent> => {
     const { platform, provider, upstream } = world;

@@ -9,7 +9,18 @@ import { createServer } from "../../src/lib/http.ts";
 
 export interface SdkCommand {
   readonly call: number;
-  readonly name: "connect" | "forward" | "http" | "labelled" | "tcp" | "tls" | "closeListener" | "closeSession";
+  readonly name:
+    | "connect"
+    | "forward"
+    | "http"
+    | "labelled"
+    | "tcp"
+    | "tls"
+    | "build"
+    | "module"
+    | "events"
+    | "closeListener"
+    | "closeSession";
   readonly port?: number;
   readonly ca?: string;
   readonly token?: string;
@@ -33,13 +44,30 @@ export interface SdkCommand {
   readonly oidc?: Parameters<ngrok.HttpListenerBuilder["oidc"]>;
   /** All that `forward()` is told. */
   readonly forward?: ngrok.Config;
+  /** The handlers of `forward()` note what they are told. */
+  readonly listens?: true;
   readonly credentials?: readonly (readonly [user: string, password: string])[];
+  /** For `build`: which of the package's builders, `session` being that of sessions. */
+  readonly builder?: "session" | "httpEndpoint" | "tcpEndpoint" | "tlsEndpoint" | "labeledListener";
+  /** Methods of it, or a function of the package, with what they are given; handlers note what they are told. */
+  readonly calls?: readonly Call[];
+  /** How a listener is begun. */
+  readonly begin?: "listenAndForward" | "listenAndServe" | "listen";
+  /** URL of what it forwards to. */
+  readonly to?: string;
 }
+
+/** A method's name and its arguments; PEM is given as bytes. */
+export type Call = readonly [method: string, ...given: readonly (string | number | boolean)[]];
 
 export interface SdkAnswer {
   readonly call: number;
   readonly url?: string | null;
   readonly id?: string;
+  /** All that the listener says of itself. */
+  readonly listener?: Readonly<Record<string, unknown>>;
+  /** What a function of the package has returned, or what handlers were told. */
+  readonly said?: unknown;
   readonly error?: { readonly message: string; readonly errorCode: string | undefined };
 }
 
@@ -70,7 +98,7 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       return {};
     }
     case "forward":
-      return added(await ngrok.forward(command.forward ?? {}));
+      return added(await ngrok.forward({ ...command.forward, ...(command.listens && handlers) }));
     case "http": {
       const builder = connected().httpEndpoint();
       if (command.domain) builder.domain(command.domain);
@@ -108,6 +136,16 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
       const kind = command.termination ? "tcp" : "tls";
       return added(await builder.listenAndForward(`${kind}://127.0.0.1:${command.target}`));
     }
+    case "build":
+      return await build(command);
+    case "module": {
+      const [method, ...given] = command.calls?.[0] ?? [""];
+      const said: unknown = await (ngrok as unknown as Methods)[method]?.(...given);
+      const shown = Array.isArray(said) ? (said as ngrok.Listener[]).map((one) => one.url()) : undefined;
+      return { said: shown ?? (said as ngrok.Listener | undefined)?.url?.() ?? null };
+    }
+    case "events":
+      return { said: events };
     case "closeListener":
       await listeners.pop()?.close();
       return {};
@@ -117,6 +155,43 @@ async function run(command: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
   }
 }
 
+type Methods = Readonly<Record<string, (...given: unknown[]) => unknown>>;
+
+/** What handlers were told, in order. */
+const events: unknown[][] = [];
+const handlers: ngrok.Config = {
+  onStatusChange: (status) => events.push(["onStatusChange", status]),
+  onLogEvent: (line) => events.push(["onLogEvent", line]),
+};
+
+/** Calls the methods of one of the package's builders, and has it begin. */
+async function build({
+  builder: kind = "session",
+  calls = [],
+  begin,
+  to,
+}: SdkCommand): Promise<Omit<SdkAnswer, "call">> {
+  const builder = kind === "session" ? new ngrok.SessionBuilder() : connected()[kind]();
+  for (const [method, ...given] of calls) {
+    const handle = (...told: unknown[]): boolean => {
+      events.push([method, ...told]);
+      return true;
+    };
+    const bytes = given.map((one) => (String(one).startsWith("-----BEGIN") ? Buffer.from(String(one)) : one));
+    (builder as unknown as Methods)[method]?.(...(method.startsWith("handle") ? [handle] : bytes));
+  }
+  if (builder instanceof ngrok.SessionBuilder) {
+    session = await builder.connect();
+    return {};
+  }
+  const serving = createServer((_, response) => response.end("served by itself"));
+  if (begin === "listenAndServe") return added(await builder.listenAndServe(serving));
+  if (begin !== "listen") return added(await builder.listenAndForward(to ?? ""));
+  const listener = await builder.listen();
+  void listener.forward(to ?? "");
+  return added(listener);
+}
+
 function connected(): ngrok.Session {
   if (!session) throw new Error("not connected");
   return session;
@@ -124,7 +199,13 @@ function connected(): ngrok.Session {
 
 function added(listener: ngrok.Listener): Omit<SdkAnswer, "call"> {
   listeners.push(listener);
-  return { url: listener.url(), id: listener.id() };
+  const said = {
+    proto: listener.proto(),
+    labels: listener.labels(),
+    forwardsTo: listener.forwardsTo(),
+    metadata: listener.metadata(),
+  };
+  return { url: listener.url(), id: listener.id(), listener: said };
 }
 
 process.on("message", (command: SdkCommand) => {

@@ -11,10 +11,10 @@ export interface SdkProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the public agent SDK in a process and a directory of its own. */
-export async function startSdk(): Promise<SdkProcess> {
+/** Starts the public agent SDK in a process and a directory of its own. @param env besides that of this process */
+export async function startSdk(env: Readonly<Record<string, string>> = {}): Promise<SdkProcess> {
   const directory = await mkdtemp(join(tmpdir(), "sdk-"));
-  const child = fork(new URL("sdk-agent.ts", import.meta.url), { cwd: directory });
+  const child = fork(new URL("sdk-agent.ts", import.meta.url), { cwd: directory, env: { ...process.env, ...env } });
   let calls = 0;
   const open = new Map<number, (answer: SdkAnswer) => void>();
   const ready = new Promise<unknown>((resolve) => open.set(0, resolve));

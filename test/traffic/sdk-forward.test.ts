@@ -2,10 +2,13 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { createServer as createHttp2Server } from "node:http2";
 import type { IncomingMessage } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo, Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -16,7 +19,8 @@ import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
 import { protocols } from "../support/http-client.ts";
 import type { AskOptions, Protocol } from "../support/http-client.ts";
-import { newCredential } from "../support/objects.ts";
+import { eventually } from "../support/eventually.ts";
+import { httpsEdge, newCredential } from "../support/objects.ts";
 import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 import { startHttpService, startHttpsService } from "../support/services.ts";
@@ -46,18 +50,14 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     await service.stop();
   });
 
+  const access = () => ({
+    authtoken: token,
+    server_addr: `localhost:${edge.edge.agent.port}`,
+    session_ca_cert: edge.authority.certificatePem,
+  });
   /** What `forward()` publishes with these options, on top of those that say where. */
   async function forward(config: Readonly<Record<string, unknown>>, addr: number | string = service.port) {
-    const { url } = await sdk.ask({
-      name: "forward",
-      forward: {
-        addr,
-        authtoken: token,
-        server_addr: `localhost:${edge.edge.agent.port}`,
-        session_ca_cert: edge.authority.certificatePem,
-        ...config,
-      },
-    });
+    const { url } = await sdk.ask({ name: "forward", forward: { addr, ...access(), ...config } });
     return new URL(String(url));
   }
   /** A name of its own, with these options. */
@@ -215,6 +215,84 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     assert.equal((await ask("h1", url.hostname)).status, 200);
   });
 
+  it("forward() of the public SDK with labels serves the edge that asks for them", async () => {
+    for (const one of httpsEdge("shop", ["shop.example.com"])) edge.put(one);
+    await sdk.ask({
+      name: "forward",
+      forward: { ...access(), addr: service.port, proto: "labeled", labels: "app:shop" },
+    });
+    const { status } = await eventually(
+      () => ask("h1", "shop.example.com"),
+      (answer) => answer.status === 200,
+    );
+    assert.equal(status, 200);
+  });
+
+  it("forward() of the public SDK by host and port leads where addr does", async () => {
+    const { url } = await sdk.ask({
+      name: "forward",
+      forward: { ...access(), host: "127.0.0.1", port: service.port },
+    });
+    assert.equal((await ask("h1", new URL(String(url)).hostname)).status, 200);
+  });
+
+  it("forward() of the public SDK with verify_upstream_tls reaches no service whose certificate is not good", async () => {
+    const secure = await startHttpsService((_, response) => response.end("in TLS"));
+    const host = await named({ verify_upstream_tls: true }, `https://localhost:${secure.port}`);
+    assert.notEqual((await ask("h1", host)).status, 200);
+    await secure.stop();
+  });
+
+  it("forward() of the public SDK has a session of its own by force_new_session, with its token, metadata and handlers", async () => {
+    const other = await startSdk({ NGROK_AUTHTOKEN: token });
+    const { authtoken: _, ...rest } = access();
+    const config = { ...rest, addr: service.port, authtoken_from_env: true };
+    const sessions = () => edge.reports.filter(({ type }) => type === "session_opened");
+    const before = sessions().length;
+    const asked = { name: "forward", forward: { ...config, session_metadata: "mine" }, listens: true } as const;
+    await other.ask(asked);
+    await other.ask({ name: "forward", forward: config });
+    assert.equal(sessions().length, before + 1);
+    await other.ask({ ...asked, forward: { ...asked.forward, force_new_session: true } });
+    const opened = sessions().slice(before);
+    assert.deepEqual(
+      opened.map((one) => one.type === "session_opened" && one.session.metadata),
+      ["mine", "mine"],
+    );
+    const said = JSON.stringify((await other.ask({ name: "events" })).said);
+    assert.match(said, /\["onStatusChange","connected"\]/);
+    assert.match(said, /\["onLogEvent"/);
+    await other.stop();
+  });
+
+  it("G3: forward() of the public SDK with root_cas takes no server that those did not certify", async () => {
+    const { session_ca_cert: _, ...rest } = access();
+    const forced = { ...rest, addr: service.port, force_new_session: true };
+    await assert.rejects(sdk.ask({ name: "forward", forward: { ...forced, root_cas: "host" } }), /tls handshake/i);
+    const file = join(await mkdtemp(join(tmpdir(), "root-cas-")), "ca.pem");
+    await writeFile(file, edge.authority.certificatePem);
+    const { url } = await sdk.ask({ name: "forward", forward: { ...forced, root_cas: file } });
+    assert.equal((await ask("h1", new URL(String(url)).hostname)).status, 200);
+  });
+
+  it("forward() of the public SDK asks for nothing by the options that it does not use", async () => {
+    const unused = {
+      auth: "ann:correct horse",
+      binPath: "/nowhere",
+      configPath: "/nowhere.yml",
+      host_header: "rewrite",
+      inspect: "false",
+      name: "shop",
+      region: "eu",
+      subdomain: "shop",
+      terminate_at: "upstream",
+      web_addr: "127.0.0.1:1",
+    };
+    const host = await named(unused);
+    const { status, body } = await ask("h1", host);
+    assert.deepEqual([status, (JSON.parse(body.toString()) as Record<string, string>)["host"]], [200, host]);
+  });
+
   it("forward() of the public SDK with binding internal is reached by policies alone", async () => {
     const url = await forward({ domain: "inside.internal", binding: "internal" });
     assert.equal(url.hostname, "inside.internal");
@@ -247,6 +325,12 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
       };
       assert.equal(await said(url), "HELLO");
       assert.match(await said(await forward({ proto: "tcp", proxy_proto: "1" }, port)), /^PROXY TCP4 127\.0\.0\.1 /);
+    });
+
+    it("forward() of the public SDK with remote_addr has the address that it names", async () => {
+      const { host } = await forward({ proto: "tcp" }, port);
+      await sdk.ask({ name: "closeListener" });
+      assert.equal((await forward({ proto: "tcp", remote_addr: host }, port)).host, host);
     });
 
     it("forward() of the public SDK with proto tcp keeps out whom ip_restriction names", async () => {
