@@ -102,12 +102,20 @@ const longest = [
   "test/cli/refused-start.test.ts",
 ];
 
-/** Tests of units that count or end what all in their process have: threads. */
-const alone = ["src/policy/parts/find-replace.test.ts"];
+/**
+ * Tests with a process of their own: they count or end what all in a process have, such as its threads or memory, or
+ * start processes that end with it.
+ */
+export const alone = [
+  "src/policy/parts/find-replace.test.ts",
+  "test/cli/nodes*.test.ts",
+  "test/faults/*.test.ts",
+  "test/traffic/http2-floods.test.ts",
+];
 
-/** Whether a test runs in one process with others: most tests of units load several times longer than they run. */
-export function isShared(test: string): boolean {
-  return test.startsWith("src/") && !alone.includes(test);
+/** Whether a test runs in a process of its own. The others load several times longer than they run, and share some. */
+export function isAlone(test: string): boolean {
+  return alone.some((glob) => matchesGlob(test, glob));
 }
 
 /** Every test file, in the order in which they are begun. */

@@ -1,8 +1,18 @@
 /** `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+import { fileURLToPath } from "node:url";
 import "./bundle.ts";
-import { allTests, changedSince, isShared, testsFor } from "./changed-tests.ts";
+import { allTests, changedSince, isAlone, testsFor } from "./changed-tests.ts";
+import { makeQueue } from "./test-queue.ts";
+
+/** How many processes run tests at once. Most wait as long as they compute, so that two cores are busy with these. */
+const atOnce = 5;
+
+const worker = fileURLToPath(new URL("./test-worker.ts", import.meta.url));
 
 const given = process.argv.slice(2);
 const lane = given.find((one) => one.startsWith("--changed"));
@@ -14,24 +24,23 @@ if (lane !== undefined) {
   process.stdout.write(`${files.length} of ${all.length} test files; \`npm test\` runs all of them\n`);
 }
 
-const shared = files.filter(isShared);
-const own = files.filter((file) => !isShared(file));
-// Two reports at once could not be read: that of the shared process is printed last.
-const [shares, owns] = await Promise.all([
-  run(["--test-isolation=none", ...shared], shared.length > 0, own.length > 0),
-  run(["--test-concurrency=4", ...own], own.length > 0, false),
-]);
-process.stdout.write(shares.report);
-process.exitCode = owns.code || shares.code;
-
-/** Runs test files, if there are any. @param held whether to give the report back instead of printing it */
-async function run(args: readonly string[], any: boolean, held: boolean): Promise<{ code: number; report: string }> {
-  if (!any) return { code: 0, report: "" };
-  const child = spawn(process.execPath, ["--test", "--test-timeout=120000", ...args], {
-    stdio: ["ignore", held ? "pipe" : "inherit", "inherit"],
-  });
-  let report = "";
-  child.stdout?.setEncoding("utf8").on("data", (chunk: string) => (report += chunk));
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code: code ?? 1, report };
-}
+const alone = files.filter((file) => files.length === 1 || isAlone(file));
+const together = files.filter((file) => !alone.includes(file));
+const directory = mkdtempSync(join(tmpdir(), "postern-tests-"));
+const queue = makeQueue(directory, together);
+// A process that runs several files loads once what they test, which takes longer than most of them do.
+const workers = Array.from({ length: Math.min(atOnce, Math.ceil(together.length / 3)) }, () => worker);
+// Once there is none left that runs alone, further processes help with the queue.
+const begun = [...workers.slice(0, atOnce - 2), ...alone, ...workers.slice(atOnce - 2)];
+const report = run({ files: begun, argv: [directory], concurrency: atOnce, timeout: 120_000 });
+report.on("test:summary", ({ file, success }) => {
+  if (file === undefined && !success) process.exitCode = 1;
+});
+report.once("end", () => {
+  const unfinished = queue.unfinished();
+  rmSync(directory, { recursive: true });
+  if (unfinished.length === 0) return;
+  process.exitCode = 1;
+  process.stdout.write(`not run to the end, since their process has ended: ${unfinished.join(", ")}\n`);
+});
+report.compose(spec).pipe(process.stdout);

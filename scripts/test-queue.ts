@@ -1,0 +1,40 @@
+/** Test files that several processes take one by one, each file once, in a directory that they share. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface TestQueue {
+  /** The next file that nobody has taken. */
+  take(): string | undefined;
+  /** It was run to its end. */
+  done(file: string): void;
+  /** Files that were taken, and not run to their end: their process has ended before. */
+  unfinished(): string[];
+}
+
+/** Makes the queue in an empty directory. @param files in the order in which they are taken */
+export function makeQueue(directory: string, files: readonly string[]): TestQueue {
+  writeFileSync(join(directory, "files.json"), JSON.stringify(files));
+  return openQueue(directory);
+}
+
+export function openQueue(directory: string): TestQueue {
+  const files = JSON.parse(readFileSync(join(directory, "files.json"), "utf8")) as string[];
+  const at = (index: number, state: string): string => join(directory, `${index}.${state}`);
+  let next = 0;
+  return {
+    take() {
+      for (; next < files.length; next += 1) {
+        try {
+          // Only one process succeeds.
+          mkdirSync(at(next, "taken"));
+          return files[next];
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+        }
+      }
+      return undefined;
+    },
+    done: (file) => mkdirSync(at(files.indexOf(file), "done")),
+    unfinished: () => files.filter((_, index) => !existsSync(at(index, "done"))),
+  };
+}

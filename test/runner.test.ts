@@ -1,0 +1,75 @@
+/** What `npm test` itself promises, on test files of this test's own. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { makeQueue, openQueue } from "../scripts/test-queue.ts";
+
+describe("npm test", () => {
+  const directory = mkdtempSync(join(tmpdir(), "postern-runner-"));
+  let run: { readonly status: number | null; readonly stdout: string };
+  let said: readonly string[];
+
+  before(() => {
+    const log = join(directory, "log");
+    writeFileSync(log, "");
+    const files = ["one", "two", "three", "four", "five", "six"].map((name) => {
+      const file = join(directory, `${name}.test.ts`);
+      writeFileSync(
+        file,
+        `import { appendFileSync } from "node:fs";
+import { after, before, it } from "node:test";
+const say = (what: string) => appendFileSync(${JSON.stringify(log)}, process.pid + " ${name} " + what + "\\n");
+say("is loaded");
+before(() => say("begins"));
+after(() => say("ends"));
+it("${name} is there", () => {});
+`,
+      );
+      return file;
+    });
+    writeFileSync(
+      files[2] as string,
+      `import { it } from "node:test";\nit("three fails", () => {\n  throw new Error("in three");\n});\n`,
+    );
+    writeFileSync(files[3] as string, `process.exit(0);\n`);
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    run = spawnSync(process.execPath, ["bin/here.js", "scripts/test.ts", ...files], { encoding: "utf8", env });
+    said = readFileSync(log, "utf8").trim().split("\n");
+  });
+
+  after(() => rmSync(directory, { recursive: true }));
+
+  it("npm test runs every file once, and ends each by its hooks before its process loads the next", () => {
+    assert.equal(said.length, 4 * 3, run.stdout);
+    const byProcess = Object.values(Object.groupBy(said, (line) => line.split(" ")[0] as string));
+    for (const lines of byProcess as string[][]) {
+      for (let at = 0; at < lines.length; at += 3) {
+        const name = lines[at]?.split(" ")[1];
+        assert.deepEqual(
+          lines.slice(at, at + 3).map((line) => line.replace(/^\d+ /, "")),
+          [`${name} is loaded`, `${name} begins`, `${name} ends`],
+        );
+      }
+    }
+  });
+
+  it("npm test fails with the line of what failed, and names the file with which a process has ended", () => {
+    assert.equal(run.status, 1);
+    assert.match(run.stdout, /test at \S*three\.test\.ts:2:1\n✖ three fails/);
+    assert.match(run.stdout, /^not run to the end, since their process has ended: \S*four\.test\.ts$/m);
+  });
+
+  it("a file of the queue is taken once, by whichever process", () => {
+    const place = mkdtempSync(join(directory, "queue-"));
+    const [one, other] = [makeQueue(place, ["a", "b", "c"]), openQueue(place)];
+    assert.deepEqual(
+      [one.take(), other.take(), one.take(), other.take(), one.take()],
+      ["a", "b", "c", undefined, undefined],
+    );
+    other.done("b");
+    assert.deepEqual(one.unfinished(), ["a", "c"]);
+  });
+});
