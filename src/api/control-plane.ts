@@ -231,6 +231,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       readiness,
       applied,
       nodes,
+      sharedCallback: options.oidcSharedCallback,
       codes: front?.codes,
     }),
   });

@@ -17,6 +17,11 @@ import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./extra-operations/event-sources.ts";
 import { healthOperations } from "./extra-operations/health.ts";
 import type { Readiness } from "./edges/readiness.ts";
+import { deliveredEventsOperation } from "./events/delivered-operation.ts";
+import { loginAddressesOperation } from "./logins/addresses-operation.ts";
+import { referencesOperation } from "./objects/references.ts";
+import { objectTesters } from "./testers/objects.ts";
+import { webhookOperations } from "./testers/webhooks.ts";
 import { policyOperations } from "./policies/operations.ts";
 import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { explainOperations } from "./traffic/explain-operations.ts";
@@ -46,6 +51,8 @@ export interface OperationsInput {
   readonly readiness: Readiness;
   readonly applied: AppliedRevisions;
   readonly nodes: Pick<Nodes, "refresh">;
+  /** All OpenID issuers come back to one address. */
+  readonly sharedCallback: boolean;
   /** Of the console; undefined where it is off. */
   readonly codes: Codes | undefined;
 }
@@ -67,7 +74,7 @@ export function makeOperations(input: OperationsInput): Operations {
     (resourceNamed(kind).live ? liveObjects : store).get(accountId, kind, id);
   const views = makeViews(store, live, lookup);
   const context = { store, views, pages: makePageCache(), liveObjects, behaviours, clock, names, httpsPort };
-  const operations = [
+  const operations: Operation[] = [
     ...resources
       .flatMap((resource) => resourceOperations(resource, context))
       .map((one) => (one.resource?.name === "node" ? askingNodes(one, input.nodes) : one))
@@ -81,6 +88,11 @@ export function makeOperations(input: OperationsInput): Operations {
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
     ...policyOperations(store, clock),
+    ...objectTesters(store, () => operations),
+    ...webhookOperations(store, clock),
+    referencesOperation(context),
+    loginAddressesOperation(store, { names, httpsPort, sharedCallback: input.sharedCallback }),
+    deliveredEventsOperation(store, () => needs.events),
     ...declarativeOperations(context),
     consoleLinkOperation(input.codes, store),
     ...healthOperations(metrics, queries, readiness),
@@ -146,6 +158,7 @@ export function describedOperations(): readonly Operation[] {
     readiness: nothing,
     applied: nothing,
     nodes: nothing,
+    sharedCallback: false,
     codes: nothing,
   }).operations;
 }

@@ -14,7 +14,7 @@ import { storageSettings } from "./storage.ts";
 
 const { data, database, apiListen, apiUrl, httpsListen, httpsPort, peerListen, domain, idpHost } = placeSettings;
 
-const { loginCa, loginIdleDays } = loginSettings;
+const { loginCa, loginIdleDays, oidcSharedCallback } = loginSettings;
 
 export const controlPlaneSettings = {
   data,
@@ -52,6 +52,7 @@ export const controlPlaneSettings = {
   ),
   loginCa,
   loginIdleDays,
+  oidcSharedCallback,
   ...eventSettings,
   ...acmeSettings,
 } as const;

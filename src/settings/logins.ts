@@ -28,6 +28,7 @@ export const loginSettings = {
   clockSkew: one("Seconds by which the clocks of identity providers may differ.", count("SECONDS", 0, 300), {
     default: 60,
   }),
+  // Read by the control plane as well, which says what to register at providers.
   oidcSharedCallback: toggle(
     "Have the visitors of every OpenID issuer come back at /oauth2/callback: only where all accounts trust each other.",
   ),

@@ -20,6 +20,9 @@ const views = [
   "publish",
   "explain",
   "history",
+  "logins",
+  "webhooks",
+  "events",
   "objects/ip_policy",
   "objects/api_key/new",
 ];
@@ -220,6 +223,83 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("link", { name: "I have it" }).click();
     await page.getByRole("heading", { name: "for the tests" }).waitFor();
     assert.ok(!(await page.content()).includes(token));
+  });
+
+  it("the console's page says what would pass an IP policy, an agent token's ACL and a key's scopes, and who uses what", async () => {
+    const policies = await platform.api("GET", "/ip_policies");
+    const office = policies.body.ip_policies.find(({ description }: { description: string }) =>
+      description.startsWith("who may reach"),
+    );
+    const { body: token } = await platform.api("POST", "/credentials", { acl: ["bind:*.shop.example"] });
+    const { body: key } = await platform.api("POST", "/api_keys", { scopes: ["read"] });
+    const asked = [
+      [`ip_policy/${office.id}`, "Address", "192.0.2.9", "yes"],
+      [`ip_policy/${office.id}`, "Address", "203.0.113.9", "no"],
+      [`credential/${token.id}`, "Host, host:port or key=value", "a.shop.example", "yes"],
+      [`credential/${token.id}`, "Host, host:port or key=value", "shop.example", "no"],
+      [`api_key/${key.id}`, "Operation", "listIPPolicies", "yes"],
+      [`api_key/${key.id}`, "Operation", "createIPPolicy", "no"],
+    ] as const;
+    for (const [path, label, text, verdict] of asked) {
+      await visit(`objects/${path}`);
+      await page
+        .getByRole("textbox", { name: label, exact: true })
+        .or(page.getByRole("combobox", { name: label, exact: true }))
+        .fill(text);
+      await button("Ask").click();
+      await page.getByRole("status").getByText(verdict, { exact: true }).waitFor();
+    }
+    const [edgeId, id] = await routeId();
+    await visit(`objects/ip_policy/${office.id}`);
+    await page.getByRole("region", { name: "Used by" }).getByRole("link").click();
+    await page.waitForURL(`**/#/edges/${edgeId}/${id}`);
+  });
+
+  it("the console's page signs a sample webhook, and says whether it would pass, changed on its way as well", async () => {
+    const [edgeId] = await routeId();
+    const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
+      match_type: "path_prefix",
+      match: "/hook",
+      webhook_verification: { provider: "github", secret: "s3cret" },
+    });
+    await visit("webhooks");
+    const verdict = page.getByRole("region", { name: "Verdict" });
+    const verified = verdict.getByRole("listitem").filter({ hasText: "Webhook verification" });
+    await button("Sign and ask").click();
+    await verified.getByText("passed", { exact: true }).waitFor();
+    await page.getByLabel("changed on its way").check();
+    await button("Sign and ask").click();
+    await verified.getByText("denied", { exact: true }).waitFor();
+    await platform.api("DELETE", `/edges/https/${edgeId}/routes/${route.id}`);
+  });
+
+  it("the console's page shows what to register at a provider, and how deliveries of events go and what is sent", async () => {
+    const [edgeId] = await routeId();
+    const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
+      match_type: "path_prefix",
+      match: "/staff",
+      oidc: { issuer: "https://login.example.com", client_id: "c", client_secret: "s" },
+    });
+    await visit("logins");
+    await page.getByText(/^https:\/\/idp\.\S+\/oauth2\/callback\/\w+$/).waitFor();
+    await page.getByText("Nobody has logged in.").waitFor();
+    await platform.api("DELETE", `/edges/https/${edgeId}/routes/${route.id}`);
+    const { body: destination } = await platform.api("POST", "/event_destinations", {
+      description: "a log",
+      target: { file: { name: "events.jsonl" } },
+    });
+    assert.ok(destination.id, JSON.stringify(destination));
+    await platform.api("POST", "/event_subscriptions", {
+      sources: [{ type: "ip_policy_created.v0" }],
+      destination_ids: [destination.id],
+    });
+    await visit("events");
+    await page.getByRole("link", { name: "Watch what is sent" }).click();
+    await platform.api("POST", "/ip_policies", { description: "told of" });
+    const sent = page.getByRole("region", { name: "Sent just now" });
+    await sent.getByText("ip_policy_created.v0").click();
+    await sent.getByText("told of").waitFor();
+    await page.getByText("1 delivered, 0 given up").waitFor();
   });
 
   it("the console's page shows how everything was at a revision, and changes nothing there", async () => {

@@ -54,12 +54,13 @@ interface Body {
   readonly content?: { readonly "application/json"?: { readonly schema: Schema } };
 }
 
-interface OpenApi {
+export interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, PathItem>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
 export interface Description {
+  readonly api: OpenApi;
   readonly kinds: ReadonlyMap<string, Kind>;
   /** With what it refers to in its place, and without the null that it may be. */
   resolve(schema: Schema): Schema;
@@ -124,15 +125,15 @@ async function load(): Promise<Description> {
     const start = `${kind.path}/{id}/`;
     const told = Object.entries(api.paths).flatMap(([path, items]) => {
       const item = path.startsWith(start) && path.lastIndexOf("/") === start.length - 1 ? items["post"] : undefined;
+      // What has to be given something is asked by a view of its own.
+      const { required = [] } = item?.requestBody?.content?.["application/json"]?.schema ?? {};
       const isIts =
-        item?.tags?.[0] === kind.name &&
-        item.requestBody?.required !== true &&
-        item.operationId.startsWith(path.slice(start.length));
+        item?.tags?.[0] === kind.name && required.length === 0 && item.operationId.startsWith(path.slice(start.length));
       return item && isIts ? [{ name: path.slice(start.length), operationId: item.operationId }] : [];
     });
     kinds.set(kind.name, { ...kind, commands: told });
   }
-  return { kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
+  return { api, kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
 }
 
 function roleOf(
@@ -184,4 +185,21 @@ function referred(fields: Readonly<Record<string, Json>>, name: string): Json | 
     .map((one) => fields[one])
     .find((one) => one !== undefined);
   return Array.isArray(value) ? (value as readonly Json[]).map(idOf) : undefined;
+}
+
+/** The kind whose ids look so. */
+export function kindOfId(id: string, { kinds }: Description): string | undefined {
+  const prefix = `^${id.slice(0, id.indexOf("_"))}_`;
+  for (const kind of kinds.values()) {
+    const pattern = (kind.shown.properties?.["id"] as { readonly pattern?: string } | undefined)?.pattern;
+    if (pattern?.startsWith(prefix)) return kind.name;
+  }
+  return undefined;
+}
+
+/** What an operation takes. */
+export function bodyOf({ paths }: OpenApi, operationId: string): Schema {
+  const items = Object.values(paths).flatMap((one) => Object.values(one));
+  const found = items.find((one) => one.operationId === operationId);
+  return found?.requestBody?.content?.["application/json"]?.schema ?? {};
 }

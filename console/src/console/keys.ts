@@ -22,7 +22,12 @@ export function handleKey(event: KeyboardEvent): void {
     goes = event.timeStamp;
     return;
   }
-  const found = event.timeStamp - goes < gapMs ? nav(undefined)[0]?.items.find((one) => one.key === key) : undefined;
+  const found =
+    event.timeStamp - goes < gapMs
+      ? nav(undefined)
+          .flatMap(({ items }) => items)
+          .find((one) => one.key === key)
+      : undefined;
   goes = 0;
   if (found) go(found.path);
 }

@@ -10,11 +10,14 @@ import { atRevision, begin, logOut, session, whyOut } from "./api.ts";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
+import { Events } from "./events.tsx";
 import { Explain } from "./explain.tsx";
 import { History } from "./history.tsx";
 import { handleKey, isSearching } from "./keys.ts";
 import { liveState, startLive, stopLive } from "./live.ts";
-import { New, One, Table } from "./objects.tsx";
+import { New, One } from "./objects.tsx";
+import { Table } from "./table.tsx";
+import { Logins } from "./logins.tsx";
 import { Overview } from "./overview.tsx";
 import { Failed } from "./parts.tsx";
 import { Publish } from "./publish.tsx";
@@ -23,6 +26,7 @@ import { Search } from "./search.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { Traffic } from "./traffic.tsx";
 import { useData } from "./use-data.ts";
+import { Webhooks } from "./webhooks.tsx";
 import { hands, nav } from "./views.ts";
 
 function Page() {
@@ -139,6 +143,12 @@ function View({ description }: { readonly description: Description }) {
       return <History />;
     case "explain":
       return <Explain description={description} />;
+    case "logins":
+      return <Logins />;
+    case "webhooks":
+      return <Webhooks description={description} />;
+    case "events":
+      return <Events />;
     case "publish":
       return <Publish />;
     case "objects": {

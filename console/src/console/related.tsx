@@ -1,7 +1,7 @@
 /** What refers to an object, and what it can be told to do. */
 import { useState } from "preact/hooks";
 import { Dialog } from "../ui/elements.tsx";
-import { atRevision, explainError, methodOf } from "./api.ts";
+import { atRevision, explainError, methodOf, postern, readOptions } from "./api.ts";
 import type { ApiObject } from "./api.ts";
 import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
@@ -18,27 +18,25 @@ interface RelatedProps {
   readonly id: string;
 }
 
-/** A field by which objects of a kind name others. */
-interface Reference {
-  readonly kind: Kind;
-  readonly field: string;
-  readonly filter: string;
-}
-
-/** At most so many are shown of each kind. */
+/** At most so many are shown of what is part of it. */
 const most = 20;
 
+/** What belongs to it, such as rules to an IP policy; and what leads to it, such as routes to a backend. */
 export function UsedBy({ kind, description, id }: RelatedProps) {
-  const references = referencesTo(kind, id, description);
-  const found = useData(
-    () => Promise.all(references.map(async (one) => ({ ...one, items: await namedBy(one) }))),
-    [id, configurationChanges.value, atRevision.value],
-  );
-  const shown = found.value?.filter(({ kind: other, items }) => items.length > 0 || isPartOf(other, kind)) ?? [];
+  const on = [id, configurationChanges.value, atRevision.value];
+  const parts = partsOf(kind, id, description);
+  const belonging = useData(() => Promise.all(parts.map(async (one) => ({ ...one, items: await itemsOf(one) }))), on);
+  const isPart = (name: string): boolean => parts.some((one) => one.kind.name === name);
+  const naming = useData(async () => {
+    // Who refers to what is known of the present alone.
+    if (kind.update === undefined || atRevision.value !== undefined) return { references: [], more: false };
+    const { references, more } = await postern.references.get(id);
+    return { references: references.filter((one) => !isPart(one.kind)), more };
+  }, on);
   return (
     <>
-      {shown.map(({ kind: other, field, items }) => (
-        <section key={`${other.name}${field}`} class="panel" aria-label={plural(other.name)}>
+      {belonging.value?.map(({ kind: other, field, items }) => (
+        <section key={other.name} class="panel" aria-label={plural(other.name)}>
           <header>
             <h2 class="grow">{plural(other.name)}</h2>
             {other.create !== undefined && atRevision.value === undefined && (
@@ -58,36 +56,57 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
           </ul>
         </section>
       ))}
+      <Failed error={naming.error} />
+      {naming.value && naming.value.references.length > 0 && (
+        <section class="panel" aria-label="Used by">
+          <header>
+            <h2>Used by</h2>
+          </header>
+          <ul class="plain-list">
+            {naming.value.references.map((one) => (
+              <li key={one.id} class="row">
+                <span class="tag">{titleOf(one.kind)}</span>
+                <a href={linkOf(one)}>{one.description || one.id}</a>
+              </li>
+            ))}
+            {naming.value.more && <li class="muted">and others</li>}
+          </ul>
+        </section>
+      )}
     </>
   );
 }
 
-/** Named for the other, as rules of an IP policy are. */
-function isPartOf({ name }: Kind, owner: Kind): boolean {
-  return name.startsWith(`${owner.name}_`);
+function linkOf({ kind, id, uri }: { readonly kind: string; readonly id: string; readonly uri: string }): string {
+  const edge = /\/edges\/https\/(\w+)(?:\/routes\/\w+)?$/.exec(uri)?.[1];
+  if (edge === undefined) return linkTo("objects", kind, id);
+  return edge === id ? linkTo("edges", edge) : linkTo("edges", edge, id);
 }
 
-function referencesTo({ name }: Kind, id: string, { kinds }: Description): readonly Reference[] {
+interface Part {
+  readonly kind: Kind;
+  /** By which it names its owner. */
+  readonly field: string;
+  readonly filter: string;
+}
+
+/** Kinds that are named for the owner's, and have to name one. */
+function partsOf(owner: Kind, id: string, { kinds }: Description): readonly Part[] {
   return [...kinds.values()].flatMap((kind) => {
-    if (kind.list === undefined || kind.parents > 0) return [];
-    return Object.entries(kind.createSchema?.properties ?? {}).flatMap(([field, schema]) => {
-      const [one, other] = [schema["x-ref"], schema.items?.["x-ref"]];
-      const quoted = JSON.stringify(id);
-      if (one?.includes(name)) return [{ kind, field, filter: `obj.${field.replace(/_id$/, "")}.id == ${quoted}` }];
-      const list = [`${field.slice(0, -4)}s`, field.slice(0, -4).replace(/y$/, "ies")].find(
-        (it) => it in (kind.shown.properties ?? {}),
-      );
-      return other?.includes(name) && list !== undefined ? [{ kind, field, filter: `${quoted} in obj.${list}` }] : [];
-    });
+    if (kind.list === undefined || kind.parents > 0 || !kind.name.startsWith(`${owner.name}_`)) return [];
+    return Object.entries(kind.createSchema?.properties ?? {}).flatMap(([field, schema]) =>
+      schema["x-ref"]?.includes(owner.name)
+        ? [{ kind, field, filter: `obj.${field.replace(/_id$/, "")}.id == ${JSON.stringify(id)}` }]
+        : [],
+    );
   });
 }
 
-async function namedBy({ kind, filter }: Reference): Promise<readonly ApiObject[]> {
-  const listing = methodOf(kind.list ?? "")({ limit: most, filter }) as {
+async function itemsOf({ kind, filter }: Part): Promise<readonly ApiObject[]> {
+  const listing = methodOf(kind.list ?? "")({ limit: most, filter, ...readOptions(kind.list ?? "") }) as {
     page(): Promise<{ items: readonly ApiObject[] }>;
   };
-  // A field that filters do not have says nothing of who refers to what.
-  return (await listing.page().catch(() => ({ items: [] }))).items;
+  return (await listing.page()).items;
 }
 
 /** What an object can be told to do, such as an agent to stop; asked once more before it is. */

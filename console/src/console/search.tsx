@@ -7,7 +7,8 @@ import type { Description } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { labelOf } from "./form.tsx";
 import { isSearching } from "./keys.ts";
-import { filterOf, kindOfId } from "./objects.tsx";
+import { kindOfId } from "./description.ts";
+import { filterOf } from "./table.tsx";
 import { go } from "./router.ts";
 import { nav } from "./views.ts";
 

@@ -5,7 +5,7 @@ import { Command, Tag, TextInput, Time } from "../ui/elements.tsx";
 import { bytesText, clockText, durationText, statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { Answer } from "./explain.tsx";
-import { kindOfId } from "./objects.tsx";
+import { kindOfId } from "./description.ts";
 import type { Description } from "./description.ts";
 import { trafficChanges } from "./live.ts";
 import { Failed, Head, Id, Outcome } from "./parts.tsx";

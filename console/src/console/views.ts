@@ -44,6 +44,13 @@ const parts: readonly (readonly [title: string, ...kinds: string[]])[] = [
   ["Secrets", "vault", "secret"],
 ];
 
+/** Views of their own among the others, first in their part. */
+const among: Readonly<Record<string, readonly MenuItem[]>> = {
+  Rules: [{ path: "webhooks", name: "Webhooks", key: "w" }],
+  Logins: [{ path: "logins", name: "Logins", key: "l" }],
+  Events: [{ path: "events", name: "Events", key: "v" }],
+};
+
 export function nav(description: Description | undefined): readonly MenuPart[] {
   const kinds = [...(description?.kinds.values() ?? [])]
     .filter((kind) => kind.list !== undefined && kind.parents === 0)
@@ -53,7 +60,10 @@ export function nav(description: Description | undefined): readonly MenuPart[] {
   const rest = kinds.filter((name) => !named.has(name) && name !== "https_edge");
   return [
     { title: "Now", items: own },
-    ...parts.map(([title, ...names]) => ({ title, items: names.filter((name) => kinds.includes(name)).map(item) })),
+    ...parts.map(([title, ...names]) => ({
+      title,
+      items: [...(among[title] ?? []), ...names.filter((name) => kinds.includes(name)).map(item)],
+    })),
     ...(rest.length > 0 ? [{ title: "More", items: rest.map(item) }] : []),
   ].filter(({ items }) => items.length > 0);
 }

@@ -37,6 +37,8 @@ interface TextInputProps extends TypedProps {
   readonly type?: "text" | "password" | "search";
   readonly size?: number;
   readonly autocomplete?: "off";
+  /** Id of the choices that are offered. */
+  readonly list?: string;
 }
 
 export function TextInput({ onText, ...rest }: TextInputProps) {

@@ -25,6 +25,7 @@ import type {
   Credential,
   CredentialCreate,
   CredentialUpdate,
+  DeliveredEvents,
   Document,
   Endpoint,
   EndpointBackend,
@@ -86,10 +87,12 @@ import type {
   IPRestriction,
   IPRestrictionCreate,
   IPRestrictionUpdate,
+  LoginAddresses,
   Node,
   Plan,
   PolicyCheck,
   PolicyLanguage,
+  ReferenceList,
   Request,
   ReservedAddr,
   ReservedAddrCreate,
@@ -102,6 +105,7 @@ import type {
   Secret,
   SecretCreate,
   SecretUpdate,
+  SignedWebhook,
   StaticBackend,
   StaticBackendCreate,
   StaticBackendUpdate,
@@ -122,10 +126,15 @@ import type {
   Vault,
   VaultCreate,
   VaultUpdate,
+  Verdict,
   WeightedBackend,
   WeightedBackendCreate,
   WeightedBackendUpdate,
 } from "./types.ts";
+
+export interface LoginAddressesOptions extends ReadOptions {
+  readonly issuer?: string | undefined;
+}
 
 export interface ExportOptions extends ReadOptions {
   /** Name of the document. */
@@ -231,7 +240,14 @@ export interface Resources {
   readonly requests: Requests;
   readonly connections: Connections;
   readonly policies: Policies;
+  readonly webhooks: Webhooks;
+  readonly references: References;
   readonly consoleLinks: ConsoleLinks;
+  /**
+   * Say what to register at an identity provider: of OpenID Connect with its `issuer`, else of OAuth. What SAML
+   * providers are told is in each route's `saml`. `GET /login_addresses`
+   */
+  loginAddresses(options?: LoginAddressesOptions): Promise<LoginAddresses>;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
   /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
@@ -309,6 +325,17 @@ export interface ApiKeys {
   update(id: string, body: APIKeyUpdate, options?: CallOptions): Promise<APIKey>;
   /** Delete an API key. `DELETE /api_keys/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Say whether an API key's scopes would let it call an operation. `POST /api_keys/{id}/test` */
+  test(
+    id: string,
+    body?: {
+      /** Id of an operation, such as `createIPPolicy`. (at most 255 bytes) */
+      readonly operation: string;
+      /** Metadata of the object that it would be about. (at most 4096 bytes) */
+      readonly metadata?: string | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<Verdict>;
 }
 
 /** `/console_sessions` */
@@ -333,6 +360,18 @@ export interface Credentials {
   update(id: string, body: CredentialUpdate, options?: CallOptions): Promise<Credential>;
   /** Delete a credential. `DELETE /credentials/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Say whether an agent token would let an agent publish a name or a label. `POST /credentials/{id}/test` */
+  test(
+    id: string,
+    body?: {
+      /**
+       * What an agent would publish: a host, with or without port, or a label `key=value`. (at most 255 bytes; host
+       * port or label)
+       */
+      readonly bind: string;
+    },
+    options?: CallOptions,
+  ): Promise<Verdict>;
 }
 
 /** `/ip_policies` */
@@ -347,6 +386,15 @@ export interface IpPolicies {
   update(id: string, body: IPPolicyUpdate, options?: CallOptions): Promise<IPPolicy>;
   /** Delete an IP policy. `DELETE /ip_policies/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+  /** Say whether an IP policy would let an address pass. `POST /ip_policies/{id}/test` */
+  test(
+    id: string,
+    body?: {
+      /** Address of a client. (at most 255 bytes; ip) */
+      readonly source_ip: string;
+    },
+    options?: CallOptions,
+  ): Promise<Verdict>;
 }
 
 /** `/ip_policy_rules` */
@@ -1056,6 +1104,7 @@ export interface VaultSecrets {
 
 /** `/event_destinations` */
 export interface EventDestinations {
+  readonly events: EventDestinationsEvents;
   /** Create an event destination. `POST /event_destinations` */
   create(body: EventDestinationCreate, options?: CallOptions): Promise<EventDestination>;
   /** List event destinations, newest first. `GET /event_destinations` */
@@ -1066,6 +1115,15 @@ export interface EventDestinations {
   update(id: string, body: EventDestinationUpdate, options?: CallOptions): Promise<EventDestination>;
   /** Delete an event destination. `DELETE /event_destinations/{id}` */
   delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+/** `/event_destinations/{id}/events` */
+export interface EventDestinationsEvents {
+  /**
+   * List the events that were delivered to a destination lately, by the server that is asked. `GET
+   * /event_destinations/{id}/events`
+   */
+  get(id: string, options?: ReadOptions): Promise<DeliveredEvents>;
 }
 
 /** `/event_subscriptions` */
@@ -1341,6 +1399,30 @@ export interface PoliciesLanguage {
    * Say what traffic policies may be written with: phases, actions, variables and functions. `GET /policies/language`
    */
   get(options?: ReadOptions): Promise<PolicyLanguage>;
+}
+
+/** `/webhooks/sign` */
+export interface Webhooks {
+  /** Sign a sample webhook as its provider would. Nothing is stored or sent. `POST /webhooks/sign` */
+  sign(
+    body?: {
+      /** Who would send it. */
+      readonly provider: "aftership" | "airship" | "alchemy" | "autodesk" | "bitbucket" | "bolt" | "box" | "brex" | "buildkite" | "calendly" | "castle" | "chargify" | "circleci" | "clearbit" | "clerk" | "coinbase" | "contentful" | "docusign" | "dropbox" | "facebook_graph_api" | "facebook_messenger" | "frameio" | "github" | "gitlab" | "go1" | "graphcms" | "heroku" | "hostedhooks" | "hubspot" | "instagram" | "intercom" | "jira" | "launch_darkly" | "linear" | "mailchimp" | "mailgun" | "microsoft_teams" | "modern_treasury" | "mongodb" | "mux" | "orb" | "orbit" | "pagerduty" | "pinwheel" | "plivo" | "pusher" | "sendgrid" | "sentry" | "shopify" | "signal_sciences" | "slack" | "sns" | "sonatype" | "square" | "stripe" | "svix" | "terraform" | "tiktok" | "trendmicro_conformity" | "twilio" | "twitter" | "typeform" | "vmware" | "webex" | "whatsapp" | "worldline" | "xero" | "zendesk" | "zoom";
+      /** Secret shared with the provider; of SendGrid the private key. (at most 4096 bytes; secret) */
+      readonly secret?: string | null | undefined;
+      /** Where it would be sent: some providers sign that, too. (at most 4096 bytes; url) */
+      readonly url: string;
+      /** Its body. (at most 524288 bytes; default {}) */
+      readonly body?: string | null | undefined;
+    },
+    options?: CallOptions,
+  ): Promise<SignedWebhook>;
+}
+
+/** `/references` */
+export interface References {
+  /** List the objects that refer to one, such as the routes that lead to a backend. `GET /references/{id}` */
+  get(id: string, options?: ReadOptions): Promise<ReferenceList>;
 }
 
 /** `/console_links` */

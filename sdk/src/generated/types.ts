@@ -2500,6 +2500,25 @@ export interface ApplicationSession {
   };
   /** Who logged in. */
   readonly application_user: Ref;
+  /** What the provider has said of the visitor, as lists and rules judge it. */
+  readonly claims: {
+    /** Id at the provider. (at most 1024 bytes) */
+    readonly subject: string;
+    /** E-mail address. (at most 1024 bytes) */
+    readonly email: string;
+    /** Whether the provider vouches for it. */
+    readonly email_verified: boolean;
+    /** Domain that the address is managed by. (at most 1024 bytes) */
+    readonly managed_domain: string;
+    /** Name. (at most 1024 bytes) */
+    readonly name: string;
+    /** User name. (at most 1024 bytes) */
+    readonly username: string;
+    /** Teams, organizations and groups. (at most 1000) */
+    readonly groups: readonly string[];
+    /** When the visitor last showed credentials; null where that is not told. */
+    readonly authenticated_at: string | null;
+  };
   /** When the session was last used. */
   readonly last_active: string | null;
   /** When it ends by itself. */
@@ -3534,6 +3553,77 @@ export interface PolicyCheck {
       readonly body: string | null;
     } | null;
   } | null;
+}
+
+/** Whether it would be let pass, and why. */
+export interface Verdict {
+  /** Whether it would. */
+  readonly allowed: boolean;
+  /** Why, in a clause. */
+  readonly reason: string;
+  readonly decided_by: {
+    /** Its kind. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+  } | null;
+}
+
+/** A webhook as its provider would send it, by POST. */
+export interface SignedWebhook {
+  /** Where to. */
+  readonly url: string;
+  /** Header fields. */
+  readonly headers: readonly {
+    /** Name, lower case. */
+    readonly name: string;
+    /** Value. */
+    readonly value: string;
+  }[];
+  /** Body. */
+  readonly body: string;
+}
+
+/** Objects that refer to another. */
+export interface ReferenceList {
+  /** At most 100. */
+  readonly references: readonly {
+    /** Its kind. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+    /** Its URI. */
+    readonly uri: string;
+    /** What it says of itself. */
+    readonly description: string;
+  }[];
+  /** Whether there are others. */
+  readonly more: boolean;
+}
+
+/** What to register at an identity provider. */
+export interface LoginAddresses {
+  /** Where logins come back to (callback). */
+  readonly redirect_uri: string;
+  /** Where log-outs do; null for OAuth. */
+  readonly post_logout_redirect_uri: string | null;
+  /** Where an OpenID provider says that somebody has logged out; null for OAuth. */
+  readonly backchannel_logout_uri: string | null;
+}
+
+/** Events that were delivered lately. */
+export interface DeliveredEvents {
+  /** Newest first, at most 100. */
+  readonly events: readonly {
+    /** Its id. */
+    readonly id: string;
+    /** Its type. */
+    readonly type: string;
+    /** When it happened. */
+    readonly time: string;
+    /** What was sent, as JSON. */
+    readonly body: string;
+  }[];
 }
 
 /** What a document changes. */

@@ -15,7 +15,7 @@ import { targetOf } from "../events/targets.ts";
 import { eventTypeIssue } from "../events/event/types.ts";
 
 export interface EventRules {
-  readonly events: Pick<Events, "status" | "unavailability" | "allowPrivate">;
+  readonly events: Pick<Events, "status" | "unavailability" | "allowPrivate" | "delivered">;
 }
 
 type Destination = DocOf<typeof eventDestination>;

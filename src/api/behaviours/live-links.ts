@@ -1,8 +1,12 @@
 /** References that are computed on each read: from what agents have online, or from ids that hold on to nothing. */
+import { nobody } from "../../identity/calls/identity.ts";
+import type { SessionRecord } from "../../identity/session.ts";
+import { timestamp } from "../../lib/clock.ts";
 import { applicationSession } from "../../resources/application-session.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 import { tunnel } from "../../resources/tunnel.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
 interface Online {
@@ -10,11 +14,12 @@ interface Online {
 }
 
 export const applicationSessionBehaviour = behaviourOf(applicationSession, {
-  live: ({ doc: { edge_id, route_id } }) =>
+  live: ({ doc: { edge_id, route_id, login } }) => {
+    const claims = claimsIn(login);
     // Endpoints, of agents and cloud endpoints, have neither edge nor routes.
-    route_id.startsWith("ep_")
-      ? { edge: null, route: null, endpoint: route_id }
-      : { edge: edge_id || null, route: route_id || null, endpoint: null },
+    if (route_id.startsWith("ep_")) return { edge: null, route: null, endpoint: route_id, claims };
+    return { edge: edge_id || null, route: route_id || null, endpoint: null, claims };
+  },
 });
 
 export function tunnelGroupBackendBehaviour({ liveObjects }: Online) {
@@ -27,4 +32,19 @@ export function tunnelBehaviour({ liveObjects }: Online) {
   return behaviourOf(tunnel, {
     live: ({ account_id, doc }) => ({ backends: liveObjects.matchingBackends(account_id, doc.labels) }),
   });
+}
+
+function claimsIn(login: string): Doc {
+  const { identity } = (login === "" ? {} : JSON.parse(login)) as Partial<Pick<SessionRecord, "identity">>;
+  const { providerSession: _, ...said } = { ...nobody, ...identity };
+  return {
+    subject: said.subject,
+    email: said.email,
+    email_verified: said.emailVerified,
+    managed_domain: said.managedDomain,
+    name: said.name,
+    username: said.username,
+    groups: said.memberships,
+    authenticated_at: said.authenticatedAt === 0 ? null : timestamp(said.authenticatedAt * 1000),
+  };
 }

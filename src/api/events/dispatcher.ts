@@ -8,9 +8,10 @@ import type { Commit, Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeObserver, Edges } from "../edges/edges.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { makeEventCounters } from "./counters.ts";
+import { keepDelivered } from "./delivered.ts";
 import { Delivery } from "./delivery.ts";
 import { eventRenderer } from "./event/event.ts";
-import type { RenderEvent } from "./event/event.ts";
+import type { Event, RenderEvent } from "./event/event.ts";
 import { trafficTypesOf } from "./event/types.ts";
 import { makeTargetOpener } from "./open-targets.ts";
 import type { OpenTargetsOptions } from "./open-targets.ts";
@@ -33,6 +34,8 @@ export interface Events extends EdgeObserver {
   status(destination: StoredObject): Doc;
   /** Why this server cannot deliver to such a destination; undefined when it can. */
   unavailability(doc: DocOf<typeof eventDestination>): string | undefined;
+  /** What a destination was sent last by this server, newest first. */
+  delivered(destinationId: string): readonly Event[];
   readonly allowPrivate: boolean;
   stop(): Promise<void>;
 }
@@ -54,6 +57,8 @@ export async function startEvents(options: EventOptions): Promise<Events> {
   const cursors = new Map(await store.feed.cursors());
   const counters = makeEventCounters(options.metrics);
   const targets = makeTargetOpener(options);
+  const delivered = keepDelivered();
+  const open = (destination: StoredObject) => delivered.watched(destination.id, targets.open(destination));
   const interest = openTrafficInterest(options.edges);
   const render: RenderEvent = (...change) => eventRenderer(options.baseUrl())(...change);
 
@@ -64,7 +69,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     const job = store.jobs.want(name, () => lanes.get(id)?.delivery.wake());
     const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types, job });
     const traffic = new TrafficQueue((count) => delivery.lost(count));
-    const delivery = new Delivery({ clock, log, counters }, id, targets.open(destination), [changes, traffic]);
+    const delivery = new Delivery({ clock, log, counters }, id, open(destination), [changes, traffic]);
     return { delivery, changes, traffic, destination };
   };
   /** Begins, changes or ends the delivery to a destination, as it and its subscriptions are now. */
@@ -75,11 +80,12 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     if (destination && types && !lane) lanes.set(id, start(destination, types));
     else if (destination && types && lane) {
       lane.changes.assign(types);
-      if (lane.destination.revision !== destination.revision) lane.delivery.retarget(targets.open(destination));
+      if (lane.destination.revision !== destination.revision) lane.delivery.retarget(open(destination));
       lane.destination = destination;
       lane.delivery.wake();
     } else if (lane) {
       lanes.delete(id);
+      delivered.drop(id);
       // At once: its successor may keep a place of its own before the last delivery ends.
       lane.changes.close(true);
       void lane.delivery.stop();
@@ -110,6 +116,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       if (why !== undefined) return { ...nothingYet, state: "unsupported", error: why };
       return lanes.get(destination.id)?.delivery.status ?? nothingYet;
     },
+    delivered: (id) => delivered.of(id),
     unavailability: (doc) => unavailability(doc, aws),
     receive(message, line) {
       if (message.type === "hello") interest.connected(line);

@@ -2,18 +2,7 @@
 import { errorCode } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
-
-function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return { type: "object", description, properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-function text(description: string): JsonSchema {
-  return { type: "string", description };
-}
-
-function list(description: string, items: JsonSchema): JsonSchema {
-  return { type: "array", description, items };
-}
+import { list, object, text } from "../operation/shapes.ts";
 
 const place = {
   path: text("Where in the policy, e.g. `on_http_request[0].expressions[1]`; empty for the whole."),

@@ -38,12 +38,17 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
   };
 }
 
+/** The scope that a key lacks for an operation whatever it is about, beyond the metadata of that. */
+export function missingScope(operation: Operation, { write, kinds }: Scope): string | undefined {
+  const { resource } = operation;
+  if (operation.method !== "GET" && !operation.reads && !write) return "write";
+  return kinds && !(resource && kinds.has(resource.name)) ? `type:${resource?.name ?? "*"}` : undefined;
+}
+
 function check(operation: Operation, call: Call, scope: Scope, store: Store, liveObjects: LiveObjects): void {
   const { resource } = operation;
-  if (operation.method !== "GET" && !operation.reads && !scope.write) throw missing(operation, "write");
-  if (scope.kinds && !(resource && scope.kinds.has(resource.name))) {
-    throw missing(operation, `type:${resource?.name ?? "*"}`);
-  }
+  const lacks = missingScope(operation, scope);
+  if (lacks !== undefined) throw missing(operation, lacks);
   if (resource?.name === "api_key" && operation.verb === "create") checkWithin(operation, call, scope);
   if (!scope.prefixes) return;
   const reader = resource?.live ? liveObjects : store;

@@ -1,26 +1,7 @@
 /** Schemas of what the edge tells of its traffic. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
-
-function text(description: string): JsonSchema {
-  return { type: "string", description };
-}
-
-function textOrNull(description: string): JsonSchema {
-  return { type: ["string", "null"], description };
-}
-
-function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  return { type: "object", description, properties, required: Object.keys(properties), additionalProperties: false };
-}
-
-function list(description: string, items: JsonSchema): JsonSchema {
-  return { type: "array", description, items };
-}
-
-function orNull(schema: JsonSchema): JsonSchema {
-  return { anyOf: [schema, { type: "null" }] };
-}
+import { list, object, orNull, text, textOrNull } from "../operation/shapes.ts";
 
 const decider = object("An object of the configuration, at the revision that decided.", {
   kind: text("Its kind, e.g. `ip_policy_rule`."),

@@ -5,8 +5,8 @@ import { Refusal } from "../../lib/errors.ts";
 import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
 import type { CompiledCredential, RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AuthRequest } from "../../tunnel/server-hooks.ts";
-import { compileAcl } from "./acl.ts";
-import type { AgentAcl } from "./acl.ts";
+import { compileAcl } from "../../lib/agent-acl.ts";
+import type { AgentAcl } from "../../lib/agent-acl.ts";
 
 /** A credential in use. */
 export interface Grant {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { compileAcl } from "./acl.ts";
+import { compileAcl } from "./agent-acl.ts";
 
 describe("an agent token's ACL", () => {
   it("an agent token's ACL restricts nothing when it is empty or has a star", () => {

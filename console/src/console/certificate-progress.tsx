@@ -1,0 +1,45 @@
+/** How far a domain's certificate is that the server gets by itself, and why it is no further. */
+import { Tag, Time } from "../ui/elements.tsx";
+import type { ApiObject, JsonObject } from "./api.ts";
+import { linkTo } from "./router.ts";
+
+export function CertificateProgress({ object }: { readonly object: ApiObject }) {
+  const status = object["certificate_management_status"] as JsonObject | null | undefined;
+  if (!status) return null;
+  const job = status["provisioning_job"] as JsonObject | null;
+  const certificate = object["certificate"] as { readonly id: string } | null;
+  const why = job?.["error_code"];
+  return (
+    <section class="panel" aria-label="Certificate">
+      <header>
+        <h2 class="grow">Certificate</h2>
+        {job ? <Tag tone={why ? "bad" : "info"}>{why ? "failed" : "under way"}</Tag> : <Tag tone="good">there</Tag>}
+      </header>
+      <div class="inside column">
+        {certificate && (
+          <p>
+            Served now: <a href={linkTo("objects", "tls_certificate", certificate.id)}>{certificate.id}</a>
+          </p>
+        )}
+        {job && (
+          <>
+            <p>{String(job["msg"])}</p>
+            {typeof why === "string" && <p class="notice bad">The last attempt failed: {why}</p>}
+            <p class="muted small">
+              Started <When at={job["started_at"]} />; tried again <When at={job["retries_at"]} />.
+            </p>
+          </>
+        )}
+        {typeof status["renews_at"] === "string" && (
+          <p class="muted small">
+            Renewed <When at={status["renews_at"]} />.
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function When({ at }: { readonly at: unknown }) {
+  return typeof at === "string" ? <Time at={at} /> : <>when it is asked for</>;
+}

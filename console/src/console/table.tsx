@@ -1,0 +1,218 @@
+/** A table of any kind of objects: filtered and paged by the server, with no rows that are out of sight. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Command, TextInput, Time } from "../ui/elements.tsx";
+import type { ApiObject } from "./api.ts";
+import { atRevision, explainError, methodOf, readOptions } from "./api.ts";
+import { kindOfId, titleOf } from "./description.ts";
+import type { Description, Kind, Schema } from "./description.ts";
+import { labelOf } from "./form.tsx";
+import { configurationChanges } from "./live.ts";
+import { Failed, Head, Value, valueText } from "./parts.tsx";
+import { linkTo } from "./router.ts";
+
+const rowHeight = 36;
+const pageSize = 100;
+const maxColumns = 4;
+const common = new Set(["id", "uri", "created_at", "description", "metadata"]);
+
+export interface KindProps {
+  readonly kind: Kind;
+  readonly description: Description;
+  readonly parents?: readonly string[];
+}
+
+/** Which fields a table has: those that tell objects apart. */
+function columnsOf({ shown }: Kind, { resolve }: Description): readonly string[] {
+  const isShort = ([, given]: readonly [string, Schema]): boolean => {
+    const { type, properties, ...field } = resolve(given);
+    if (field["x-secret"] || (field["x-max-bytes"] ?? 0) > 4_096) return false;
+    const isRef = properties !== undefined && Object.keys(properties).join() === "id,uri";
+    return isRef || (properties === undefined && type !== undefined);
+  };
+  const fitting = Object.entries(shown.properties ?? {}).filter((one) => !common.has(one[0]) && isShort(one));
+  return fitting.map(([name]) => name).slice(0, maxColumns);
+}
+
+/** An expression for the server: the text in any of the fields that are texts. */
+export function filterOf(text: string, kind: Kind, { resolve }: Description): string | undefined {
+  if (text === "") return undefined;
+  const quoted = JSON.stringify(text);
+  const texts = Object.entries(kind.shown.properties ?? {}).filter(([name, given]) => {
+    const field = resolve(given);
+    return (
+      field.type === "string" &&
+      !field["x-secret"] &&
+      !field["x-sensitive" as "x-secret"] &&
+      name !== "uri" &&
+      name !== "created_at"
+    );
+  });
+  return texts
+    .map(([name]) => `obj.${name}.contains(${quoted})`)
+    .slice(0, 8)
+    .join(" || ");
+}
+
+interface Listed {
+  readonly items: readonly ApiObject[];
+  readonly next: string | undefined;
+}
+
+export function Table({ kind, description, parents = [] }: KindProps) {
+  const [text, setText] = useState("");
+  const [asked, setAsked] = useState("");
+  const [listed, setListed] = useState<Listed>({ items: [], next: undefined });
+  const [state, setState] = useState<"loading" | "ready">("loading");
+  const [error, setError] = useState("");
+  const loading = useRef(0);
+  const load = async (before?: string): Promise<void> => {
+    loading.current += 1;
+    const own = loading.current;
+    try {
+      const filter = filterOf(asked, kind, description);
+      const options = {
+        limit: pageSize,
+        ...(before !== undefined && { before_id: before }),
+        ...(filter !== undefined && { filter }),
+        ...readOptions(kind.list ?? ""),
+      };
+      const listing = methodOf(kind.list ?? "")(...parents, options) as {
+        page(): Promise<{ items: readonly ApiObject[]; nextBeforeId: string | undefined }>;
+      };
+      const { items, nextBeforeId } = await listing.page();
+      if (own !== loading.current) return;
+      setListed((old) => ({ items: before === undefined ? items : [...old.items, ...items], next: nextBeforeId }));
+      setError("");
+    } catch (failure) {
+      if (own === loading.current) setError(explainError(failure).message);
+    }
+    if (own === loading.current) setState("ready");
+  };
+  useEffect(() => void load(), [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  const columns = columnsOf(kind, description);
+  const title = `${titleOf(kind.name)}s`.replace(/ys$/, "ies");
+  return (
+    <section class="list-view" aria-label={title}>
+      <Head title={title} doc={kind.doc}>
+        <TextInput
+          id="list-filter"
+          type="search"
+          aria-label="Filter"
+          placeholder="Filter"
+          value={text}
+          onText={setText}
+        />
+        {kind.create !== undefined && atRevision.value === undefined && (
+          <a class="button primary" href={linkTo("objects", kind.name, "new")}>
+            New
+          </a>
+        )}
+      </Head>
+      <Failed error={error} again={() => void load()} />
+      {state === "ready" && listed.items.length === 0 && error === "" ? (
+        <Nothing kind={kind} isFiltered={asked !== ""} />
+      ) : (
+        <Rows
+          columns={columns}
+          kind={kind}
+          description={description}
+          listed={listed}
+          onMore={() => listed.next !== undefined && void load(listed.next)}
+        />
+      )}
+    </section>
+  );
+}
+
+function Nothing({ kind, isFiltered }: { readonly kind: Kind; readonly isFiltered: boolean }) {
+  if (isFiltered) return <p class="empty">Nothing fits the filter.</p>;
+  return (
+    <div class="empty">
+      <p>{kind.doc}</p>
+      {kind.create === undefined ? (
+        <p>There are none now; they come by themselves.</p>
+      ) : (
+        <>
+          <a class="button primary" href={linkTo("objects", kind.name, "new")}>
+            New {titleOf(kind.name)}
+          </a>
+          <Command text={`postern api POST ${kind.path}`} />
+        </>
+      )}
+    </div>
+  );
+}
+
+interface RowsProps extends KindProps {
+  readonly columns: readonly string[];
+  readonly listed: Listed;
+  onMore(): void;
+}
+
+/** Only the rows that can be seen are there; the next page is asked for on the way down. */
+function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(800);
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (element.current) setHeight(element.current.clientHeight);
+  }, []);
+  const { items } = listed;
+  const first = Math.max(0, Math.floor(top / rowHeight) - 10);
+  const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + 10);
+  const template = ["minmax(170px, 1.2fr)", ...columns.map(() => "minmax(90px, 1fr)"), "140px"].join(" ");
+  const kindOf = (id: string): string | undefined => kindOfId(id, description);
+  return (
+    <div
+      class="rows"
+      ref={element}
+      role="table"
+      aria-rowcount={listed.next === undefined ? items.length + 1 : -1}
+      onScroll={(event) => {
+        const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
+        setTop(scrollTop);
+        setHeight(clientHeight);
+        if (scrollTop + clientHeight * 3 > scrollHeight) onMore();
+      }}
+    >
+      <div class="head-row" role="row" style={{ gridTemplateColumns: template }}>
+        <span role="columnheader">Name</span>
+        {columns.map((name) => (
+          <span role="columnheader" key={name}>
+            {titleOf(name)}
+          </span>
+        ))}
+        <span role="columnheader">Since</span>
+      </div>
+      <div role="rowgroup" class="body-rows" style={{ height: `${items.length * rowHeight}px` }}>
+        {items.slice(first, last).map((one, at) => (
+          <div
+            role="row"
+            aria-rowindex={first + at + 2}
+            key={one.id}
+            class="body-row"
+            style={{ gridTemplateColumns: template, top: `${(first + at) * rowHeight}px` }}
+          >
+            <span role="cell" class="cut">
+              <a href={linkTo("objects", kind.name, one.id)} title={one.id}>
+                {labelOf(one)}
+              </a>
+            </span>
+            {columns.map((name) => (
+              <span role="cell" class="cut" key={name} title={valueText(one[name])}>
+                <Value value={one[name]} kindOf={kindOf} />
+              </span>
+            ))}
+            <span role="cell" class="muted">
+              {typeof one["created_at"] === "string" && <Time at={one["created_at"]} />}
+            </span>
+          </div>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+/** Asked of an IP policy, an agent token or an API key: would this pass? */
+import { useState } from "preact/hooks";
+import type { Verdict } from "../../../sdk/src/index.ts";
+import { operations } from "../../../sdk/src/index.ts";
+import { Tag, TextInput } from "../ui/elements.tsx";
+import type { ApiObject } from "./api.ts";
+import { explainError, postern } from "./api.ts";
+import { titleOf } from "./description.ts";
+import type { Kind } from "./description.ts";
+import { Failed } from "./parts.tsx";
+import { linkTo } from "./router.ts";
+
+interface Question {
+  readonly title: string;
+  readonly label: string;
+  readonly example: string;
+  /** What may be asked, where that is known. */
+  readonly choices?: readonly string[];
+  /** Beside what is asked. */
+  readonly also?: string;
+  ask(id: string, text: string, also: string): Promise<Verdict>;
+}
+
+const questions: Readonly<Record<string, Question>> = {
+  ip_policy: {
+    title: "Would an address pass?",
+    label: "Address",
+    example: "198.51.100.7",
+    ask: (id, text) => postern.ipPolicies.test(id, { source_ip: text }),
+  },
+  credential: {
+    title: "May an agent with this token publish it?",
+    label: "Host, host:port or key=value",
+    example: "app.example.com:443",
+    ask: (id, text) => postern.credentials.test(id, { bind: text }),
+  },
+  api_key: {
+    title: "May this key call it?",
+    label: "Operation",
+    example: "createIPPolicy",
+    choices: operations.map((one) => one.id).sort(),
+    also: "Metadata of the object",
+    ask: (id, text, metadata) => postern.apiKeys.test(id, { operation: text, ...(metadata !== "" && { metadata }) }),
+  },
+};
+
+export function Tester({ kind, object }: { readonly kind: Kind; readonly object: ApiObject }) {
+  const question = questions[kind.name];
+  const [text, setText] = useState("");
+  const [also, setAlso] = useState("");
+  const [verdict, setVerdict] = useState<Verdict>();
+  const [error, setError] = useState("");
+  if (!question) return null;
+  const ask = async (): Promise<void> => {
+    try {
+      setVerdict(await question.ask(object.id, text.trim(), also));
+      setError("");
+    } catch (failure) {
+      const { message, fields } = explainError(failure);
+      setVerdict(undefined);
+      setError([message, ...Object.values(fields)].join("; "));
+    }
+  };
+  return (
+    <form
+      class="panel"
+      aria-label={question.title}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void ask();
+      }}
+    >
+      <header>
+        <h2>{question.title}</h2>
+      </header>
+      <div class="inside column">
+        <div class="row">
+          <TextInput
+            class="grow"
+            aria-label={question.label}
+            placeholder={question.choices ? question.label : `e.g. ${question.example}`}
+            required
+            {...(question.choices && { list: "tester-choices" })}
+            value={text}
+            onText={(next) => {
+              setText(next);
+              setVerdict(undefined);
+            }}
+          />
+          {question.also !== undefined && (
+            <TextInput aria-label={question.also} placeholder={question.also} value={also} onText={setAlso} />
+          )}
+          <button type="submit">Ask</button>
+        </div>
+        {question.choices && (
+          <datalist id="tester-choices">
+            {question.choices.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+        )}
+        <Failed error={error} />
+        {verdict && (
+          <p role="status">
+            <Tag tone={verdict.allowed ? "good" : "bad"}>{verdict.allowed ? "yes" : "no"}</Tag> {verdict.reason}{" "}
+            {verdict.decided_by && (
+              <a href={linkTo("objects", verdict.decided_by.kind, verdict.decided_by.id)}>
+                {titleOf(verdict.decided_by.kind)}
+              </a>
+            )}
+          </p>
+        )}
+      </div>
+    </form>
+  );
+}

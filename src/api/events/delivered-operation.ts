@@ -1,0 +1,53 @@
+/** The events that a destination was sent last. */
+import { eventDestination } from "../../resources/event-destination.ts";
+import type { Store } from "../../storage/store.ts";
+import { theOne } from "../objects/lookup.ts";
+import type { Operation } from "../operation/call.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { list, object, text } from "../operation/shapes.ts";
+import type { Events } from "./dispatcher.ts";
+
+const schema = object("Events that were delivered lately.", {
+  events: list(
+    "Newest first, at most 100.",
+    object("An event.", {
+      id: text("Its id."),
+      type: text("Its type."),
+      time: { type: "string", format: "date-time", description: "When it happened." },
+      body: text("What was sent, as JSON."),
+    }),
+  ),
+});
+
+export function deliveredEventsOperation(store: Store, events: () => Pick<Events, "delivered">): Operation {
+  const resource = resourceNamed(eventDestination.name);
+  return {
+    id: "listDeliveredEvents",
+    method: "GET",
+    path: `${resource.path}/{id}/events`,
+    summary: "List the events that were delivered to a destination lately, by the server that is asked.",
+    resource,
+    verb: "command",
+    takes: "nothing",
+    status: 200,
+    replySchema: "DeliveredEvents",
+    schemas: { DeliveredEvents: schema },
+    exampleReply: {
+      events: [
+        {
+          id: "ev_0f6yvqk3c5a9m2x7p4r8t1w6z0b",
+          type: "ip_policy_created.v0",
+          time: "2026-01-01T00:00:00.000Z",
+          body: "{}",
+        },
+      ],
+    },
+    run(call) {
+      const { id } = theOne(resource, call, store);
+      const shown = events()
+        .delivered(id)
+        .map(({ id: event, type, time, body }) => ({ id: event, type, time, body }));
+      return { status: 200, body: JSON.stringify({ events: shown }) };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** What to register at an identity provider. */
+import { oauthCallback } from "../../identity/code-method.ts";
+import { issuerTag } from "../../identity/realm.ts";
+import { idpUrl } from "../../lib/server-names.ts";
+import type { ServerNames } from "../../lib/server-names.ts";
+import type { Store } from "../../storage/store.ts";
+import { once } from "../objects/pages.ts";
+import type { Operation } from "../operation/call.ts";
+import { object, text, textOrNull } from "../operation/shapes.ts";
+
+export interface LoginPlaces {
+  readonly names: ServerNames;
+  /** The port of HTTPS in public URLs. */
+  readonly httpsPort: () => number;
+  /** All issuers come back to one address. */
+  readonly sharedCallback: boolean;
+}
+
+const schema = object("What to register at an identity provider.", {
+  redirect_uri: text("Where logins come back to (callback)."),
+  post_logout_redirect_uri: textOrNull("Where log-outs do; null for OAuth."),
+  backchannel_logout_uri: textOrNull("Where an OpenID provider says that somebody has logged out; null for OAuth."),
+});
+
+export function loginAddressesOperation(
+  store: Pick<Store, "revision">,
+  { names, httpsPort, sharedCallback }: LoginPlaces,
+): Operation {
+  return {
+    id: "getLoginAddresses",
+    method: "GET",
+    path: "/login_addresses",
+    summary:
+      "Say what to register at an identity provider: of OpenID Connect with its `issuer`, else of OAuth. What SAML providers are told is in each route's `saml`.",
+    takes: "nothing",
+    query: ["issuer"],
+    status: 200,
+    replySchema: "LoginAddresses",
+    schemas: { LoginAddresses: schema },
+    exampleReply: {
+      redirect_uri: "https://idp.t.example.com/oauth2/callback",
+      post_logout_redirect_uri: null,
+      backchannel_logout_uri: null,
+    },
+    run(call) {
+      const base = idpUrl(names, httpsPort());
+      const issuer = once(call, "issuer");
+      const tag = issuer === undefined ? undefined : issuerTag(call.principal.accountId, issuer);
+      const body = {
+        redirect_uri: base + oauthCallback + (tag === undefined || sharedCallback ? "" : `/${tag}`),
+        post_logout_redirect_uri: tag === undefined ? null : `${base}/logged-out`,
+        backchannel_logout_uri: tag === undefined ? null : `${base}/oidc/${tag}/backchannel-logout`,
+      };
+      return { status: 200, body: JSON.stringify(body), revision: store.revision };
+    },
+  };
+}

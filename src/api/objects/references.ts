@@ -1,0 +1,79 @@
+/** Who refers to an object: what has to be looked at before it is changed or deleted. */
+import { Refusal } from "../../lib/errors.ts";
+import type { Store, StoredObject } from "../../storage/store.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { resourceOfId } from "../operation/declarations.ts";
+import { isVisible } from "../operation/scope.ts";
+import { exampleId } from "../operation/examples.ts";
+import { flag, list, object, text } from "../operation/shapes.ts";
+import { exampleBaseUrl } from "./example-replies.ts";
+import { find } from "./lookup.ts";
+import type { ObjectContext } from "./context.ts";
+
+/** More would not be read by anybody. */
+const most = 100;
+
+const schema = object("Objects that refer to another.", {
+  references: list(
+    `At most ${most}.`,
+    object("One of them.", {
+      kind: text("Its kind."),
+      id: text("Its id."),
+      uri: text("Its URI."),
+      description: text("What it says of itself."),
+    }),
+  ),
+  more: flag("Whether there are others."),
+});
+
+export function referencesOperation({ store, views }: Pick<ObjectContext, "store" | "views">): Operation {
+  const route = exampleId("https_edge_route");
+  return {
+    id: "listReferences",
+    method: "GET",
+    path: "/references/{id}",
+    summary: "List the objects that refer to one, such as the routes that lead to a backend.",
+    takes: "nothing",
+    status: 200,
+    replySchema: "ReferenceList",
+    schemas: { ReferenceList: schema },
+    exampleReply: {
+      references: [
+        {
+          kind: "https_edge_route",
+          id: route,
+          uri: `${exampleBaseUrl}/edges/https/${exampleId("https_edge")}/routes/${route}`,
+          description: "the shop",
+        },
+      ],
+      more: false,
+    },
+    run(call): Reply {
+      const found = referrersOf(call, store);
+      const shown = found.slice(0, most).map((one) => ({
+        kind: one.kind,
+        id: one.id,
+        uri: views.uri(one, call.baseUrl),
+        description: typeof one.doc["description"] === "string" ? one.doc["description"] : "",
+      }));
+      const body = JSON.stringify({ references: shown, more: found.length > most });
+      return { status: 200, body, revision: store.revision };
+    },
+  };
+}
+
+function referrersOf(call: Call, store: Store): readonly StoredObject[] {
+  const id = call.parameters[0] as string;
+  const kind = resourceOfId(id);
+  if (!kind || kind.live || kind.operatorOnly) {
+    throw new Refusal(
+      "not_found",
+      `${call.operation.id}: there is no stored object "${id.slice(0, 64)}" in this account`,
+    );
+  }
+  const { accountId, scope } = call.principal;
+  find(store, accountId, kind.name, id);
+  return store
+    .referrers(id)
+    .filter((one) => one.account_id === accountId && isVisible(scope, one) && !one.kind.startsWith("application_"));
+}

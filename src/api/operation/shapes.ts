@@ -1,0 +1,27 @@
+/** Small pieces of schemas of what is answered, where no resource has one. */
+import type { JsonSchema } from "../../schema/json-schema.ts";
+
+export function text(description: string): JsonSchema {
+  return { type: "string", description };
+}
+
+export function textOrNull(description: string): JsonSchema {
+  return { type: ["string", "null"], description };
+}
+
+export function flag(description: string): JsonSchema {
+  return { type: "boolean", description };
+}
+
+/** All properties are always there. */
+export function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { type: "object", description, properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+export function list(description: string, items: JsonSchema): JsonSchema {
+  return { type: "array", description, items };
+}
+
+export function orNull(schema: JsonSchema): JsonSchema {
+  return { anyOf: [schema, { type: "null" }] };
+}

@@ -1,0 +1,123 @@
+/** What the API says would pass, without anything being tried. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { databases } from "../support/postgres.ts";
+import { verifyWebhook } from "../../src/webhooks/verify.ts";
+
+describe("what would pass", () => {
+  let api: TestApi;
+  before(async () => {
+    api = await startApi(databases[0] as (typeof databases)[number], { domain: "t.example.com", httpsPort: 8443 });
+  });
+  after(() => api.stop());
+
+  it("what would pass an IP policy is what its rules say, deny first, and the rule is named", async () => {
+    const { id } = await api.ok("POST", "/ip_policies", {});
+    const rule = (cidr: string, action: string) =>
+      api.ok("POST", "/ip_policy_rules", { ip_policy_id: id, cidr, action });
+    const allow = await rule("198.51.100.0/24", "allow");
+    const deny = await rule("198.51.100.7/32", "deny");
+    const test = (source_ip: string) => api.ok("POST", `/ip_policies/${id}/test`, { source_ip });
+    const told = [await test("198.51.100.8"), await test("::ffff:198.51.100.7"), await test("2001:db8::1")];
+    assert.deepEqual(
+      told.map(({ allowed, decided_by }) => [allowed, decided_by?.id]),
+      [
+        [true, allow.id],
+        [false, deny.id],
+        [false, undefined],
+      ],
+    );
+    const wrong = await api.request("POST", `/ip_policies/${id}/test`, { body: { source_ip: "300.1.1.1" } });
+    assert.deepEqual([wrong.status, Object.keys(wrong.body.details)[0]], [400, "source_ip"]);
+  });
+
+  it("what would pass an agent token's ACL is what agents may publish", async () => {
+    const { id } = await api.ok("POST", "/credentials", { acl: ["bind:*.shop.example", "bind:app=web"] });
+    const test = (bind: string) => api.ok("POST", `/credentials/${id}/test`, { bind });
+    assert.deepEqual(
+      await Promise.all(
+        ["a.shop.example:443", "shop.example", "app=web", "app=api"].map(async (one) => (await test(one)).allowed),
+      ),
+      [true, false, true, false],
+    );
+    assert.match((await test("app=web")).reason, /bind:app=web/);
+    const open = await api.ok("POST", "/credentials", {});
+    assert.equal((await api.ok("POST", `/credentials/${open.id}/test`, { bind: "any.example" })).allowed, true);
+  });
+
+  it("what would pass an API key's scopes is what the key may call, and the scope that lacks is named", async () => {
+    const { id, token } = await api.ok("POST", "/api_keys", { scopes: ["read", "type:ip_policy", "metadata:team-a"] });
+    const test = (operation: string, metadata?: string) =>
+      api.ok("POST", `/api_keys/${id}/test`, { operation, ...(metadata !== undefined && { metadata }) });
+    const told = [
+      await test("listIPPolicies", "team-a"),
+      await test("createIPPolicy", "team-a"),
+      await test("listVaults", "team-a"),
+      await test("getIPPolicy", "team-b"),
+    ];
+    assert.deepEqual(
+      told.map(({ allowed, reason }) => (allowed ? true : reason.replace(/.* /, ""))),
+      [true, "write", "type:vault", "metadata:team-b"],
+    );
+    assert.equal((await api.request("POST", "/ip_policies", { body: {}, key: token })).status, 403);
+    const unknown = await api.request("POST", `/api_keys/${id}/test`, { body: { operation: "nothing" } });
+    assert.equal(unknown.status, 400);
+  });
+
+  it("what a provider of webhooks would sign verifies, and a secret that cannot be its is refused", async () => {
+    const url = "https://hooks.example.com/github";
+    const sample = { provider: "github", secret: "s3cret", url, body: '{"a":1}' };
+    const signed = await api.ok("POST", "/webhooks/sign", sample);
+    const fields = new Map(
+      signed.headers.map(({ name, value }: { name: string; value: string }) => [name, [value]] as const),
+    );
+    const headers = { getAll: (name: string) => (fields.get(name) as readonly string[] | undefined) ?? [] };
+    const message = { method: "POST", url: signed.url, headers, body: Buffer.from(signed.body) };
+    assert.equal((await verifyWebhook("github", "s3cret", message, Date.now())).wrong, undefined);
+    assert.notEqual((await verifyWebhook("github", "other", message, Date.now())).wrong, undefined);
+    for (const body of [
+      { ...sample, secret: "" },
+      { ...sample, provider: "nobody" },
+      { ...sample, url: "x" },
+    ]) {
+      assert.equal((await api.request("POST", "/webhooks/sign", { body })).status, 400);
+    }
+  });
+
+  it("who refers to an object is told with routes and edges among them, and of no other account", async () => {
+    const backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "a" } });
+    const edge = await api.ok("POST", "/edges/https", { hostports: ["a.example.com:443"] });
+    const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      description: "the shop",
+      backend: { backend_id: backend.id },
+    });
+    const weighted = await api.ok("POST", "/backends/weighted", { backends: { [backend.id]: 1 } });
+    const { references, more } = await api.ok("GET", `/references/${backend.id}`);
+    const ids = references.map(({ id }: { id: string }) => id).sort();
+    assert.deepEqual([ids, more], [[route.id, weighted.id].sort(), false]);
+    const own = references.find(({ id }: { id: string }) => id === route.id);
+    assert.deepEqual([own.kind, own.uri, own.description], ["https_edge_route", route.uri, "the shop"]);
+    const { api_key: key } = await api.ok("POST", "/accounts", { name: "other" });
+    assert.equal((await api.request("GET", `/references/${backend.id}`, { key })).status, 404);
+    assert.equal((await api.request("GET", "/references/nothing")).status, 404);
+  });
+
+  it("what is registered at identity providers is told, for each OpenID issuer its own", async () => {
+    const base = "https://idp.t.example.com:8443";
+    const oauth = await api.ok("GET", "/login_addresses");
+    assert.deepEqual(oauth, {
+      redirect_uri: `${base}/oauth2/callback`,
+      post_logout_redirect_uri: null,
+      backchannel_logout_uri: null,
+    });
+    const one = await api.ok("GET", "/login_addresses?issuer=https://one.example");
+    const other = await api.ok("GET", "/login_addresses?issuer=https://other.example");
+    assert.ok(one.redirect_uri.startsWith(`${base}/oauth2/callback/`));
+    assert.notEqual(one.redirect_uri, other.redirect_uri);
+    assert.equal(one.post_logout_redirect_uri, `${base}/logged-out`);
+  });
+});
