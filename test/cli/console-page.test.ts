@@ -297,7 +297,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("link", { name: "Watch what is sent" }).click();
     await platform.api("POST", "/ip_policies", { description: "told of" });
     const sent = page.getByRole("region", { name: "Sent just now" });
-    await sent.getByText("ip_policy_created.v0").click();
+    await sent.locator("summary", { hasText: "ip_policy_created.v0" }).click();
     await sent.getByText("told of").waitFor();
     await page.getByText("1 delivered, 0 given up").waitFor();
   });
