@@ -97,8 +97,8 @@ describe("what would pass", () => {
     });
     const weighted = await api.ok("POST", "/backends/weighted", { backends: { [backend.id]: 1 } });
     const { references, more } = await api.ok("GET", `/references/${backend.id}`);
-    const ids = references.map(({ id }: { id: string }) => id).sort();
-    assert.deepEqual([ids, more], [[route.id, weighted.id].sort(), false]);
+    const ids = references.map(({ id }: { id: string }) => id).sort((a: string, b: string) => a.localeCompare(b));
+    assert.deepEqual([ids, more], [[String(route.id), String(weighted.id)].sort((a, b) => a.localeCompare(b)), false]);
     const own = references.find(({ id }: { id: string }) => id === route.id);
     assert.deepEqual([own.kind, own.uri, own.description], ["https_edge_route", route.uri, "the shop"]);
     const { api_key: key } = await api.ok("POST", "/accounts", { name: "other" });

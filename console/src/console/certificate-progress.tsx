@@ -1,6 +1,7 @@
 /** How far a domain's certificate is that the server gets by itself, and why it is no further. */
 import { Tag, Time } from "../ui/elements.tsx";
 import type { ApiObject, JsonObject } from "./api.ts";
+import { valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 
 export function CertificateProgress({ object }: { readonly object: ApiObject }) {
@@ -23,7 +24,7 @@ export function CertificateProgress({ object }: { readonly object: ApiObject }) 
         )}
         {job && (
           <>
-            <p>{String(job["msg"])}</p>
+            <p>{valueText(job["msg"])}</p>
             {typeof why === "string" && <p class="notice bad">The last attempt failed: {why}</p>}
             <p class="muted small">
               Started <When at={job["started_at"]} />; tried again <When at={job["retries_at"]} />.
