@@ -46,8 +46,10 @@ describe("servers that are restarted one after the other behind a balancer", { t
     const group = await first.call("POST", "/backends/tunnel_group", { labels });
     const backend = { backend_id: group.body["id"] };
     const route = { match_type: "path_prefix", match: "/", backend };
-    const routed = await first.call("POST", `/edges/https/${String(edge.body["id"])}/routes`, route);
-    assert.equal(routed.status, 201, routed.text);
+    const routed = await first.call("POST", `/edges/https/${String(edge.body["id"])}/routes`, route, {
+      prefer: "wait=10",
+    });
+    assert.equal(routed.headers.get("postern-applied"), "true", routed.text);
     const at = { port: balancer.ports.agents, ca, token: authtoken };
     for (const count of [1, 2]) {
       const agent = await startOurAgent(at, { upstream: service.port, labels, agent: { connections: 2 } });
