@@ -32,6 +32,8 @@ export class Follower {
   readonly #options: FollowerOptions;
   #head: Head;
   #seen: Standing | undefined;
+  /** Kinds whose objects are left out. */
+  readonly #passedOver = new Set<string>();
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -85,7 +87,8 @@ export class Follower {
     const { state, published, kinds } = this.#options;
     const commits: Commit[] = [];
     for (const { revision: at, accountId, rows } of missed) {
-      const changes = rows.map((row) => this.#changeOf(row, state.object(row.id)));
+      const known = rows.filter(({ kind }) => kinds.has(kind) || this.#passOver(kind));
+      const changes = known.map((row) => this.#changeOf(row, state.object(row.id)));
       const commit = { revision: at, accountId, changes };
       published.take({ changes, added: bytesAdded(kinds, changes), commits: [commit] });
       commits.push(commit);
@@ -95,6 +98,15 @@ export class Follower {
       if (at > 0) await nextTurn();
       published.tell(commits.slice(at, at + atOnce));
     }
+  }
+
+  /** Another node's version has kinds that this one's does not: they are left to those that know them. */
+  #passOver(kind: string): false {
+    if (!this.#passedOver.has(kind)) {
+      this.#passedOver.add(kind);
+      this.#options.log.warn("objects of a kind that only a newer version knows are not served here", { kind });
+    }
+    return false;
   }
 
   #changeOf(row: MissedRow, before: StoredObject | undefined): Change {
@@ -113,7 +125,7 @@ export class Follower {
         const head = await readHead(snapshot);
         const found: Change[] = [];
         const there = new Set<string>();
-        for await (const objects of readObjects(snapshot, kinds, documents)) {
+        for await (const objects of readObjects(snapshot, kinds, documents, (kind) => this.#passOver(kind))) {
           for (const after of objects) {
             there.add(after.id);
             const before = state.object(after.id);

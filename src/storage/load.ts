@@ -9,11 +9,15 @@ import { Usage, bytesAdded } from "./usage.ts";
 /** Rows in memory at a time besides the objects made of them. */
 const step = 2000;
 
-/** Every object, some thousand at a time. */
+/**
+ * Every object, some thousand at a time.
+ * @param passesOver is told of kinds that are not declared, whose objects are left out then; an error unless given
+ */
 export async function* readObjects(
   reads: Database["reads"],
   kinds: Kinds,
   documents: Documents,
+  passesOver?: (kind: string) => void,
 ): AsyncGenerator<readonly StoredObject[]> {
   let last = "";
   // Neighbours mostly share kind and account: as one string each, not one per row.
@@ -27,17 +31,23 @@ export async function* readObjects(
       .orderBy("id")
       .limit(step)
       .execute();
-    yield rows.map((row) => {
+    const objects: StoredObject[] = [];
+    for (const row of rows) {
       if (row.kind !== kind) {
         const declared = kinds.get(row.kind);
         if (!declared) {
-          throw new Error(`load "${row.id}": this version of Postern does not know the kind "${row.kind}"`);
+          if (!passesOver) {
+            throw new Error(`load "${row.id}": this version of Postern does not know the kind "${row.kind}"`);
+          }
+          passesOver(row.kind);
+          continue;
         }
         kind = declared.name;
       }
       if (row.account_id !== account_id) account_id = row.account_id;
-      return documents.read({ ...row, kind, account_id });
-    });
+      objects.push(documents.read({ ...row, kind, account_id }));
+    }
+    yield objects;
     if (rows.length < step) return;
     last = rows.at(-1)?.id as string;
   }

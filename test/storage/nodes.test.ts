@@ -139,6 +139,32 @@ if (postgres) {
       await place.drop();
     });
 
+    it("a node of an older version follows past kinds that it does not know, and reads past them anew", async () => {
+      const place = await postgres.create();
+      const { log, lines } = keepingLog();
+      const newer = await open(place.url, { cluster: true, declarations: withVisits });
+      const older = await open(place.url, { cluster: true, log });
+      const account = defaultAccount(newer);
+      await visited(newer, account, "a");
+      await create(newer, account, "user", { name: "x" });
+      await older.refresh();
+      const users = (store: Store): unknown[] => [...store.objects(new Set(["user"]))];
+      assert.deepEqual(users(older), users(newer));
+      // It writes as well, beside what it does not know.
+      await create(older, account, "user", { name: "y" });
+      // Farther behind than what is kept for it.
+      await execute("postgres", place.url, "update head set sequence_kept = sequence + 3");
+      await visited(newer, account, "b");
+      await create(newer, account, "user", { name: "z" });
+      await older.refresh();
+      await newer.refresh();
+      assert.equal(users(older).length, 3);
+      assert.deepEqual(users(older), users(newer));
+      assert.equal(lines.filter(({ fields }) => fields["kind"] === "visit").length, 1);
+      for (const node of [older, newer]) await node.close();
+      await place.drop();
+    });
+
     for (const fate of ["stored", "dropped"] as const) {
       it(`a node's commit in doubt that was ${fate} is settled as that, also when another node has written since`, async () => {
         const place = await postgres.create();

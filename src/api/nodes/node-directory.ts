@@ -228,8 +228,10 @@ class Others {
   }
 }
 
+/** Undefined also for what only a newer version knows. */
 function entryOf(other: OtherEntry | undefined): Entry | undefined {
-  return other && (JSON.parse(other.body) as Entry);
+  const entry = other && (JSON.parse(other.body) as Entry);
+  return entry && order.includes(entry.what) ? entry : undefined;
 }
 
 function idOf(entry: Entry): string {

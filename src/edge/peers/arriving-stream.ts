@@ -63,6 +63,7 @@ export class ArrivingStream implements ByteReceiver {
 
   #carryOut(text: string): void {
     const request = parsePeerRequest(text);
+    if (!request) return this.#answer(answers.gone);
     if (request.name === "ask") {
       this.#host.ask(request.sessionId, (isThere) => this.#answer(isThere ? answers.opened : answers.gone));
       return;

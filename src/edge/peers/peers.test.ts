@@ -15,7 +15,10 @@ import { makeMetrics } from "../../lib/metrics.ts";
 import type { NoStream, ProxyHeader } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "./arriving-stream.ts";
 import type { PeerPlace } from "./transport.ts";
+import { makeDialledLines } from "./dialled-lines.ts";
 import { makePeers } from "./peers.ts";
+import type { PeerRequest } from "./request.ts";
+import { unixTransport } from "./unix-transport.ts";
 import type { Peers } from "./peers.ts";
 
 const header: ProxyHeader = {
@@ -70,6 +73,22 @@ describe("a line between edges", () => {
     await other.listen();
     assert.equal(await ask(edge(1, newPath()), placeOf(at)), "tunnel_busy");
     assert.deepEqual(asked, ["tn_1"]);
+  });
+
+  it("a line between edges answers what only a newer version asks, and goes on", async () => {
+    const at = newPath();
+    const other = edge(1, at, { ask: (_id, done) => done(true) });
+    await other.listen();
+    const transport = unixTransport({ path: newPath(), secret: Buffer.alloc(32, 1) }, systemClock, silentLog);
+    const lines = makeDialledLines([transport], systemClock, silentLog);
+    open.push(lines);
+    const answer = (request: object): Promise<boolean> =>
+      new Promise((resolve) =>
+        lines.ask(placeOf(at), request as PeerRequest, (stream) => resolve(stream !== undefined)),
+      );
+    assert.equal(await answer({ name: "ask", sessionId: "ts_1", colour: "unknown here" }), true);
+    assert.equal(await answer({ name: "paint", colour: "unknown here" }), false);
+    assert.equal(await answer({ name: "ask", sessionId: "ts_1" }), true);
   });
 
   it("a line between edges is refused to whoever has not the secret", async () => {

@@ -26,9 +26,12 @@ export function renderPeerRequest(request: PeerRequest): Buffer {
   return text;
 }
 
-/** Throws when it is none. */
-export function parsePeerRequest(text: string): PeerRequest {
+const known: readonly unknown[] = ["open", "relay", "ask"] satisfies PeerRequest["name"][];
+
+/** Undefined for one that only a newer version knows. Throws when it is none. */
+export function parsePeerRequest(text: string): PeerRequest | undefined {
   const request = JSON.parse(text) as PeerRequest;
+  if (!known.includes(request.name)) return undefined;
   if (request.name !== "open") return request;
   const { preamble, ...header } = request.header;
   if (preamble === undefined) return request;
