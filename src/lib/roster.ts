@@ -15,6 +15,11 @@ export class Roster<T extends Listed> {
     return this.#members.length;
   }
 
+  /** The one at this place, from 0 to `size`; they change places when one leaves. */
+  at(place: number): T {
+    return this.#members[place] as T;
+  }
+
   /** Those of now, in no order. */
   members(): readonly T[] {
     return this.#members.slice();

@@ -1,6 +1,6 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import { hash } from "node:crypto";
-import type { Transform } from "node:stream";
+import type { BodyStage } from "../traffic/body-stage.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
@@ -243,7 +243,7 @@ class OwnResponse implements ResponseHead {
   status: number;
   readonly headers: HeaderFields;
   #body: string | Uint8Array;
-  readonly #makers: (() => Transform)[] = [];
+  readonly #stages: BodyStage[] = [];
 
   constructor({ status, headers, body }: FixedAnswer) {
     this.status = status;
@@ -263,14 +263,14 @@ class OwnResponse implements ResponseHead {
     this.#body = bytes;
   }
 
-  transform(make: () => Transform): void {
-    this.#makers.push(make);
+  transform(stage: BodyStage): void {
+    this.#stages.push(stage);
   }
 
   step(): Step | Promise<Step> {
     const body = this.#body;
-    if (this.#makers.length === 0) return this.#stepWith(body);
-    return throughStages(Buffer.from(body as string), this.#makers).then(
+    if (this.#stages.length === 0) return this.#stepWith(body);
+    return throughStages(Buffer.from(body as string), this.#stages).then(
       (bytes) => this.#stepWith(bytes),
       () => broken,
     );

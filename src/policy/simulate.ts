@@ -1,5 +1,5 @@
 /** A policy on requests and connections that are described, without sockets: what its rules do, and what comes of it. */
-import type { Transform } from "node:stream";
+import type { BodyStage } from "../traffic/body-stage.ts";
 import { keysOf } from "../jose/key-set.ts";
 import type { KeySets } from "../jose/key-sets.ts";
 import { canonicalPath } from "../lib/canonical-path.ts";
@@ -155,14 +155,14 @@ async function requestOn(
   const body = (await exchange.body(Number.MAX_SAFE_INTEGER)).toString();
   const upstream = forwardedTo === undefined ? { target: path + query, headers: headers.entries(), body } : undefined;
   const answer = (forwardedTo === undefined ? undefined : given.online.get(forwardedTo)) ?? given.answer;
-  const makers: (() => Transform)[] = [];
+  const stages: BodyStage[] = [];
   let bytes: Buffer = Buffer.from(answer.body);
   const response: ResponseHead = {
     status: answer.status,
     headers: new HeaderList(answer.headers),
     body: (maxBytes) => bounded(bytes, maxBytes),
     replaceBody: (replaced) => void (bytes = replaced),
-    transform: (make) => void makers.push(make),
+    transform: (stage) => void stages.push(stage),
   };
   // The same exchange, as what the request's rules have left is found by it.
   const answered = Object.assign(exchange, { response });
@@ -171,9 +171,9 @@ async function requestOn(
   const sent = { upstream, forwardedTo };
   if (after?.answer) return { ...ended(after.answer, exchange), ...sent };
   // As an edge frames it: a length that is known beforehand is told.
-  if (makers.length === 0) response.headers.set("content-length", String(bytes.length));
+  if (stages.length === 0) response.headers.set("content-length", String(bytes.length));
   else response.headers.delete("content-length");
-  const shown = await throughStages(bytes, makers);
+  const shown = await throughStages(bytes, stages);
   const { steps, logs = [] } = exchange;
   return { status: response.status, headers: response.headers.entries(), body: shown.toString(), ...sent, steps, logs };
 }

@@ -1,9 +1,11 @@
 import type { Transform } from "node:stream";
+import { streamOf } from "../traffic/body-stage.ts";
+import type { BodyStage } from "../traffic/body-stage.ts";
 
 /** A whole body, through the stages that response rules have put on it. Rejects when one of them fails. */
-export async function throughStages(body: Buffer, makers: readonly (() => Transform)[]): Promise<Buffer> {
+export async function throughStages(body: Buffer, stages: readonly BodyStage[]): Promise<Buffer> {
   let bytes = body;
-  for (const make of makers) bytes = await through(make(), bytes);
+  for (const stage of stages) bytes = await through(streamOf(stage), bytes);
   return bytes;
 }
 

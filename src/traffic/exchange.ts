@@ -1,4 +1,4 @@
-import type { Transform } from "node:stream";
+import type { BodyStage } from "./body-stage.ts";
 import type { FieldBlock } from "../lib/field-block.ts";
 import type { CallChain } from "./calls.ts";
 import type { Handshake } from "./handshake.ts";
@@ -157,7 +157,7 @@ export interface ResponseHead {
   /** What the client gets instead of the body that `body` has resolved with; its length is told in the head. */
   replaceBody(bytes: Buffer): void;
   /** Adds a stage to the response body; the last one added is nearest to the client. */
-  transform(make: () => Transform): void;
+  transform(stage: BodyStage): void;
 }
 
 /** Header fields in order; names are matched without regard to case and are lower case on the way out. */

@@ -1,4 +1,5 @@
 /** A request as modules see it, and the hooks of a compiled route run on it in the edge's order; no sockets. */
+import { streamOf } from "../../src/traffic/body-stage.ts";
 import type { Transform } from "node:stream";
 import { Refusal } from "../../src/lib/errors.ts";
 import type { ConnectionFacts, Exchange, RequestHead } from "../../src/traffic/exchange.ts";
@@ -76,7 +77,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
       headers: headerList(init.response.headers),
       body: async (maxBytes) => bounded(answered, maxBytes),
       replaceBody: (bytes) => void (answered = Buffer.from(bytes)),
-      transform: (make) => void transforms.push(make()),
+      transform: (stage) => void transforms.push(streamOf(stage)),
     },
     steps: [],
     abandoned: init.abandoned ?? false,

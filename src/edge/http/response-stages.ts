@@ -1,5 +1,7 @@
 import type { Transform } from "node:stream";
 import type { ResponseHead } from "../../traffic/exchange.ts";
+import { streamOf, WholeBody } from "../../traffic/body-stage.ts";
+import type { BodyStage } from "../../traffic/body-stage.ts";
 import { isBodiless } from "../../http1/bodiless.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 
@@ -22,8 +24,11 @@ export class ModuleResponse implements ResponseHead {
   readonly headers: FieldTable;
   readonly #upstreamStatus: number;
   readonly #body: ResponseBody;
-  #makers: (() => Transform)[] = [];
-  #stages: Transform[] = [];
+  readonly #stages: BodyStage[] = [];
+  #streams: Transform[] = [];
+  /** In place of streams: the only stage wants the body whole. */
+  #whole: WholeBody | undefined;
+  #output: StagesOutput | undefined;
 
   constructor(status: number, headers: FieldTable, body: ResponseBody) {
     this.status = status;
@@ -45,8 +50,8 @@ export class ModuleResponse implements ResponseHead {
     this.headers.set("content-length", String(bytes.length));
   }
 
-  transform(make: () => Transform): void {
-    this.#makers.push(make);
+  transform(stage: BodyStage): void {
+    this.#stages.push(stage);
   }
 
   /** Throws when a module has set a status that the response cannot be sent with. */
@@ -60,25 +65,31 @@ export class ModuleResponse implements ResponseHead {
 
   /** The body goes through the stages. */
   get isStarted(): boolean {
-    return this.#stages.length > 0;
+    return this.#output !== undefined;
   }
 
   /** A module wants a stage. */
   get isTransformed(): boolean {
-    return this.#makers.length > 0;
+    return this.#stages.length > 0;
   }
 
   /** Builds the stages and connects them, the one added last nearest to the client. */
   start(output: StagesOutput): void {
-    const stages = this.#makers.map((make) => make());
-    this.#stages = stages;
-    for (const [index, stage] of stages.entries()) {
-      stage.on("error", (error: Error) => output.stagedFailed(error));
-      const next = stages[index + 1];
-      if (next !== undefined) stage.pipe(next);
+    this.#output = output;
+    const [first] = this.#stages;
+    if (this.#stages.length === 1 && typeof first === "object") {
+      this.#whole = new WholeBody(first);
+      return;
     }
-    stages[0]?.on("drain", () => output.stagesDrained());
-    const last = stages.at(-1);
+    const streams = this.#stages.map(streamOf);
+    this.#streams = streams;
+    for (const [index, stream] of streams.entries()) {
+      stream.on("error", (error: Error) => output.stagedFailed(error));
+      const next = streams[index + 1];
+      if (next !== undefined) stream.pipe(next);
+    }
+    streams[0]?.on("drain", () => output.stagesDrained());
+    const last = streams.at(-1);
     last?.on("data", (bytes: Buffer) => {
       if (!output.sendBody(bytes)) last.pause();
     });
@@ -86,19 +97,48 @@ export class ModuleResponse implements ResponseHead {
   }
 
   write(bytes: Buffer): boolean {
-    return this.#stages[0]?.write(bytes) ?? true;
+    const whole = this.#whole;
+    if (whole === undefined) return this.#streams[0]?.write(bytes) ?? true;
+    try {
+      whole.write(bytes);
+    } catch (error) {
+      this.#failed(error);
+    }
+    return true;
   }
 
   end(): void {
-    this.#stages[0]?.end();
+    const whole = this.#whole;
+    const output = this.#output;
+    if (whole === undefined || output === undefined) {
+      this.#streams[0]?.end();
+      return;
+    }
+    this.#whole = undefined;
+    let bytes: Buffer;
+    try {
+      bytes = whole.end();
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    output.sendBody(bytes);
+    output.stagedEnd();
   }
 
   resume(): void {
-    this.#stages.at(-1)?.resume();
+    this.#streams.at(-1)?.resume();
   }
 
   destroy(): void {
-    for (const stage of this.#stages) stage.destroy();
-    this.#stages = [];
+    for (const stream of this.#streams) stream.destroy();
+    this.#streams = [];
+    this.#whole = undefined;
+    this.#output = undefined;
+  }
+
+  #failed(error: unknown): void {
+    this.#whole = undefined;
+    this.#output?.stagedFailed(error instanceof Error ? error : new Error(String(error)));
   }
 }

@@ -1,4 +1,5 @@
 import type { Deadlines } from "../../lib/deadlines.ts";
+import { Roster } from "../../lib/roster.ts";
 import { defaultWindow, frameType, maxWindow } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";
@@ -28,7 +29,9 @@ export class StreamSet implements StreamOwner {
   idleSince: number;
   readonly #deadlines: Deadlines;
   readonly #owner: StreamSetOwner;
-  readonly #streams = new Map<number, Http2Stream>();
+  readonly #streams = new Roster<Http2Stream>();
+  /** Found last: what a client sends of a body comes in runs. */
+  #found: Http2Stream | undefined;
   /** Streams with bytes that wait for room, in the order in which their turn comes. */
   readonly #waiting = new Set<Http2Stream>();
   readonly #reset = new Set<number>();
@@ -44,16 +47,23 @@ export class StreamSet implements StreamOwner {
     return this.#streams.size;
   }
 
-  all(): Iterable<Http2Stream> {
-    return this.#streams.values();
+  all(): readonly Http2Stream[] {
+    return this.#streams.members();
   }
 
   get(id: number): Http2Stream | undefined {
-    return this.#streams.get(id);
+    if (id > this.lastId) return undefined;
+    if (this.#found?.id === id) return this.#found;
+    // There are `maxStreams` at most.
+    for (let place = 0; place < this.#streams.size; place += 1) {
+      const stream = this.#streams.at(place);
+      if (stream.id === id) return (this.#found = stream);
+    }
+    return undefined;
   }
 
   add(stream: Http2Stream): void {
-    this.#streams.set(stream.id, stream);
+    this.#streams.add(stream);
     this.idleSince = Infinity;
   }
 
@@ -71,7 +81,7 @@ export class StreamSet implements StreamOwner {
   /** Changes the windows of all streams. False when one becomes too large (RFC 9113 §6.9.2). */
   widen(change: number): boolean {
     if (change === 0) return true;
-    for (const stream of this.#streams.values()) if (!this.widenOne(stream, change)) return false;
+    for (const stream of this.all()) if (!this.widenOne(stream, change)) return false;
     return true;
   }
 
@@ -97,7 +107,7 @@ export class StreamSet implements StreamOwner {
   /** The socket takes bytes again. */
   resume(): void {
     this.pump();
-    for (const stream of this.#streams.values()) stream.resume();
+    for (const stream of this.all()) stream.resume();
   }
 
   // StreamOwner.
@@ -121,7 +131,8 @@ export class StreamSet implements StreamOwner {
   }
 
   gone(stream: Http2Stream): void {
-    this.#streams.delete(stream.id);
+    this.#streams.delete(stream);
+    if (this.#found === stream) this.#found = undefined;
     this.#waiting.delete(stream);
     if (stream.isReset) this.#remember(stream.id);
     if (this.#streams.size > 0) return;

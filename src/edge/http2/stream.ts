@@ -1,4 +1,5 @@
 import type { FieldTable } from "../../http1/field-table.ts";
+import type { Listed } from "../../lib/roster.ts";
 import type { ClientSide } from "../http/client-side.ts";
 import { HttpExchange } from "../http/exchange.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
@@ -27,8 +28,9 @@ export interface StreamOwner {
 }
 
 /** One request and response on an HTTP/2 connection: the front of an exchange. */
-export class Http2Stream implements ClientSide {
+export class Http2Stream implements ClientSide, Listed {
   readonly id: number;
+  place = -1;
   readonly exchange: HttpExchange;
   /** What the client lets us send. */
   sendWindow: number;

@@ -60,7 +60,7 @@ export function compressResponse(
   // The bytes are others now: a strong tag would lie (RFC 9110 §8.8.3.3).
   if (etag === repeated) headers.delete("etag");
   else if (etag?.startsWith('"')) headers.set("etag", `W/${etag}`);
-  response.transform(() => compressor(chosen, length === undefined ? undefined : Number(length)));
+  response.transform(compressor(chosen, length === undefined ? undefined : Number(length)));
   return done[chosen];
 }
 
