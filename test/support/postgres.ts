@@ -25,6 +25,8 @@ export interface PostgresOptions {
   readonly auth?: "scram-sha-256";
   /** With a certificate for "localhost". */
   readonly tls?: boolean;
+  /** Has what is committed on the disk, unless false: for servers that never end otherwise than with all their data. */
+  readonly isLasting?: boolean;
 }
 
 export interface PostgresServer {
@@ -56,14 +58,34 @@ const sqlite: TestDatabase = {
 const postgres: TestDatabase = {
   name: "postgres",
   async create() {
-    const server = process.env["POSTERN_TEST_POSTGRES"] ?? (await sharedServer());
+    const given = process.env["POSTERN_TEST_POSTGRES"];
+    const free = emptied.pop();
+    if (free !== undefined) return { url: free, drop: () => empty(free) };
+    const server = given ?? (await sharedServer());
     const name = `postern_test_${randomBytes(8).toString("hex")}`;
     await statement(server, `create database ${name}`);
     const url = new URL(server);
     url.pathname = `/${name}`;
-    return { url: url.href, drop: () => statement(server, `drop database if exists ${name} with (force)`) };
+    const drop = (): Promise<void> => statement(server, `drop database if exists ${name} with (force)`);
+    return { url: url.href, drop: given === undefined ? () => empty(url.href) : drop };
   },
 };
+
+/** Databases of the shared server, which goes with them: making one takes several times longer than emptying it. */
+const emptied: string[] = [];
+
+async function empty(url: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  const others = "datname = current_database() and pid <> pg_backend_pid()";
+  await statement(
+    url,
+    `alter database ${name} reset all;
+    select pg_terminate_backend(pid, 10000) from pg_stat_activity where ${others};
+    drop schema public cascade;
+    create schema public`,
+  );
+  emptied.push(url);
+}
 
 const binaries = postgresBinaries();
 
@@ -173,7 +195,7 @@ async function sharedServer(): Promise<string> {
     await accepting(directory);
     return urlOf(directory);
   }
-  writeFileSync(join(directory, "server.sh"), serverScript(directory));
+  writeFileSync(join(directory, "server.sh"), serverScript(directory, { isLasting: false }));
   (await launch(directory, runner)).unref();
   return urlOf(directory);
 }
@@ -194,10 +216,11 @@ function freshDirectories(): string {
  * Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. Only servers are
  * made to crash, never the machine: setting up does not wait for the disk.
  */
-function serverScript(directory: string, { port, auth, tls }: PostgresOptions = {}): string {
+function serverScript(directory: string, { port, auth, tls, isLasting = true }: PostgresOptions = {}): string {
   const authHost = auth ?? "trust";
   const made = join(freshDirectories(), authHost);
   const listens = port === undefined ? "-c listen_addresses=" : `-c listen_addresses=127.0.0.1 -c port=${port}`;
+  const writes = isLasting ? "-c fsync=on" : "-c fsync=off -c full_page_writes=off";
   const files = `-c ssl_cert_file='${directory}/server.pem' -c ssl_key_file='${directory}/server.key'`;
   return `
 cd '${directory}' || exit 1
@@ -209,7 +232,7 @@ if [ ! -d data ]; then
   cp -a '${made}' data || { touch failed; exit 1; }
 fi
 rm -f crash
-( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' ${listens} ${tls ? `-c ssl=on ${files}` : ""} -c fsync=on -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
+( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' ${listens} ${tls ? `-c ssl=on ${files}` : ""} ${writes} -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
 while kill -0 "$1" 2>/dev/null && kill -0 $! 2>/dev/null && [ ! -e crash ]; do sleep 0.1; done
 if [ -e crash ]; then kill -QUIT $!; wait $!; exit 0; fi
 kill -INT $! 2>/dev/null; wait $!
