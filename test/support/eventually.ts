@@ -1,7 +1,6 @@
 /** Waiting for what another thread, a process or a real delay brings about, and nothing tells of. */
 import { setTimeout as delay } from "node:timers/promises";
 
-const pauseMs = 10;
 const longestMs = 60_000;
 
 /**
@@ -11,6 +10,7 @@ const longestMs = 60_000;
 export async function eventually<Answer>(
   ask: () => Answer | Promise<Answer>,
   fits: (answer: Answer) => boolean,
+  pauseMs = 10,
 ): Promise<Answer> {
   const end = performance.now() + longestMs;
   for (;;) {

@@ -20,6 +20,9 @@ function missing(): string | false {
   }
 }
 
+/** Each look is a process: more often, and what is looked at would hardly get on. */
+const lookEveryMs = 100;
+
 export interface Tmux {
   /** Types a line, and Enter. */
   type(line: string): Promise<void>;
@@ -51,7 +54,7 @@ export async function startTmux(columns: number, rows: number, env: Readonly<Rec
     },
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
     resize: async (x, y) => void (await tmux("resize-window", ...size(x, y))),
-    until: (fits) => eventually(seen, fits),
+    until: (fits) => eventually(seen, fits, lookEveryMs),
     async stop() {
       await tmux("kill-server").catch(() => {});
       rmSync(directory, { recursive: true, force: true });
