@@ -4,6 +4,7 @@ import { request as requestHttps } from "node:https";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect as connectTls } from "node:tls";
 import { request as requestHttp } from "../../src/lib/http.ts";
+import { trusting } from "./http-client.ts";
 
 export interface Visited {
   readonly url: string;
@@ -137,7 +138,9 @@ function askHttp1(url: URL, ca: string, method: string, headers: Record<string, 
       headers: { host: url.host, ...headers },
       agent: false as const,
     };
-    const request = isTls ? requestHttps({ ...shared, ca, servername: url.hostname }) : requestHttp(shared);
+    // For `tls.connect`, which has it from the request.
+    const trust = { secureContext: trusting(ca) };
+    const request = isTls ? requestHttps({ ...shared, ...trust, servername: url.hostname }) : requestHttp(shared);
     request.on("error", reject);
     request.on("response", (response) => {
       const pieces: Buffer[] = [];
@@ -162,9 +165,9 @@ async function askHttp2(
   headers: Record<string, string>,
   body?: string,
 ): Promise<Raw> {
+  const at = { host: "127.0.0.1", port: Number(url.port), servername: url.hostname };
   const session = connectHttp2(url.origin, {
-    createConnection: () =>
-      connectTls({ host: "127.0.0.1", port: Number(url.port), servername: url.hostname, ca, ALPNProtocols: ["h2"] }),
+    createConnection: () => connectTls({ ...at, secureContext: trusting(ca), ALPNProtocols: ["h2"] }),
   });
   try {
     return await new Promise((resolve, reject) => {

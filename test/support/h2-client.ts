@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http2";
 import { connect as connectTls } from "node:tls";
+import { trusting } from "./http-client.ts";
 import type { H2Target } from "./h2-frames.ts";
 
 export interface H2Answer {
@@ -16,7 +17,8 @@ export interface H2Answer {
 
 export async function h2Session({ port, host, ca }: H2Target): Promise<ClientHttp2Session> {
   const session = connect(`https://${host}`, {
-    createConnection: () => connectTls({ port, host: "127.0.0.1", servername: host, ca, ALPNProtocols: ["h2"] }),
+    createConnection: () =>
+      connectTls({ port, host: "127.0.0.1", servername: host, secureContext: trusting(ca), ALPNProtocols: ["h2"] }),
   });
   session.on("error", () => {});
   await once(session, "remoteSettings");

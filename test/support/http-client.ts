@@ -5,8 +5,8 @@ import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders as Http2Headers } from "node:http2";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp } from "node:net";
-import { connect as connectTls } from "node:tls";
-import type { ConnectionOptions, TLSSocket } from "node:tls";
+import { connect as connectTls, createSecureContext } from "node:tls";
+import type { ConnectionOptions, SecureContext, TLSSocket } from "node:tls";
 
 export const protocols = ["h1", "h2"] as const;
 export type Protocol = (typeof protocols)[number];
@@ -39,6 +39,15 @@ export interface AskOptions {
   readonly tls?: ConnectionOptions;
 }
 
+const contexts = new Map<string, SecureContext>();
+
+/** What clients have that trust this authority: made once, since that takes nearly as long as a handshake. */
+export function trusting(ca: string): SecureContext {
+  let context = contexts.get(ca);
+  if (context === undefined) contexts.set(ca, (context = createSecureContext({ ca })));
+  return context;
+}
+
 /** A TLS connection to a loopback port that offers `alpn`. */
 export async function connectOver(
   alpn: readonly string[],
@@ -56,7 +65,7 @@ export async function connectOver(
   const socket = connectTls({
     socket: bare,
     servername: options.serverName ?? options.host,
-    ca,
+    ...(options.tls === undefined ? { secureContext: trusting(ca) } : { ca }),
     ALPNProtocols: [...alpn],
     ...options.tls,
   } as ConnectionOptions);

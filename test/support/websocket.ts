@@ -155,6 +155,8 @@ export function clientFrame(opcode: number, payload: Buffer, isFinal = true): Bu
       : length < 65_536
         ? Buffer.from([first, 0x80 | 126, length >> 8, length & 255])
         : Buffer.from([first, 0x80 | 127, 0, 0, 0, 0, ...[24, 16, 8, 0].map((by) => (length >>> by) & 255)]);
-  const masked = payload.map((byte, index) => byte ^ (mask[index % 4] as number));
+  const masked = Buffer.from(payload);
+  // In a loop, which is several times faster: some tests send many megabytes.
+  for (let at = 0; at < length; at += 1) masked[at] = (masked[at] as number) ^ (mask[at & 3] as number);
   return Buffer.concat([head, mask, masked]);
 }
