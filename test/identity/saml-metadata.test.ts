@@ -1,14 +1,12 @@
 /** Metadata of identity providers as routes are given it: in their configuration, or by its address. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
-import { createServer } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { codeOf } from "../support/login-world.ts";
 import type { Visited } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
+import { startMetadataServer } from "../support/metadata-server.ts";
+import type { MetadataServer } from "../support/metadata-server.ts";
 import { databases } from "../support/postgres.ts";
 import { derOf, makeProviderKeys } from "../support/saml-idp.ts";
 import { startOurAgent } from "../support/our-agent.ts";
@@ -26,33 +24,11 @@ function refused(status: number, name: Parameters<typeof errorCode>[0]): string 
   return `${status} ${errorCode(name).replace("ERR_POSTERN_", "")}`;
 }
 
-/** A server of metadata, and how often it was asked. */
-async function startMetadataServer() {
-  let answer = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end();
-  let asked = 0;
-  const server = createServer((request, response) => {
-    asked += 1;
-    answer(request, response);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/metadata`,
-    get asked() {
-      return asked;
-    },
-    serve(text: string, headers: Record<string, string> = {}, status = 200): void {
-      answer = (_request, response) =>
-        response.writeHead(status, { "content-type": "application/samlmetadata+xml", ...headers }).end(text);
-    },
-    stop: () => server.close(),
-  };
-}
-
 for (const { name, create } of databases) {
   describe(`metadata of a SAML provider, on ${name}`, () => {
     let world: SamlWorld;
     let drop: () => Promise<void>;
-    let server: Awaited<ReturnType<typeof startMetadataServer>>;
+    let server: MetadataServer;
     before(async () => {
       const database = await create();
       ({ drop } = database);

@@ -10,6 +10,7 @@ import { docOf } from "../../src/identity/records.ts";
 import { cookieHash, newSessionCookie } from "../../src/identity/session.ts";
 import type { SessionRecord } from "../../src/identity/session.ts";
 import type { LoginSettings } from "../../src/identity/settings.ts";
+import type { ResourceObject } from "../../src/schema/object.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
@@ -100,6 +101,17 @@ export function putSession(
   realm: RealmParts,
   change: Partial<SessionRecord> = {},
 ): readonly [name: string, value: string] {
+  const { object, cookie } = sessionOf(clock, realm, change);
+  logins.change([{ kind: object.kind, id: object.id, object }]);
+  return cookie;
+}
+
+/** A session as an edge is told of it, and the cookie that brings it. */
+export function sessionOf(
+  clock: Clock,
+  realm: RealmParts,
+  change: Partial<SessionRecord> = {},
+): { readonly object: ResourceObject; readonly cookie: readonly [name: string, value: string] } {
   const { tag, sessionCookie } = realmOf(realm);
   const value = newSessionCookie();
   const now = clock.now();
@@ -139,6 +151,5 @@ export function putSession(
   };
   const doc = { ...docOf(record), last_active: timestamp(record.lastActive) };
   const object = { kind: "application_session", id: record.id, account_id: record.accountId, revision: 1, doc };
-  logins.change([{ kind: object.kind, id: object.id, object }]);
-  return [sessionCookie, value];
+  return { object, cookie: [sessionCookie, value] };
 }

@@ -36,7 +36,11 @@ const mask = Buffer.from([0x11, 0x22, 0x33, 0x44]);
 export async function openWebSocket(
   fixture: Pick<EdgeWithAgent, "connect">,
   protocol: Protocol,
-  { host = usualHost, path = "/" }: { readonly host?: string; readonly path?: string } = {},
+  {
+    host = usualHost,
+    path = "/",
+    fields = {},
+  }: { readonly host?: string; readonly path?: string; readonly fields?: Readonly<Record<string, string>> } = {},
 ): Promise<WebSocketClient> {
   const socket = await fixture.connect(protocol, { host });
   if (protocol === "h2") {
@@ -49,6 +53,7 @@ export async function openWebSocket(
       ":path": path,
       ":authority": host,
       "sec-websocket-version": "13",
+      ...fields,
     });
     stream.on("error", () => {});
     const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];
@@ -58,7 +63,10 @@ export async function openWebSocket(
   socket.on("error", () => {});
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" +
+      `${Object.entries(fields)
+        .map(([name, value]) => `${name}: ${value}\r\n`)
+        .join("")}\r\n`,
   );
   let bytes = Buffer.alloc(0);
   while (!bytes.includes("\r\n\r\n")) {
