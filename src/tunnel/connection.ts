@@ -242,7 +242,8 @@ export class AgentConnection {
     const maxWindow = this.#maxWindow(agent);
     if (maxWindow > 0) this.#mux.windows.allow(maxWindow, limits.windowBudget);
     hooks.opened(session);
-    this.#heartbeat = new Heartbeat(this.#mux, clock, heartbeatOf(agent), () =>
+    // Agents beat, too, and at this end there are thousands of sessions.
+    this.#heartbeat = new Heartbeat(this.#mux, clock, { ...heartbeatOf(agent), inSilence: true }, () =>
       this.#mux.fail(new ProtocolViolation(errorCode.protocol, "heartbeat missed")),
     );
     session.heartbeat = this.#heartbeat;

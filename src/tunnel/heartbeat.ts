@@ -45,7 +45,15 @@ export interface HeartbeatOptions {
   readonly intervalMs: number;
   /** How long an echo may take. */
   readonly toleranceMs: number;
+  /**
+   * Beats when the peer has been silent for an interval, not every interval: whatever it sends, beats of its own above
+   * all, says that it is there. A silent peer is late after interval and tolerance, as otherwise.
+   */
+  readonly inSilence?: boolean;
 }
+
+/** What a peer's own beat may be late by before its silence is answered with one of ours; of the tolerance at most a quarter. */
+const maxSlackMs = 1000;
 
 /**
  * Beats at once and then every interval, and measures round trips. The stream is never ended: that makes the echo
@@ -54,10 +62,13 @@ export interface HeartbeatOptions {
 export class Heartbeat implements ByteReceiver {
   readonly #mux: Mux;
   readonly #clock: Clock;
+  readonly #intervalMs: number;
   readonly #toleranceMs: number;
+  /** 0 when it beats whatever comes. */
+  readonly #slackMs: number;
   readonly #late: () => void;
   readonly #stream: MuxStream | undefined;
-  readonly #beats: Timer;
+  #next: Timer;
   #check: Timer | undefined;
   readonly #sent = Buffer.alloc(beatLength);
   #echoed = 0;
@@ -70,10 +81,12 @@ export class Heartbeat implements ByteReceiver {
   constructor(mux: Mux, clock: Clock, options: HeartbeatOptions, late: () => void) {
     this.#mux = mux;
     this.#clock = clock;
+    this.#intervalMs = options.intervalMs;
     this.#toleranceMs = options.toleranceMs;
+    this.#slackMs = options.inSilence === true ? Math.min(maxSlackMs, options.toleranceMs / 4) : 0;
     this.#late = late;
     this.#stream = mux.open();
-    this.#beats = clock.every(options.intervalMs, () => this.#beat());
+    this.#next = this.#wakeAfter(options.intervalMs);
     if (!this.#stream) return;
     this.#stream.receiver = this;
     this.#stream.write(heartbeatType);
@@ -98,7 +111,7 @@ export class Heartbeat implements ByteReceiver {
   }
 
   stop(): void {
-    this.#beats.cancel();
+    this.#next.cancel();
     this.#check?.cancel();
     this.#check = undefined;
     for (const tell of this.#asking) tell(false);
@@ -128,21 +141,31 @@ export class Heartbeat implements ByteReceiver {
     if (!this.#mux.over) this.#late();
   }
 
-  #beat(): void {
+  #wakeAfter(delayMs: number): Timer {
+    return this.#clock.after(delayMs, () => {
+      if (this.#mux.over) return;
+      const silentMs = this.#clock.monotonic() - this.#mux.heardAt;
+      const leftMs = this.#slackMs === 0 ? 0 : this.#intervalMs + this.#slackMs - silentMs;
+      if (leftMs <= 0) this.#beat(this.#toleranceMs - this.#slackMs);
+      this.#next = this.#wakeAfter(leftMs > 0 ? leftMs : this.#intervalMs);
+    });
+  }
+
+  #beat(toleranceMs = this.#toleranceMs): void {
     if (this.#check) return;
     randomFillSync(this.#sent);
     this.#echoed = 0;
     this.#sentAt = this.#clock.monotonic();
     this.#stream?.write(Buffer.from(this.#sent));
-    this.#watch();
+    this.#watch(toleranceMs);
   }
 
   /** Waits out the tolerance, and again while anything at all comes: an echo queues behind what is being sent. */
-  #watch(): void {
+  #watch(toleranceMs: number): void {
     this.#bytesBefore = this.#mux.bytesReceived;
-    this.#check = this.#clock.after(this.#toleranceMs, () => {
+    this.#check = this.#clock.after(toleranceMs, () => {
       if (this.#mux.bytesReceived !== this.#bytesBefore) {
-        this.#watch();
+        this.#watch(this.#toleranceMs);
         return;
       }
       this.stop();

@@ -272,9 +272,33 @@ describe("the agent listener", { timeout: 30_000 }, () => {
         agent.write(frame(1, 0, stream, bytesOf(agent, stream).subarray(-4)));
         agent.write(frame(1, syn, 99 + 2 * beats, word(0xffffffff)), frame(1, 0, 99 + 2 * beats, "sync"));
         await agent.until(() => agent.payload(99 + 2 * beats) === "sync");
-        set.clock.pass(10_000);
+        set.clock.pass(11_000);
       }
       assert.equal(set.server.agents.sessions.size, 1);
+    });
+
+    it("A6: the agent listener after authentication beats only when an interval and a second have passed in silence", async () => {
+      const agent = await authenticated();
+      const beats = (): number => bytesOf(agent, 2).length / 4;
+      let streams = 99;
+      const speaks = async (): Promise<void> => {
+        agent.write(frame(1, syn, (streams += 2), word(0xffffffff)), frame(1, 0, streams, "sync"));
+        await agent.until(() => agent.payload(streams) === "sync");
+      };
+      await agent.until(() => beats() === 2);
+      agent.write(frame(1, 0, 2, bytesOf(agent, 2).subarray(-4)));
+      for (let count = 0; count < 4; count += 1) {
+        await speaks();
+        set.clock.pass(10_900);
+      }
+      await speaks();
+      assert.equal(beats(), 2);
+      set.clock.pass(11_000);
+      await agent.until(() => beats() === 3);
+      set.clock.pass(13_999);
+      assert.equal(set.server.agents.sessions.size, 1);
+      set.clock.pass(1);
+      await agent.closed;
     });
 
     it("D3: an agent that reads nothing holds a bounded amount of memory", async () => {

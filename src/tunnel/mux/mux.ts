@@ -68,6 +68,8 @@ export class Mux implements StreamHost, FrameHandler {
   #unanswered = false;
   /** All bytes that came, to tell a silent peer from a busy one. */
   bytesReceived = 0;
+  /** When the last of them came, see `Clock.monotonic`. */
+  heardAt: number;
   maxIncoming: number;
   answersAtOnce: boolean;
   /** Until it is known which agent it is. */
@@ -78,6 +80,7 @@ export class Mux implements StreamHost, FrameHandler {
     this.#socket = socket;
     this.#handler = handler;
     this.#clock = options.clock;
+    this.heardAt = options.clock.monotonic();
     this.#nextId = options.side === "agent" ? 3 : 2;
     this.maxIncoming = options.maxIncoming;
     this.answersAtOnce = options.answersAtOnce;
@@ -244,6 +247,7 @@ export class Mux implements StreamHost, FrameHandler {
   #heardFrom(chunk: Buffer): void {
     if (this.#over) return;
     this.bytesReceived += chunk.length;
+    this.heardAt = this.#clock.monotonic();
     try {
       this.#reader.read(chunk);
     } catch (error) {
