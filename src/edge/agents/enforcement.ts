@@ -27,8 +27,8 @@ export interface EnforcementOptions {
 }
 
 export interface Enforcement {
-  /** A session was opened: its token may expire. */
-  watchExpiry(): void;
+  /** A session was opened by this token, which may expire. */
+  watchExpiry(token: Pick<Grant, "expiresAtMs">): void;
 }
 
 /** After a change of edges or domains, endpoints that lost their name to it go within this time. */
@@ -76,8 +76,10 @@ export function enforceConfiguration(options: EnforcementOptions): Enforcement {
     if (isWatching) clock.after(expiryPeriodMs, watch);
   };
   return {
-    watchExpiry() {
-      if (!isWatching) watch();
+    watchExpiry({ expiresAtMs }) {
+      if (isWatching || expiresAtMs === undefined) return;
+      isWatching = true;
+      clock.after(expiryPeriodMs, watch);
     },
   };
 }

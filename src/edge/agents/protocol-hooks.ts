@@ -32,7 +32,7 @@ export interface ProtocolHooksOptions {
   /** Takes a session off the register, with its tunnels. */
   readonly leave: (session: AgentSession) => void;
   /** A session was opened: its token may expire. */
-  readonly watchExpiry: () => void;
+  readonly watchExpiry: (token: Pick<Grant, "expiresAtMs">) => void;
 }
 
 /** What the agent of a tunnel is told whose name was taken over. */
@@ -65,13 +65,14 @@ function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
     opened(session) {
       const former = sessions.byId(session.id);
       if (former) leave(former);
-      if (!credentials.current(session.credentialId)) {
+      const grant = credentials.current(session.credentialId);
+      if (!grant) {
         session.close("the agent token was revoked");
         return;
       }
       sessions.add(session);
       report({ type: "session_opened", session: renderSession(session, region) });
-      options.watchExpiry();
+      options.watchExpiry(grant);
       log.info("agent connected", { session: session.id, credential: session.credentialId, ip: session.ip });
     },
     closed: leave,
