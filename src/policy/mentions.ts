@@ -1,4 +1,4 @@
-/** Objects that a traffic policy names by their ids, such as the IP policies of `restrict-ips`. */
+/** What a traffic policy names: objects by their ids, such as the IP policies of `restrict-ips`, secrets, providers of logins. */
 import { parseYamlObject } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
 import { compilePolicy } from "./compile.ts";
@@ -18,4 +18,12 @@ export function idsInPolicy(text: string): readonly string[] {
 export function secretsInPolicy(text: string): readonly NamedSecret[] {
   if (!/\bsecrets\b/.test(text) && !text.includes("\\")) return [];
   return (Object.keys(phasesOf) as Layer[]).flatMap((layer) => compilePolicy(text, layer).secrets);
+}
+
+/** Addresses of identity providers that the policy, which stands on routes or endpoints of HTTP, sends visitors to or reads. */
+export function providersInPolicy(text: string): readonly string[] {
+  if (!/https?:/i.test(text)) return [];
+  const rules = Object.values(compilePolicy(text, "http").policy.phases).flat();
+  const logins = rules.flatMap(({ actions }) => actions.flatMap(({ compiled }) => compiled.login ?? []));
+  return logins.map(({ address }) => address).filter((address) => address !== "");
 }

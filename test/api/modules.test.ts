@@ -112,6 +112,24 @@ describe("modules", () => {
       assert.equal(refused.status, 400, refused.text);
       assert.match(refused.body.details[field], /--allow-local-upstreams/);
     }
+    const client = { client_id: "a", client_secret: "b" };
+    for (const [type, config] of [
+      ["openid-connect", { issuer_url: "http://127.0.0.1:9000", ...client }],
+      ["oidc", { issuer_url: "HTTP://[::1]:9000", ...client }],
+      ["saml", { idp_metadata_url: "http://idp.example.com/metadata" }],
+    ] as const) {
+      const value = JSON.stringify({ on_http_request: [{ actions: [{ type, config }] }] });
+      const ruled = await api.request("PATCH", path, { body: { traffic_policy: { value } } });
+      assert.equal(ruled.status, 400, ruled.text);
+      assert.match(ruled.body.details["traffic_policy.value"], /logs in at "http:.*--allow-local-upstreams/i);
+      const traffic_policy = JSON.stringify({
+        on_http_request: [{ actions: [{ type, config }] }, { actions: [{ type: "deny" }] }],
+      });
+      const cloud = { type: "cloud", url: "https://logins.example.com", traffic_policy };
+      const endpoint = await api.request("POST", "/endpoints", { body: cloud });
+      assert.equal(endpoint.status, 400, endpoint.text);
+      assert.match(endpoint.body.details["traffic_policy"], /--allow-local-upstreams/);
+    }
     const put = await api.request("PUT", `${path}/oidc`, { body: local.oidc });
     assert.match(put.body.details.issuer, /must be an https URL/);
     const open = await startApi(databases[0] as (typeof databases)[number], { allowLocalUpstreams: true });
@@ -123,6 +141,10 @@ describe("modules", () => {
       ] as const) {
         await open.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match, ...body });
       }
+      const config = { issuer_url: local.oidc.issuer, client_id: "a", client_secret: "b" };
+      const value = JSON.stringify({ on_http_request: [{ actions: [{ type: "oidc", config }] }] });
+      const ruled = { match_type: "path_prefix", match: "/d", traffic_policy: { value } };
+      await open.ok("POST", `/edges/https/${edge.id}/routes`, ruled);
       const outside = { ...local.oidc, issuer: "http://8.8.8.8/" };
       const body = { match_type: "path_prefix", match: "/c", oidc: outside };
       assert.equal((await open.request("POST", `/edges/https/${edge.id}/routes`, { body })).status, 400);

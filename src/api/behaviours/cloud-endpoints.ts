@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../../lib/clock.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { policyModuleName } from "../../policy/compile.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import { parseEndpointUrl, splitHostport } from "../../schema/endpoint-url.ts";
@@ -11,16 +12,20 @@ import { behaviourOf } from "../objects/behaviour.ts";
 import { reserveAddress } from "./addresses.ts";
 import { checkNoAgent, claimName } from "./domains.ts";
 import type { ClaimRules } from "./host-names.ts";
+import { policyLoginCheck, textOf } from "./login-urls.ts";
+import type { LoginUrlRules } from "./login-urls.ts";
 
 export interface CloudEndpointRules extends ClaimRules {
   readonly clock: Clock;
   readonly liveObjects: ClaimRules["liveObjects"] & Pick<LiveObjects, "cloudEndpoint">;
 }
 
-export function cloudEndpointBehaviour(rules: CloudEndpointRules) {
+export function cloudEndpointBehaviour(rules: CloudEndpointRules & LoginUrlRules) {
+  const checkPolicyLogins = policyLoginCheck(rules, policyModuleName, (doc) => textOf(doc, policyModuleName));
   return behaviourOf(cloudEndpoint, {
     prepare(input) {
       const { previous } = input;
+      checkPolicyLogins(input);
       const doc = bound(input.doc);
       if (previous?.doc.url !== doc.url || previous.doc.pooling_enabled !== doc.pooling_enabled) {
         const { scheme, hostport } = parseEndpointUrl(doc.url);

@@ -1,4 +1,5 @@
 /** Where logins send visitors and fetch from: over http only in networks that the operator has opened. */
+import { providersInPolicy } from "../../policy/mentions.ts";
 import { providerUrl } from "../../schema/login-fields.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -13,8 +14,33 @@ export interface LoginUrlRules {
   readonly events: Pick<Events, "allowPrivate">;
 }
 
+type LoginUrlCheck = (input: Pick<Preparation, "doc" | "previous">) => void;
+
+const mustBeHttps =
+  "must be an https URL: http is for local addresses, which this server does not allow (--allow-local-upstreams)";
+const isPlain = (url: string): boolean => /^http:/i.test(url);
+
+/**
+ * Judges where the logins of a traffic policy lead, as `loginUrlCheck` does for those of modules; throws `Refusal`.
+ * @param field where a refusal says that the policy is
+ */
+export function policyLoginCheck(
+  { events }: LoginUrlRules,
+  field: string,
+  policyOf: (doc: Doc) => string,
+): LoginUrlCheck {
+  return ({ doc, previous }) => {
+    const text = policyOf(doc);
+    if (events.allowPrivate || text === "" || (previous && text === policyOf(previous.doc))) return;
+    const before = new Set(previous ? providersInPolicy(policyOf(previous.doc)) : []);
+    const plain = providersInPolicy(text).filter((url) => isPlain(url) && !before.has(url));
+    const issues = plain.map((url) => ({ path: field, message: `logs in at "${url}", which ${mustBeHttps}` }));
+    if (issues.length > 0) throw inputRefusal("set a login", issues.slice(0, 1));
+  };
+}
+
 /** Judges the fields of a route's modules that are URLs of identity providers; throws `Refusal`. */
-export function loginUrlCheck({ events }: LoginUrlRules): (input: Pick<Preparation, "doc" | "previous">) => void {
+export function loginUrlCheck({ events }: LoginUrlRules): LoginUrlCheck {
   const fields = modulesOf(resourceNamed(httpsEdgeRoute.name)).flatMap(([{ name: module }, block]) =>
     Object.entries(block.fields)
       .filter(([, field]) => field.type === "string" && field.format === providerUrl)
@@ -23,18 +49,21 @@ export function loginUrlCheck({ events }: LoginUrlRules): (input: Pick<Preparati
   return ({ doc, previous }) => {
     const issues: Issue[] = [];
     for (const { module, field } of events.allowPrivate ? [] : fields) {
-      const url = urlOf(doc, module, field);
+      const url = textIn(doc, module, field);
       // What was allowed when it was set does not keep the rest of the route from being changed.
-      if (!/^http:/i.test(url) || (previous && url === urlOf(previous.doc, module, field))) continue;
-      const message =
-        "must be an https URL: http is for local addresses, which this server does not allow (--allow-local-upstreams)";
-      issues.push({ path: `${module}.${field}`, message });
+      if (!isPlain(url) || (previous && url === textIn(previous.doc, module, field))) continue;
+      issues.push({ path: `${module}.${field}`, message: mustBeHttps });
     }
     if (issues.length > 0) throw inputRefusal("set a login", issues);
   };
 }
 
-function urlOf(doc: Doc, module: string, field: string): string {
-  const url = (doc[module] as Doc | null | undefined)?.[field];
-  return typeof url === "string" ? url : "";
+/** What a route's module has in a field; "" where there is none. */
+export function textIn(doc: Doc, module: string, field: string): string {
+  return textOf((doc[module] ?? {}) as Doc, field);
+}
+
+export function textOf(doc: Doc, field: string): string {
+  const text = doc[field];
+  return typeof text === "string" ? text : "";
 }

@@ -4,10 +4,11 @@ import { readRouteMatch } from "../../lib/route-match.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 import { httpsEdge } from "../../resources/https-edge.ts";
+import { policyModuleName } from "../../policy/compile.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
-import { loginUrlCheck } from "./login-urls.ts";
+import { loginUrlCheck, policyLoginCheck, textIn } from "./login-urls.ts";
 import type { LoginUrlRules } from "./login-urls.ts";
 import type { Preparation } from "../objects/behaviour.ts";
 
@@ -16,11 +17,15 @@ const maxShown = 5;
 
 export function routeBehaviour(rules: LoginUrlRules) {
   const checkLoginUrls = loginUrlCheck(rules);
+  const checkPolicyLogins = policyLoginCheck(rules, `${policyModuleName}.value`, (doc) =>
+    textIn(doc, policyModuleName, "value"),
+  );
   return behaviourOf(httpsEdgeRoute, {
     prepare(input) {
       const { doc, previous } = input;
       if (doc.match !== previous?.doc.match) checkHost(input);
       checkLoginUrls(input);
+      checkPolicyLogins(input);
       return { doc };
     },
   });

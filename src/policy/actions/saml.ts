@@ -56,6 +56,7 @@ export const saml = defineAction({
     } as const;
     return loginAction({
       authId: config.auth_id,
+      address: config.idp_metadata_url,
       allowsPreflight: config.allow_cors_preflight,
       asked: () => ({ login, client: undefined }),
       result: (visitor, session) => ({

@@ -87,8 +87,11 @@ export interface ActionScope {
 export interface CompiledAction<S = unknown> {
   /** With this configuration it ends the phase whatever comes, also where its type need not. */
   readonly isFinal?: boolean;
-  /** It asks visitors to log in: what tells this login from others of the policy. */
-  readonly login?: { readonly authId: string };
+  /**
+   * It asks visitors to log in: what tells this login from others of the policy, and where its provider is, "" where that
+   * is not an address that the policy names.
+   */
+  readonly login?: { readonly authId: string; readonly address: string };
   /** Asked once for each route or edge that has the policy; may throw: the route then fails closed. */
   attach?(place: PolicyPlace): S;
   run(context: PolicyContext, state: S): ActionOutcome | Promise<ActionOutcome>;

@@ -24,6 +24,7 @@ export function codeLoginAction(
 ): CompiledAction {
   return loginAction({
     authId: config.auth_id,
+    address: provider.kind === "oidc" ? provider.issuer : "",
     allowsPreflight: config.allow_cors_preflight,
     asked(place) {
       const client = templates && clientAt(templates, place);

@@ -31,6 +31,8 @@ interface Run {
 
 export interface LoginAction {
   readonly authId: string;
+  /** Of the provider; "" where it is known by its name. */
+  readonly address: string;
   readonly allowsPreflight: boolean;
   asked(place: PolicyPlace): { readonly login: AskedLogin; readonly client: AskedClient | undefined };
   /** @param wasChecked the provider was asked again for this request */
@@ -38,7 +40,7 @@ export interface LoginAction {
 }
 
 export function loginAction(action: LoginAction): CompiledAction {
-  const { authId, allowsPreflight, asked } = action;
+  const { authId, address, allowsPreflight, asked } = action;
   const ask = (context: PolicyContext, state: unknown, isRun: boolean): ActionOutcome | Promise<ActionOutcome> => {
     const { guard, client } = state as Run;
     const { exchange } = context;
@@ -55,7 +57,7 @@ export function loginAction(action: LoginAction): CompiledAction {
       : outcomeOf(step, action, context);
   };
   return {
-    login: { authId },
+    login: { authId, address },
     attach(place): Run {
       const { login, client } = asked(place);
       return { guard: place.login(login), client: client?.mayChange === true ? client : undefined };
