@@ -13,6 +13,9 @@ import { storedKinds } from "../storage/stored-kinds.ts";
 import type { Store } from "../storage/store.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
 import { openConsole } from "./console/console.ts";
+import type { ConsoleOptions } from "./console/console.ts";
+import { makePeople } from "./console/people.ts";
+import { openTeamLogin } from "./console/team-login.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
 import type { KeyRing } from "./http/authenticate.ts";
@@ -210,7 +213,10 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   const { edges, metrics, queries, readiness, applied, nodes, liveObjects, keys, events, provisioning } = grounds;
   const reserving = reservingWith(options, store);
   const needs = { clock, ...reserving, liveObjects, keys, events, provisioning };
-  const front = options.console === "on" ? openConsole({ store, keys, clock, queries, apiUrl }) : undefined;
+  const front =
+    options.console === "on"
+      ? openConsole({ store, keys, clock, queries, apiUrl, team: teamOf(options, store) })
+      : undefined;
   const server = await startServer({
     ...(front && { front }),
     listen: { ...options.apiListen, host: options.apiListen.host ?? "::" },
@@ -253,6 +259,23 @@ function showNumbers(metrics: Metrics, numbers: Numbers): void {
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", numbers.sessions);
   metrics.gauge("postern_tunnels", "Online tunnels.", numbers.tunnels);
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", numbers.problems);
+}
+
+/** The team's identity provider for the console, where there is one. */
+function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["team"] {
+  const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleAccess, clock, log } = options;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const login = openTeamLogin({
+    issuer,
+    clientId,
+    clientSecret: options.consoleOidcClientSecret ?? "",
+    skewSeconds: options.clockSkew,
+    wantsGroups: consoleAccess.some(({ by }) => by === "group"),
+    ca: options.loginCa,
+    clock,
+    log,
+  });
+  return { login, people: makePeople(consoleAccess, store) };
 }
 
 /** What decides who may reserve which names and ports. */

@@ -7,13 +7,14 @@ export const consoleSession = defineResource({
   path: "/console_sessions",
   listKey: "console_sessions",
   idPrefix: "cons",
-  doc: "Somebody who uses the console, with what an API key may do. Deleting it logs them out, and so does deleting the key.",
+  doc: "Somebody who uses the console, with what an API key may do, or what rules say of who they are at the team's identity provider. Deleting it logs them out, and so does deleting the key.",
   fields: {
     api_key: f.ref(
-      "The key with which they came: the session may do what it may.",
+      "The key with which they came: the session may do what it may; null for who came by the identity provider.",
       { to: "api_key", input: "api_key_id" },
-      { required: true },
     ),
+    person: f.string("Who they are, where they came by the identity provider.", { maxBytes: 1024 }),
+    identity: f.string("What it said of them, as JSON.", { internal: true, maxBytes: 65_536 }),
     ip_address: f.string("Where they came from."),
     user_agent: f.string("What their browser says of itself.", { maxBytes: 255 }),
     expires_at: f.timestamp("When it ends by itself."),

@@ -11,6 +11,7 @@ import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
 import { cloudEndpoint } from "./cloud-endpoint.ts";
 import { clusterKey } from "./cluster-key.ts";
+import { consoleCode } from "./console-code.ts";
 import { consoleSession } from "./console-session.ts";
 import { credential } from "./credential.ts";
 import { withDocumentKeys } from "./document-key.ts";
@@ -46,6 +47,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   botUser,
   apiKey,
   consoleSession,
+  consoleCode,
   credential,
   ipPolicy,
   ipPolicyRule,

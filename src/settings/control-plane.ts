@@ -1,8 +1,8 @@
 /** Read by the control plane. */
 import { acmeSettings } from "./acme.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
+import { consoleSettings } from "./console.ts";
 import { eventSettings } from "./events.ts";
-import { oneOf } from "./kinds/text.ts";
 import { hostName, machine } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
@@ -14,7 +14,7 @@ import { storageSettings } from "./storage.ts";
 
 const { data, database, apiListen, apiUrl, httpsListen, httpsPort, peerListen, domain, idpHost } = placeSettings;
 
-const { loginCa, loginIdleDays, oidcSharedCallback } = loginSettings;
+const { loginCa, loginIdleDays, oidcSharedCallback, clockSkew } = loginSettings;
 
 export const controlPlaneSettings = {
   data,
@@ -35,9 +35,7 @@ export const controlPlaneSettings = {
     "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
     origin,
   ),
-  console: one("Whether there is a console, a page for people, at the API's address.", oneOf(["on", "off"]), {
-    default: "on",
-  }),
+  ...consoleSettings,
   apiRate: one("Requests a minute that one API key may make; more are answered 429.", count("NUMBER"), {
     default: 60_000,
   }),
@@ -53,6 +51,7 @@ export const controlPlaneSettings = {
   loginCa,
   loginIdleDays,
   oidcSharedCallback,
+  clockSkew,
   ...eventSettings,
   ...acmeSettings,
 } as const;

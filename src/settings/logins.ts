@@ -25,6 +25,7 @@ export const loginSettings = {
   ),
   // Read by the control plane as well, which ends the logins that no edge speaks of any more.
   loginIdleDays: one("Days of disuse after which a login ends.", count("DAYS"), { default: 30 }),
+  // Read by the control plane as well, for log-ins at the console.
   clockSkew: one("Seconds by which the clocks of identity providers may differ.", count("SECONDS", 0, 300), {
     default: 60,
   }),

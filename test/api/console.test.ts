@@ -65,6 +65,37 @@ describe("the console", () => {
     isRefused(await logIn({ code: old }), "console_code_spent");
   });
 
+  it("P10: a link to the console is good at any server that shares the database, and once at all of them together", async (context) => {
+    const postgres = databases.find(({ name }) => name === "postgres");
+    if (!postgres) return context.skip("PostgreSQL is not installed");
+    const database = await postgres.create();
+    const options = { databaseUrl: database.url, cluster: true } as const;
+    const one = await startApi(postgres, options);
+    const other = await startApi(postgres, { ...options, bootstrap: { apiKey: one.apiKey } });
+    try {
+      const { url } = await one.ok("POST", "/console_links");
+      const taken = { code: new URL(url).hash.replace("#code=", "") };
+      const enter = (at: TestApi): Promise<ApiResponse> =>
+        at.request("POST", "/console/session", {
+          headers: { authorization: undefined, origin: at.baseUrl },
+          body: taken,
+        });
+      const answers = await Promise.all([enter(other), enter(one), enter(other)]);
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 401, 401]);
+      const opened = sessionOf(answers.find(({ status }) => status === 200) as ApiResponse);
+      for (const at of [one, other]) {
+        // Each names the cookie for its own port, as both are one host here.
+        const name = `postern_console_${new URL(at.baseUrl).port}`;
+        const cookie = `${name}=${opened.cookie.replace(/^[^=]+=/, "")}`;
+        const { status } = await at.request("GET", "/ip_policies", { headers: { authorization: undefined, cookie } });
+        assert.equal(status, 200);
+      }
+    } finally {
+      await Promise.all([one.stop(), other.stop()]);
+      await database.drop();
+    }
+  });
+
   it("P10: the console opens by an API key, and its cookie is for this host, for HTTP alone, and for no other site", async () => {
     const answer = await logIn({ api_key: api.apiKey });
     const field = String(answer.headers["set-cookie"]);

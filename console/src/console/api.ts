@@ -7,6 +7,8 @@ import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
 export interface Session {
   readonly id: string;
   readonly account_id: string;
+  /** Who came by the team's identity provider; null with a key. */
+  readonly person: { readonly email: string; readonly name: string; readonly role: string } | null;
   readonly api_key: {
     readonly id: string;
     readonly description: string;
@@ -21,6 +23,8 @@ export interface Session {
 export const session = signal<Session | null | undefined>(undefined);
 /** Why nobody is, as a sentence. */
 export const whyOut = signal("");
+/** The team's identity provider, where one is another way in. */
+export const provider = signal<{ readonly title: string; readonly url: string } | undefined>(undefined);
 /** What is shown is how it was then; undefined: now. */
 export const atRevision = signal<number | undefined>(undefined);
 
@@ -69,10 +73,18 @@ export function readOptions(operationId: string): { readonly at_revision?: numbe
 /** Who is logged in, by the cookie; or by the code of a link, once. */
 export async function begin(): Promise<void> {
   const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
+  const refused = /^#refused=(\w+)$/.exec(location.hash)?.[1];
+  if (refused !== undefined) whyOut.value = refusals[refused] ?? "The log-in has failed. Begin again.";
   // It is out of the history before anything else happens.
-  if (code !== undefined) history.replaceState(undefined, "", "#/");
+  if (code !== undefined || refused !== undefined) history.replaceState(undefined, "", "#/");
   session.value = code === undefined ? await known() : await logIn({ code });
 }
+
+const refusals: Readonly<Record<string, string>> = {
+  console_person_refused:
+    "The identity provider knows you, but nobody has admitted you to this console. Ask whoever operates it.",
+  console_login_failed: "The log-in by the identity provider has failed. Begin again.",
+};
 
 export async function logIn(by: { readonly code: string } | { readonly api_key: string }): Promise<Session | null> {
   const answer = await ask("POST", by);
@@ -94,7 +106,11 @@ export async function logOut(): Promise<void> {
 
 async function known(): Promise<Session | null> {
   const answer = await ask("GET");
-  return answer.ok ? ((await answer.json()) as Session) : null;
+  if (answer.ok) return (await answer.json()) as Session;
+  const { details } = (await answer.json()) as { readonly details?: Readonly<Record<string, string>> };
+  const { login_title: title, login_url: url } = details ?? {};
+  provider.value = title === undefined || url === undefined ? undefined : { title, url };
+  return null;
 }
 
 function ask(method: string, body?: object): Promise<Response> {

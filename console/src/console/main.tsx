@@ -74,7 +74,9 @@ function Shell() {
         </button>
         <ThemeButton />
         <a class="muted small who" href={`#/objects/console_session`} title={session.value?.api_key.id}>
-          {session.value?.api_key.description || "API key"}
+          {session.value?.person
+            ? `${session.value.person.email || session.value.person.name} (${session.value.person.role})`
+            : session.value?.api_key.description || "API key"}
         </a>
         <button type="button" class="plain" onClick={() => void logOut()}>
           Log out

@@ -1,7 +1,7 @@
 /** Getting in: by a link, or with an API key that is exchanged for a session. */
 import { useState } from "preact/hooks";
 import { Command, TextInput } from "../ui/elements.tsx";
-import { logIn, session, whyOut } from "./api.ts";
+import { logIn, provider, session, whyOut } from "./api.ts";
 
 export function SignIn() {
   const [key, setKey] = useState("");
@@ -29,6 +29,14 @@ export function SignIn() {
           <p class="notice warn" role="alert">
             {whyOut.value}
           </p>
+        )}
+        {provider.value && (
+          <>
+            <a class="button primary wide" href={provider.value.url}>
+              Log in by {provider.value.title}
+            </a>
+            <hr />
+          </>
         )}
         <p>On the machine of the server, this prints a link that logs in:</p>
         <Command text="npx postern console" />

@@ -128,5 +128,6 @@ export const errorCodes = {
   not_an_agents_endpoint: "ERR_POSTERN_817",
   document_too_large: "ERR_POSTERN_244",
   console_off: "ERR_POSTERN_274",
+  console_link_keyless: "ERR_POSTERN_277",
   metrics_local_only: "ERR_POSTERN_240",
 } as const;

@@ -139,7 +139,8 @@ export interface APIKeyUpdate {
 }
 
 /**
- * Somebody who uses the console, with what an API key may do. Deleting it logs them out, and so does deleting the key.
+ * Somebody who uses the console, with what an API key may do, or what rules say of who they are at the team's identity
+ * provider. Deleting it logs them out, and so does deleting the key.
  */
 export interface ConsoleSession {
   /** Identifier. */
@@ -148,8 +149,10 @@ export interface ConsoleSession {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** The key with which they came: the session may do what it may. */
-  readonly api_key: Ref;
+  /** The key with which they came: the session may do what it may; null for who came by the identity provider. */
+  readonly api_key: Ref | null;
+  /** Who they are, where they came by the identity provider. (at most 1024 bytes) */
+  readonly person: string;
   /** Where they came from. (at most 255 bytes) */
   readonly ip_address: string;
   /** What their browser says of itself. (at most 255 bytes) */
@@ -2836,8 +2839,8 @@ export interface APIKeyList {
 }
 
 /**
- * A page: Somebody who uses the console, with what an API key may do. Deleting it logs them out, and so does deleting
- * the key.
+ * A page: Somebody who uses the console, with what an API key may do, or what rules say of who they are at the team's
+ * identity provider. Deleting it logs them out, and so does deleting the key.
  */
 export interface ConsoleSessionList {
   /** (at most 100) */

@@ -11,11 +11,22 @@ function nameFor(baseUrl: string): string {
 }
 
 export function readCookie({ headers }: IncomingMessage, baseUrl: string): string | undefined {
-  const { cookie } = headers;
-  if (cookie === undefined) return undefined;
-  const start = `${nameFor(baseUrl)}=`;
-  const found = cookie.split(/; */).find((one) => one.startsWith(start));
-  return found?.slice(start.length);
+  return valueOf(headers.cookie, nameFor(baseUrl));
+}
+
+function valueOf(cookies: string | undefined, name: string): string | undefined {
+  const found = cookies?.split(/; */).find((one) => one.startsWith(`${name}=`));
+  return found?.slice(name.length + 1);
+}
+
+/** Of a log-in under way, which another site leads back from: that one would keep a stricter cookie away. */
+export function flowCookieField(baseUrl: string, value: string, seconds: number): string {
+  const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
+  return `${nameFor(baseUrl)}_login=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+export function readFlowCookie({ headers }: IncomingMessage, baseUrl: string): string | undefined {
+  return valueOf(headers.cookie, `${nameFor(baseUrl)}_login`);
 }
 
 /** A value for `Set-Cookie`. @param seconds that it lives; 0 takes it away */

@@ -1,6 +1,7 @@
 /** A link that logs in at the console once. */
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { apiKey } from "../../resources/api-key.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Operation } from "../operation/call.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
@@ -19,7 +20,7 @@ const schema: JsonSchema = {
 };
 
 /** @param codes undefined where the console is off */
-export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store, "revision">): Operation {
+export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store, "revision" | "get">): Operation {
   return {
     id: "createConsoleLink",
     method: "POST",
@@ -29,13 +30,16 @@ export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store
     // It makes nothing that a key of few scopes could not do.
     reads: true,
     status: 200,
-    refusals: ["console_off"],
+    refusals: ["console_off", "console_link_keyless"],
     replySchema: "ConsoleLink",
     schemas: { ConsoleLink: schema },
     exampleReply: { url: `${exampleBaseUrl}/#code=CODE`, expires_at: "2026-01-01T00:15:00Z" },
-    run(call) {
+    async run(call) {
       if (!codes) throw new Refusal("console_off");
-      const { code, expiresAtMs } = codes.make(call.principal.id);
+      const { accountId, id } = call.principal;
+      // Whoever came by the identity provider has none.
+      if (!store.get(accountId, apiKey.name, id)) throw new Refusal("console_link_keyless");
+      const { code, expiresAtMs } = await codes.make(accountId, id);
       // In the fragment no server sees it, and no log keeps it.
       const body = { url: `${call.baseUrl}/#code=${code}`, expires_at: timestamp(expiresAtMs) };
       return { status: 200, body: JSON.stringify(body), revision: store.revision };

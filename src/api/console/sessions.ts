@@ -8,24 +8,30 @@ import { randomText } from "../../lib/ids.ts";
 import { hashToken } from "../../lib/tokens.ts";
 import { consoleSession } from "../../resources/console-session.ts";
 import { docOf } from "../../schema/doc.ts";
-import type { Store, StoredObject } from "../../storage/store.ts";
+import type { Reader, Store, StoredObject } from "../../storage/store.ts";
+import type { People, Person } from "./people.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 
 export interface OpenSession {
   readonly object: StoredObject;
   readonly key: Key;
   readonly expiresAtMs: number;
+  /** Of somebody who came by the identity provider. */
+  readonly person?: Person;
 }
 
 export interface ConsoleSessions {
-  /** Resolves with the cookie's value. */
+  /** Resolves with the cookie's value. @param person who came by the identity provider, instead of with a key */
   open(
     key: Key,
+    person: Person | undefined,
     request: IncomingMessage,
     operationId: string,
   ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
   /** Throws `Refusal` for a cookie that is none, or no longer. */
   find(cookie: string): OpenSession;
+  /** What another server has made a moment ago is looked for; undefined where there is nothing to wait for. */
+  awaited(cookie: string): Promise<unknown> | undefined;
   /** Whether `find` would find it. */
   holds(cookie: string): boolean;
   close(session: OpenSession, request: IncomingMessage, operationId: string): Promise<void>;
@@ -36,43 +42,71 @@ const livesMs = 12 * 3_600_000;
 const maxOfKey = 100;
 const kind = consoleSession.name;
 
-export function openConsoleSessions(store: Store, keys: KeyRing, clock: Clock): ConsoleSessions {
+export function openConsoleSessions(
+  store: Store,
+  keys: KeyRing,
+  people: People | undefined,
+  clock: Clock,
+): ConsoleSessions {
   const contextOf = ({ principal }: Key, request: IncomingMessage, operation: string, operationId: string) => ({
     principal: { accountId: principal.accountId, id: principal.id, source: request.socket.remoteAddress ?? "" },
     operation,
     operationId,
   });
+  /** By the rules as they are now: a session is not more than its person. */
+  const admitted = (person: Person, accountId: string): Key => {
+    try {
+      if (people) return people.admit(person, accountId).key;
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+    throw new Refusal("console_session_ended");
+  };
   const find = (cookie: string): OpenSession => {
     const hashed = hashToken(cookie).toString("hex");
     // A global name: cookies do not say whose they are.
     const object = store.holder("", "console cookie", hashed);
     if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
-    const key = keys.current(docOf(object, consoleSession).api_key_id ?? "");
+    const { api_key_id: keyId, identity } = docOf(object, consoleSession);
+    const expiresAtMs = endOf(object);
+    if (identity !== "") {
+      const person = JSON.parse(identity) as Person;
+      return { object, key: admitted(person, object.account_id), expiresAtMs, person };
+    }
+    const key = keys.current(keyId ?? "");
     if (!key) throw new Refusal("console_session_ended");
-    return { object, key, expiresAtMs: endOf(object) };
+    return { object, key, expiresAtMs };
   };
   return {
-    async open(key, request, operationId) {
+    async open(key, person, request, operationId) {
       const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
       const cookie = randomText(50);
       const now = clock.now();
       const expiresAtMs = Math.min(now + livesMs, keyEndsMs);
       const doc = {
-        api_key_id: id,
+        ...(person
+          ? { api_key_id: null, person: id, identity: JSON.stringify(person) }
+          : { api_key_id: id, person: "", identity: "" }),
         ip_address: request.socket.remoteAddress ?? "",
         user_agent: cut(request.headers["user-agent"] ?? ""),
         expires_at: timestamp(expiresAtMs),
         cookie_hash: hashToken(cookie).toString("hex"),
       };
       const { result } = await store.write(contextOf(key, request, "openConsoleSession", operationId), (draft) => {
-        const others = [...draft.children(kind, id)].sort((a, b) => endOf(a) - endOf(b));
+        const others = [...(person ? ofPerson(draft, accountId, id) : draft.children(kind, id))].sort(
+          (a, b) => endOf(a) - endOf(b),
+        );
         const tooMany = others.length + 1 - maxOfKey;
         for (const [at, old] of others.entries()) if (at < tooMany || endOf(old) <= now) draft.delete(old);
         return draft.create(accountId, kind, doc);
       });
-      return { cookie, session: { object: result as StoredObject, key, expiresAtMs } };
+      return { cookie, session: { object: result as StoredObject, key, expiresAtMs, ...(person && { person }) } };
     },
     find,
+    awaited(cookie) {
+      if (!store.node || store.holder("", "console cookie", hashToken(cookie).toString("hex"))) return undefined;
+      return store.refresh().catch(() => false);
+    },
     holds(cookie) {
       try {
         find(cookie);
@@ -90,6 +124,12 @@ export function openConsoleSessions(store: Store, keys: KeyRing, clock: Clock): 
       });
     },
   };
+}
+
+/** Sessions of somebody without a key; an account has few of those. */
+function ofPerson(reader: Reader, accountId: string, name: string): readonly StoredObject[] {
+  const { objects } = reader.page(accountId, kind, { limit: Infinity });
+  return objects.filter((one) => docOf(one, consoleSession).person === name);
 }
 
 /** What a page of ours sends along with changes, and no other can know: it follows from the cookie, which no page reads. */

@@ -27,9 +27,8 @@ const noQuery = new URLSearchParams();
 export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply | undefined> {
   const { offered, cors, access, front } = options;
   const router = makeRouter(options.operations);
-  return (exchange) => {
+  const dispatch = (exchange: Exchange): Reply | Promise<Reply | undefined> => {
     const { request, response } = exchange;
-    settleHead(request);
     const url = request.url as string;
     if (request.method === "OPTIONS") {
       const asked = url === "*" ? ["allow", offered] : cors.preflight(request);
@@ -41,7 +40,10 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
     const page = front?.reply(exchange, path, baseUrl);
     if (page) {
       const run = (): Promise<Reply | undefined> => page.run((key) => access.admitKey(exchange, key));
-      return page.byKey ? access.trying(request, run) : run();
+      return (page.byKey ? access.trying(request, run) : run()).catch((error: unknown) => {
+        if (page.refused && error instanceof Refusal) return page.refused(error);
+        throw error;
+      });
     }
     const found = router(path);
     if (!found) throw new Refusal("unknown_path", `there is no path ${JSON.stringify(url.slice(0, 128))}`);
@@ -62,5 +64,12 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
     if (!hasBody(request)) return operation.run(call);
     const reading = readBody(operation, request, response, exchange.expectsContinue);
     return reading.then((body) => operation.run({ ...call, body }));
+  };
+  return (exchange) => {
+    const { request } = exchange;
+    settleHead(request);
+    const waiting =
+      request.headers.cookie === undefined ? undefined : front?.awaited(request, options.baseUrlOf(request));
+    return waiting ? waiting.then(() => dispatch(exchange)) : dispatch(exchange);
   };
 }

@@ -50,6 +50,24 @@ export const apiErrors = {
     "The console is not served under this name.",
     "Start the server with `--api-url`, and use the name that it has.",
   ),
+  console_person_refused: entry(
+    275,
+    403,
+    "The identity provider's user is admitted to the console by no rule.",
+    "Whoever operates the server names who may come with `--console-access`.",
+  ),
+  console_login_failed: entry(
+    276,
+    401,
+    "The log-in at the console by the identity provider has failed.",
+    "Begin again at the console's own address; the server's log says more.",
+  ),
+  console_link_keyless: entry(
+    277,
+    409,
+    "A link to the console logs in with an API key, and there is none here.",
+    "Call with an API key: `postern console` does.",
+  ),
   console_off: entry(274, 409, "The console of this server is off.", "Start the server with `--console on`."),
   body_unreadable: entry(
     213,

@@ -1,0 +1,109 @@
+/** Logging in at the console by the team's identity provider: the code flow with PKCE, state and nonce (I1, P12). */
+import type { IncomingMessage } from "node:http";
+import { timingSafeEqual } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { randomText } from "../../lib/ids.ts";
+import type { Log } from "../../lib/log.ts";
+import { LoginRefusal } from "../../identity/calls/identity.ts";
+import { challengeOf } from "../../identity/flow.ts";
+import { openOperatorsClient } from "../../identity/oidc/operators-client.ts";
+import { flowCookieField, readFlowCookie } from "./cookie.ts";
+import type { Person } from "./people.ts";
+
+export interface TeamLoginOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly skewSeconds: number;
+  /** Rules ask for groups, which some providers tell only to those who ask. */
+  readonly wantsGroups: boolean;
+  /** PEM of the authorities that the provider may have its certificate from. */
+  readonly ca: string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface TeamLogin {
+  /** As people know the provider. */
+  readonly title: string;
+  /** Where the browser is sent, and the cookie that only it has. Throws `Refusal`. */
+  begin(baseUrl: string): Promise<{ readonly location: string; readonly cookie: string }>;
+  /** Who came back. Throws `Refusal` unless it is the browser that began, with an answer of the one issuer. */
+  finish(request: IncomingMessage, query: URLSearchParams, baseUrl: string): Promise<Person>;
+  stop(): void;
+}
+
+export const loginPath = "/console/login";
+export const callbackPath = "/console/callback";
+const scopes = ["openid", "email", "profile"];
+/** From the log-in's begin to its end, seconds. */
+const flowSeconds = 600;
+
+export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
+  const { issuer, clientId, clientSecret, skewSeconds, wantsGroups, ca, clock, log } = options;
+  const { client, close } = openOperatorsClient({ issuer, clientId, clientSecret, skewSeconds, ca, clock });
+  const refused = (error: unknown): Refusal => {
+    if (error instanceof Refusal) return error;
+    if (!(error instanceof LoginRefusal)) throw error;
+    // What the provider has said is for the operator.
+    log.warn("log-in at the console failed", { reason: error.reason, detail: error.message });
+    return new Refusal("console_login_failed", `log in by ${new URL(issuer).host}: ${error.message}`);
+  };
+  return {
+    title: new URL(issuer).host,
+    async begin(baseUrl) {
+      const flow = { state: randomText(40), nonce: randomText(40), verifier: randomText(60) };
+      try {
+        const found = await client.metadata();
+        const url = new URL(found.authorizeUrl);
+        const asked = {
+          response_type: "code",
+          client_id: clientId,
+          redirect_uri: baseUrl + callbackPath,
+          scope: [...scopes, ...(wantsGroups ? ["groups"] : [])].join(" "),
+          state: flow.state,
+          nonce: flow.nonce,
+          code_challenge: challengeOf(flow.verifier),
+          code_challenge_method: "S256",
+        };
+        for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+        const text = `${flow.state}.${flow.nonce}.${flow.verifier}`;
+        return { location: url.href, cookie: flowCookieField(baseUrl, text, flowSeconds) };
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+    async finish(request, query, baseUrl) {
+      const [state = "", nonce = "", verifier = ""] = (readFlowCookie(request, baseUrl) ?? "").split(".");
+      if (state === "" || !isSame(query.get("state") ?? "", state)) {
+        throw new Refusal("console_login_failed", "log in: it was begun in another browser, or too long ago");
+      }
+      try {
+        const { returnsIssuer } = await client.metadata();
+        const from = query.get("iss");
+        // RFC 9207 §2.4: an answer of another issuer is a mix-up.
+        if (from === null ? returnsIssuer : from !== issuer) {
+          throw new LoginRefusal("login_elsewhere", "the answer is of another issuer");
+        }
+        const code = query.get("code") ?? "";
+        if (code === "") {
+          const said = JSON.stringify((query.get("error") ?? "nothing").slice(0, 100));
+          throw new LoginRefusal("login_provider_error", `the provider answers ${said}`);
+        }
+        const exchange = { code, verifier, nonce, redirectUri: baseUrl + callbackPath };
+        const { identity } = await client.login(exchange);
+        const { subject, email, emailVerified, name, memberships } = identity;
+        return { subject, email, emailVerified, name, memberships };
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+    stop: close,
+  };
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

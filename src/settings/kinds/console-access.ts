@@ -1,0 +1,36 @@
+import type { Kind } from "./kind.ts";
+
+export const consoleRoles = ["viewer", "editor", "admin"] as const;
+export type ConsoleRole = (typeof consoleRoles)[number];
+
+/** Who may use the console by the team's identity provider, and for what. */
+export interface ConsoleAccessRule {
+  /** An address, a domain, or a group: what is compared, addresses and domains in lower case. */
+  readonly by: "email" | "domain" | "group";
+  readonly value: string;
+  readonly role: ConsoleRole;
+  /** Undefined: the first account. */
+  readonly accountId: string | undefined;
+}
+
+export const consoleAccess: Kind<ConsoleAccessRule> = {
+  placeholder: "WHO=ROLE[@ACCOUNT]",
+  parse(given) {
+    const [, who = "", role = "", accountId] = /^(.+)=([a-z]+)(?:@(ac_[0-9a-z]+))?$/.exec(given) ?? [];
+    if (!consoleRoles.includes(role as ConsoleRole)) {
+      throw new Error(
+        `must be WHO=ROLE, with ann@example.com, @example.com or group:NAME, and ${consoleRoles.join(", ")}`,
+      );
+    }
+    return { ...whoIn(who), role: role as ConsoleRole, accountId };
+  },
+};
+
+function whoIn(who: string): Pick<ConsoleAccessRule, "by" | "value"> {
+  if (who.startsWith("group:") && who.length > "group:".length) return { by: "group", value: who.slice(6) };
+  const [, name = "", domain = ""] = /^([^@\s]*)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)$/.exec(who) ?? [];
+  if (domain === "") throw new Error("must name who: ann@example.com, @example.com or group:NAME");
+  return name === ""
+    ? { by: "domain", value: domain.toLowerCase() }
+    : { by: "email", value: `${name}@${domain}`.toLowerCase() };
+}

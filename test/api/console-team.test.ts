@@ -1,0 +1,184 @@
+/** Getting in to the console by the team's identity provider. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
+import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
+import { startApi } from "../support/api.ts";
+import type { TestApi } from "../support/api.ts";
+import { openBrowser } from "../support/browser.ts";
+import type { Browser, Visited } from "../support/browser.ts";
+import { freePort } from "../support/connections.ts";
+import { startOpenIdProvider } from "../support/openid.ts";
+import type { OpenIdProvider } from "../support/openid.ts";
+import { databases } from "../support/postgres.ts";
+
+const sqlite = databases[0] as (typeof databases)[number];
+
+describe("the console by the team's identity provider", () => {
+  let api: TestApi;
+  let provider: OpenIdProvider;
+  let database: Awaited<ReturnType<typeof sqlite.create>>;
+  let port: number;
+  let base: string;
+
+  /** With these rules; what was stored before is there. */
+  const serve = async (...rules: readonly string[]): Promise<void> => {
+    await api?.stop();
+    api = await startApi(sqlite, {
+      databaseUrl: database.url,
+      apiListen: { host: "127.0.0.1", port },
+      consoleOidcIssuer: provider.issuer,
+      consoleOidcClientId: "console",
+      consoleOidcClientSecret: "a-secret-of-tests",
+      consoleAccess: rules.map((rule) => consoleAccess.parse(rule)),
+    });
+  };
+  before(async () => {
+    database = await sqlite.create();
+    port = await freePort();
+    base = `http://127.0.0.1:${port}`;
+    provider = await startOpenIdProvider(() => ({
+      clientId: "console",
+      clientSecret: "a-secret-of-tests",
+      redirectUris: [`${base}/console/callback`],
+    }));
+    provider.people.set("eve", { email: "eve@example.com", email_verified: false, name: "Eve" });
+    provider.people.set("mal", { email: "mal@example.com.evil.test", email_verified: true, name: "Mal" });
+    await serve("ada@example.com=admin");
+  });
+  after(async () => {
+    await api.stop();
+    await provider.stop();
+    await database.drop();
+  });
+
+  const logIn = async (name: string, browser = openBrowser({ ca: "" })): Promise<[Browser, Visited]> => {
+    const page = await browser.visit(`${base}/console/login`);
+    return [browser, await provider.signIn(browser, page, name)];
+  };
+  const refusedWith = ({ url }: Visited): string => new URL(url).hash.replace("#refused=", "");
+  /** As the page asks: with the cookie, and, for a change, with the page's token. */
+  const ask = async (browser: Browser, method: string, path: string, body?: object) => {
+    const cookie = browser.cookies(base);
+    const headers = { cookie, authorization: undefined, "sec-fetch-site": "same-origin", origin: base };
+    const { body: session } = await api.request("GET", "/console/session", { headers });
+    return await api.request(method, path, {
+      headers: { ...headers, "postern-console-token": session.page_token },
+      ...(body && { body }),
+    });
+  };
+
+  it("P12: the console by the team's identity provider lets in whom a rule names, with a role of its own and no key", async () => {
+    const [browser, arrived] = await logIn("ada");
+    assert.equal(new URL(arrived.url).pathname + new URL(arrived.url).hash, "/", arrived.url);
+    const { body } = await ask(browser, "GET", "/console/session");
+    assert.deepEqual(body.person, { email: "ada@example.com", name: "Ada Lovelace", role: "admin" });
+    assert.equal(body.api_key.operator, false);
+    const made = await ask(browser, "POST", "/ip_policies", { description: "by ada" });
+    assert.equal(made.status, 201, made.text);
+    const { revisions } = await api.ok("GET", "/revisions?operation=createIPPolicy&limit=1");
+    assert.equal(revisions[0].principal, "person ada@example.com");
+    const { console_sessions: sessions } = await api.ok("GET", "/console_sessions");
+    assert.deepEqual([sessions[0].person, sessions[0].api_key], ["person ada@example.com", null]);
+    assert.ok(!JSON.stringify(sessions).includes("memberships"));
+    assert.equal((await ask(browser, "POST", "/console_links")).body.error_code, errorCode("console_link_keyless"));
+  });
+
+  it("I5: the console by the team's identity provider lets nobody in by an address that is not verified, nor by part of a domain", async () => {
+    await serve("@example.com=viewer");
+    for (const name of ["eve", "mal"]) {
+      const [browser, arrived] = await logIn(name);
+      assert.equal(refusedWith(arrived), "console_person_refused");
+      assert.equal((await ask(browser, "GET", "/ip_policies")).status, 401);
+    }
+    const [, arrived] = await logIn("ada");
+    assert.equal(refusedWith(arrived), "");
+  });
+
+  it("P12: a role at the console by the team's identity provider is what the rules say at each request, and ends with them", async () => {
+    await serve("ada@example.com=viewer", "@example.com=editor");
+    const [browser] = await logIn("ada");
+    const write = async (): Promise<number> => (await ask(browser, "POST", "/ip_policies", {})).status;
+    assert.equal(await write(), 201, "the most that any rule says counts");
+    const vault = await api.ok("POST", "/vaults", { name: `v${Date.now()}` });
+    await api.ok("POST", "/vault_secrets", { vault_id: vault.id, name: "s", value: "hidden" });
+    await serve("ada@example.com=viewer");
+    assert.equal(await write(), 403);
+    assert.equal((await ask(browser, "GET", "/ip_policies")).status, 200);
+    await serve("somebody@example.com=admin");
+    assert.equal((await ask(browser, "GET", "/ip_policies")).status, 401);
+    await serve("ada@example.com=viewer");
+    assert.equal((await ask(browser, "GET", "/ip_policies")).status, 200);
+    const { console_sessions: sessions } = await api.ok("GET", "/console_sessions?limit=1");
+    await api.ok("DELETE", `/console_sessions/${sessions[0].id}`);
+    assert.equal((await ask(browser, "GET", "/ip_policies")).status, 401);
+  });
+
+  it("P12: a log-in at the console by the team's identity provider is finished by the browser that began it, once, with its own state", async () => {
+    await serve("ada@example.com=admin");
+    const back: string[] = [];
+    const stop = (url: string): boolean => url.startsWith(`${base}/console/callback`) && back.push(url) > 0;
+    const mine = openBrowser({ ca: "" });
+    let at = await mine.visit(`${base}/console/login`);
+    for (const body of ["prompt=login&login=ada&password=x", "prompt=consent"]) {
+      at = await mine.visit(at.url, { method: "POST", body, stop });
+    }
+    const callback = back[0] as string;
+    const other = openBrowser({ ca: "" });
+    assert.equal(refusedWith(await other.visit(callback)), "console_login_failed", "no cookie");
+    await other.visit(`${base}/console/login`);
+    assert.equal(refusedWith(await other.visit(callback)), "console_login_failed", "another state");
+    const elsewhere = new URL(callback);
+    elsewhere.searchParams.set("iss", "https://other.example");
+    const flow = mine.cookies(base);
+    const mixed = await api.request("GET", elsewhere.pathname + elsewhere.search, {
+      headers: { authorization: undefined, cookie: flow },
+    });
+    assert.match(String(mixed.headers.location), /refused=/);
+    assert.equal(refusedWith(await mine.visit(callback)), "");
+    const again = await api.request("GET", new URL(callback).pathname + new URL(callback).search, {
+      headers: { authorization: undefined, cookie: flow },
+    });
+    assert.match(String(again.headers.location), /refused=/, "a code is good once");
+  });
+
+  it("P12: the console by the team's identity provider gives a session a cookie of its own, whatever the browser has brought along", async () => {
+    await serve("ada@example.com=admin");
+    const browser = openBrowser({ ca: "" });
+    const name = `postern_console_${port}`;
+    browser.setCookie(base, name, "x".repeat(50));
+    await logIn("ada", browser);
+    const cookie = new RegExp(`${name}=([^;]+)`).exec(browser.cookies(base))?.[1] ?? "";
+    assert.match(cookie, /^[0-9a-z]{50}$/);
+    assert.notEqual(cookie, "x".repeat(50));
+  });
+
+  it("the console says by which identity provider somebody may log in, and is as before where there is none", async () => {
+    const { body } = await api.request("GET", "/console/session", { headers: { authorization: undefined } });
+    assert.deepEqual(
+      [body.details.login_title, body.details.login_url],
+      [new URL(provider.issuer).host, "/console/login"],
+    );
+    const plain = await startApi(sqlite);
+    try {
+      const headers = { authorization: undefined };
+      assert.equal((await plain.request("GET", "/console/login", { headers })).status, 404);
+      const session = await plain.request("GET", "/console/session", { headers });
+      assert.equal("login_url" in session.body.details, false);
+    } finally {
+      await plain.stop();
+    }
+  });
+
+  it("rules of who may use the console are refused where they say nothing", () => {
+    for (const wrong of ["ada@example.com", "ada@example.com=owner", "=admin", "group:=admin", "ada=admin"]) {
+      assert.throws(() => consoleAccess.parse(wrong), /must/, wrong);
+    }
+    assert.deepEqual(consoleAccess.parse("group:a=b=editor@ac_0x"), {
+      by: "group",
+      value: "a=b",
+      role: "editor",
+      accountId: "ac_0x",
+    });
+  });
+});
