@@ -81,7 +81,7 @@ describe("the console", () => {
           body: taken,
         });
       const answers = await Promise.all([enter(other), enter(one), enter(other)]);
-      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 401, 401]);
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1);
       const opened = sessionOf(answers.find(({ status }) => status === 200) as ApiResponse);
       for (const at of [one, other]) {
         // Each names the cookie for its own port, as both are one host here.
