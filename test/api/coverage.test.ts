@@ -63,6 +63,20 @@ for (const database of databases) {
         if ("created_at" in response.body) assert.match(response.body.created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       });
 
+      if (query.includes("dry_run")) {
+        it(`every operation on ${database.name}: ${id} that is only tried is answered as it would be, and changes nothing`, async () => {
+          const { path, body } = await callFor(operation);
+          const before = (await api.request("GET", "/ip_policies?limit=1")).headers["postern-revision"];
+          const response = await api.request(method, `${path}?dry_run=true`, { ...(body && { body }) });
+          assert.equal(response.status, operation.status, response.text);
+          assert.equal(response.headers["postern-revision"], before);
+          const after = (await api.request("GET", "/ip_policies?limit=1")).headers["postern-revision"];
+          assert.equal(after, before);
+          const wrong = await api.request(method, `${path}?dry_run=perhaps`, { ...(body && { body }) });
+          assert.deepEqual([wrong.status, wrong.body.error_code], [400, errorCode("query_invalid")]);
+        });
+      }
+
       if (operation.path.includes("{")) {
         it(`P1: every operation on ${database.name}: ${id} finds nothing that does not exist or belongs to another account`, async () => {
           const { path, body, names } = await callFor(operation);

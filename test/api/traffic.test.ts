@@ -47,6 +47,22 @@ after(async () => {
 const url = (path: string): string => `https://shop.localhost:${platform.publicHttpsPort}${path}`;
 
 describe("the requests that have ended", () => {
+  it("the requests that have ended are filtered by the server, beyond the last page of all, and the next page keeps the filter", async () => {
+    for (let at = 0; at < 3; at += 1)
+      await platform.request(url(`/admin/found-${at}`), { headers: { "user-agent": "bad" } });
+    for (let at = 0; at < 4; at += 1) await platform.request(url(`/other-${at}`));
+    const list = (query: string) => platform.api("GET", `/requests?${query}`);
+    const { body } = await list("outcome=denied&text=FOUND-&limit=2");
+    const paths = (page: ApiBody): string[] => page.requests.map(({ path }: { path: string }) => path);
+    assert.deepEqual(paths(body), ["/admin/found-2", "/admin/found-1"]);
+    const next = new URL(body.next_page_uri);
+    assert.deepEqual(paths((await list(next.search.slice(1))).body), ["/admin/found-0"]);
+    assert.deepEqual(paths((await list("outcome=forwarded&text=found-")).body), []);
+    assert.equal((await list("text=404&limit=1")).body.requests.length, 1);
+    for (const wrong of ["outcome=lost", "text=", `text=${"x".repeat(256)}`])
+      assert.equal((await list(wrong)).status, 400);
+  });
+
   it("the requests that have ended say why a visitor was denied, who is told no more than the code and the id", async () => {
     for (const http of ["h1", "h2"] as const) {
       const denied = await platform.request(url("/admin/x?secret"), { http, headers: { "user-agent": "bad bot" } });

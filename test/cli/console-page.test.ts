@@ -104,6 +104,10 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     assert.equal((await platform.request(`https://${shop}/cart`)).status, 403);
     await page.getByRole("button", { name: "/cart" }).click();
     await page.getByText("no rule allows the source").waitFor();
+    await page.getByLabel("Filter requests").fill("/car");
+    await page.getByRole("button", { name: "/cart" }).waitFor();
+    await page.getByLabel("Outcome").selectOption("forwarded");
+    await page.getByText("No request that is kept fits the filter.").waitFor();
 
     await page.getByRole("link", { name: "The route" }).click();
     const module = (name: string) => page.getByRole("listitem").filter({ hasText: name });
@@ -144,7 +148,6 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await platform.api("PATCH", `/edges/https/${edgeId}/routes/${id}`, { description: "by somebody else" });
     await page.getByRole("dialog").getByRole("checkbox").first().uncheck();
     await button("Review …").click();
-    await button("Apply").click();
     await page.getByRole("region", { name: "What they changed" }).getByText("by somebody else").first().waitFor();
     await page
       .getByRole("region", { name: "What you want" })
@@ -376,13 +379,13 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("heading", { name: "who may reach shop" }).waitFor();
   });
 
-  it("the console's page stays smooth with many objects: rows out of sight are not there, and pages come on the way down", async () => {
-    const all = Array.from({ length: 2_000 }, (_, at) => [`n${at}`, { description: `policy number ${at}` }]);
+  it("the console's page stays smooth with 10,000 objects of a kind: rows out of sight are not there, and pages come on the way down", async () => {
+    const all = Array.from({ length: 10_000 }, (_, at) => [`n${at}`, { description: `policy number ${at}` }]);
     const { body: plan } = await platform.api("POST", "/apply", {
       document: "many",
       objects: { ip_policy: Object.fromEntries(all) },
     });
-    assert.equal(plan.summary.create, 2_000);
+    assert.equal(plan.summary.create, 10_000);
     await visit("objects/ip_policy");
     const rows = page.getByRole("table");
     for (let pages = 0; pages < 6; pages += 1) {
@@ -394,7 +397,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       );
       assert.ok((await page.locator(".body-row").count()) < 80);
     }
-    await page.getByLabel("Filter").fill("number 1999");
+    await page.getByLabel("Filter").fill("number 9999");
     await eventually(
       () => page.locator(".body-row").count(),
       (count) => count === 1,
@@ -419,6 +422,13 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("link", { name: "History" }).click();
     await page.getByRole("heading", { name: "History" }).waitFor();
     await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it("the console's page shows times as local ones, with UTC where the pointer rests", async () => {
+    await visit("objects/tunnel");
+    const time = page.locator(".body-row time").first();
+    assert.match((await time.getAttribute("title")) ?? "", /^\d{4}-\d\d-\d\dT.*Z \(UTC\)$/);
+    assert.doesNotMatch(await page.locator(".body-row").first().innerText(), /\dT\d/);
   });
 
   it("the console's page tells an agent to stop once it was asked twice", async () => {

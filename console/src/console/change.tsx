@@ -1,11 +1,11 @@
 /** What is going to change, seen before it does: as a diff, and as commands that do the same. */
 import { useEffect, useState } from "preact/hooks";
 import { PosternError, errorCodes } from "../../../sdk/src/index.ts";
-import { Copy, Dialog, Tag, TextInput } from "../ui/elements.tsx";
+import { Dialog, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
-import { quoted } from "../ui/shell.ts";
 import { call, explainError, postern } from "./api.ts";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
+import { Copies } from "./copies.tsx";
 import { inputOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
@@ -44,6 +44,8 @@ interface Planned {
 export function Review({ change, description, onFaults, onDone, onClose }: ReviewProps) {
   const { kind, object, input } = change;
   const [plan, setPlan] = useState<Planned>();
+  const [expected, setExpected] = useState<ApiObject>();
+  const [isTaken, setTaken] = useState(false);
   const [error, setError] = useState("");
   const [theirs, setTheirs] = useState<ApiObject>();
   const [base, setBase] = useState(object);
@@ -55,16 +57,25 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   const schema = (object ? kind.updateSchema : kind.createSchema) ?? kind.shown;
   const concealed = (fields: JsonObject | undefined, known: JsonObject | undefined): JsonObject | undefined =>
     fields && (conceal(fields, known, schema, description) as JsonObject);
+  // As the server says that it would be, once it has.
+  const wanted = expected && fieldsOf(expected, kind, description);
   const isNothing = input !== null && base !== undefined && Object.keys(patch).length === 0;
 
   useEffect(() => {
     let isStale = false;
-    void planOf(change).then(
-      (found) => !isStale && setPlan(found),
+    setTaken(false);
+    void tried(change, base, patch).then(
+      (found) => {
+        if (isStale) return;
+        setTaken(true);
+        setPlan(found.plan);
+        setExpected(found.object);
+      },
       (failure: unknown) => {
         const { message, fields } = explainError(failure);
         if (isStale) return;
         setError(message);
+        if (isOvertaken(failure)) void readTheirs();
         onFaults?.(
           Object.fromEntries(
             Object.entries(fields).map(([path, text]) => [path.replace(/^objects\.[^.]+\.[^.]+\./, ""), text]),
@@ -75,7 +86,10 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
     return () => {
       isStale = true;
     };
-  }, [change]);
+  }, [change, base]);
+  const readTheirs = async (): Promise<void> => {
+    if (object && kind.get !== undefined) setTheirs(await call(kind.get, ...change.parents, object.id));
+  };
 
   const apply = async (): Promise<void> => {
     setBusy(true);
@@ -85,9 +99,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
       const { message, fields } = explainError(failure);
       setError(message);
       onFaults?.(fields);
-      const isOvertaken = failure instanceof PosternError && failure.code === errorCodes.precondition_failed;
-      if (isOvertaken && object && kind.get !== undefined)
-        setTheirs(await call(kind.get, ...change.parents, object.id));
+      if (isOvertaken(failure)) await readTheirs();
     }
     setBusy(false);
   };
@@ -120,10 +132,10 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
               <Diff
                 around={3}
                 before={textOf(concealed(before, before))}
-                after={textOf(concealed(input === null ? undefined : { ...before, ...patch }, before))}
+                after={textOf(concealed(input === null ? undefined : (wanted ?? { ...before, ...patch }), before))}
               />
             )}
-            <Consequences plan={plan} kind={kind.name} />
+            <Consequences isTaken={isTaken} plan={plan} kind={kind.name} />
             <div class="field">
               <label for="change-reason">Why</label>
               <TextInput
@@ -156,12 +168,18 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   );
 }
 
+interface ConsequencesProps {
+  readonly isTaken: boolean;
+  readonly plan: Planned | undefined;
+  readonly kind: string;
+}
+
 /** What else follows from the change, as the server says. */
-function Consequences({ plan, kind }: { readonly plan: Planned | undefined; readonly kind: string }) {
+function Consequences({ isTaken, plan, kind }: ConsequencesProps) {
   const others = plan?.changes.filter((one) => one.kind !== kind && one.action !== "unchanged") ?? [];
   return (
     <>
-      {plan && (
+      {isTaken && (
         <p class="small">
           <Tag tone="good">plan</Tag> The server takes this as it is.
         </p>
@@ -219,33 +237,22 @@ function Conflict({ base, mine, theirs, onMine, onTheirs }: ConflictProps) {
 
 function Commands({ change, patch }: { readonly change: Change; readonly patch: JsonObject }) {
   const { kind, parents, object, input } = change;
+  const path = pathOf(kind, parents, object?.id);
+  if (input === null) return <Copies method="DELETE" path={path} />;
+  const yaml = yamlOf(kind, { ...(object && { id: object.id }), ...input });
+  return <Copies method={object ? "PATCH" : "POST"} path={path} body={object ? patch : input} yaml={yaml} />;
+}
+
+/** Of one of the kind, or of all of them. */
+export function pathOf({ path }: Kind, parents: readonly string[], id?: string): string {
   let at = 0;
-  const collection = kind.path.replaceAll(/\{\w+\}/g, () => parents[at++] ?? "");
-  const path = object ? `${collection}/${object.id}` : collection;
-  const method = input === null ? "DELETE" : object ? "PATCH" : "POST";
-  const body = input === null ? undefined : JSON.stringify(object ? patch : input);
-  const curl = [
-    `curl -X ${method} ${location.origin}${path}`,
-    `-H "Authorization: Bearer $POSTERN_API_KEY" -H 'Service-Version: 2'`,
-    ...(body === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(body)}`]),
-  ].join(" ");
-  const cli = `postern api ${method} ${path}${body === undefined ? "" : ` ${quoted(body)}`}`;
-  const yaml = `objects:\n  ${kind.name}:\n    NAME: ${JSON.stringify({ ...(object && { id: object.id }), ...input })}\n`;
-  return (
-    <>
-      <Copy text={curl} kind="tiny">
-        Copy as curl
-      </Copy>
-      <Copy text={cli} kind="tiny">
-        CLI
-      </Copy>
-      {input !== null && (
-        <Copy text={yaml} kind="tiny">
-          YAML
-        </Copy>
-      )}
-    </>
-  );
+  const collection = path.replaceAll(/\{\w+\}/g, () => parents[at++] ?? "");
+  return id === undefined ? collection : `${collection}/${id}`;
+}
+
+/** As documents have it, to be given a name. */
+export function yamlOf({ name }: Kind, fields: JsonObject): string {
+  return `objects:\n  ${name}:\n    NAME: ${JSON.stringify(fields)}\n`;
 }
 
 async function write(
@@ -261,14 +268,33 @@ async function write(
   return await call(kind.update ?? "", ...parents, object.id, patch, options);
 }
 
-/** What the server would do; undefined for what no document has, such as keys. */
-async function planOf({ kind, parents, object, input }: Change): Promise<Planned | undefined> {
-  // A document says what an object is, not what is not known of it.
-  if (input === null || object || !plannable.has(kind.name)) return undefined;
+function isOvertaken(failure: unknown): boolean {
+  return failure instanceof PosternError && failure.code === errorCodes.precondition_failed;
+}
+
+interface Tried {
+  readonly plan?: Planned;
+  /** As it would be; absent for one that is new or gone. */
+  readonly object?: ApiObject;
+}
+
+/** What the server would do, as it says itself: nothing is changed. */
+async function tried(
+  { kind, parents, object, input }: Change,
+  base: ApiObject | undefined,
+  patch: JsonObject,
+): Promise<Tried> {
+  const options = { dry_run: true, ...(base && { ifMatch: base }) };
+  if (input === null) {
+    await call(kind.remove ?? "", ...parents, object?.id, options);
+    return {};
+  }
+  if (object) return { object: await call(kind.update ?? "", ...parents, object.id, patch, options) };
+  if (!plannable.has(kind.name)) return {};
   const parent = /\{(\w+)\}$/.exec(kind.path.slice(0, kind.path.lastIndexOf("}") + 1))?.[1];
   const owner = parent === undefined ? {} : { [parent]: parents.at(-1) ?? null };
   const document = { document: "console", objects: { [kind.name]: { new: { ...owner, ...input } } } };
-  return (await postern.plan(document as never)) as Planned;
+  return { plan: (await postern.plan(document as never)) as Planned };
 }
 
 const plannable: ReadonlySet<string> = new Set(

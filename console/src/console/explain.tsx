@@ -4,6 +4,7 @@ import type { Explanation } from "../../../sdk/src/index.ts";
 import { Tag } from "../ui/elements.tsx";
 import { statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
+import { Copies } from "./copies.tsx";
 import type { Description } from "./description.ts";
 import { Failed, Head, Outcome } from "./parts.tsx";
 import { RequestFields, askedOf, nothingDescribed } from "./request-form.tsx";
@@ -57,6 +58,7 @@ export function Explain({ description }: { readonly description: Description }) 
         </div>
         <RequestFields value={described} onChange={setDescribed} />
         <div class="row">
+          <Copies method="POST" path={`/edges/https/${chosen}/explain`} body={askedOf(described)} />
           <span class="grow" />
           <button type="submit" class="primary" disabled={chosen === ""}>
             Explain

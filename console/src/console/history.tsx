@@ -81,7 +81,7 @@ function Row({ revision, onRollback }: { readonly revision: Revision; onRollback
               type="button"
               onClick={() => {
                 atRevision.value = revision.revision;
-                go("overview");
+                go("edges");
               }}
             >
               See everything as it was then

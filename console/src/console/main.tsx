@@ -40,6 +40,17 @@ function Page() {
   return isIn === null ? <SignIn /> : <Shell />;
 }
 
+/** Views of what is live, which no revision has. */
+const present: ReadonlySet<string> = new Set([
+  "overview",
+  "traffic",
+  "explain",
+  "logins",
+  "webhooks",
+  "events",
+  "publish",
+]);
+
 function Shell() {
   const [opens, setOpens] = useState(false);
   const description = useData(describe, []);
@@ -87,7 +98,9 @@ function Shell() {
         {atRevision.value !== undefined && (
           <p class="notice warn row" role="status">
             <span class="grow">
-              You see everything as it was at revision {atRevision.value}. Nothing can be changed here.
+              {present.has(view)
+                ? "This view shows the present, whatever the revision: what passes and who is there is in no history."
+                : `You see everything as it was at revision ${atRevision.value}. Nothing can be changed here.`}
             </span>
             <button type="button" onClick={() => (atRevision.value = undefined)}>
               Back to now

@@ -1,10 +1,11 @@
 /** Any kind of objects: a table, one of them, and its form. */
 import { useState } from "preact/hooks";
-import { Command, Time } from "../ui/elements.tsx";
+import { Command } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { atRevision, call, readOptions } from "./api.ts";
-import { Review, fieldsOf } from "./change.tsx";
+import { Review, fieldsOf, pathOf, yamlOf } from "./change.tsx";
 import type { Change } from "./change.tsx";
+import { Copies } from "./copies.tsx";
 import { kindOfId, titleOf } from "./description.ts";
 import { Fields, labelOf } from "./form.tsx";
 import { configurationChanges } from "./live.ts";
@@ -52,11 +53,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
             .map(([name, value]) => [
               <dt key={`${name}n`}>{titleOf(name)}</dt>,
               <dd key={`${name}v`}>
-                {/_at$|^last_/.test(name) && typeof value === "string" ? (
-                  <Time at={value} />
-                ) : (
-                  <Deep value={value} kindOf={kindOf} />
-                )}
+                <Deep value={value} kindOf={kindOf} />
               </dd>,
             ])}
         </dl>
@@ -68,8 +65,14 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
       {object && isNow && !edits && <Tester kind={kind} object={object} />}
       {object && !edits && <UsedBy kind={kind} description={description} id={id} />}
       {object && (
-        <p class="small">
+        <p class="row small">
           <a href={linkTo("history", id)}>History of this</a>
+          <span class="grow" />
+          <Copies
+            method="GET"
+            path={pathOf(kind, parents, id)}
+            {...(kind.update !== undefined && { yaml: yamlOf(kind, { id, ...fieldsOf(object, kind, description) }) })}
+          />
         </p>
       )}
       {object && deletes && (

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { Command, Tag } from "../ui/elements.tsx";
 import { durationText } from "../ui/format.ts";
+import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
 import { configurationChanges, trafficChanges, useEvery } from "./live.ts";
 import { percentile, readMetrics } from "./metrics.ts";
@@ -126,7 +127,7 @@ function Checklist({ url, hasSeen, hasOwn }: ChecklistProps) {
                 <a href={url} target="_blank" rel="noreferrer">
                   {url}
                 </a>
-                , or, where its certificate is not trusted yet: <Command text={`curl -k ${url}`} />
+                , or, where its certificate is not trusted yet: <Command text={curlWithAuthority(url)} />
               </span>
             )}
           </div>

@@ -1,6 +1,6 @@
 /** Parts of the console's views. */
 import type { ComponentChildren } from "preact";
-import { Copy, Tag } from "../ui/elements.tsx";
+import { Copy, Tag, Time } from "../ui/elements.tsx";
 import type { Tone } from "../ui/format.ts";
 import type { Json } from "./api.ts";
 import { linkTo } from "./router.ts";
@@ -72,6 +72,11 @@ export function valueText(value: Json | undefined): string {
     .join(", ");
 }
 
+/** As the API writes times. */
+export function isTime(value: Json | undefined): value is string {
+  return typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/.test(value);
+}
+
 /** A value with links to what it refers to. @param kind of what it refers to, where that is known */
 export function Value({ value, kindOf }: { readonly value: Json | undefined; kindOf(id: string): string | undefined }) {
   if (Array.isArray(value)) {
@@ -86,6 +91,7 @@ export function Value({ value, kindOf }: { readonly value: Json | undefined; kin
       </>
     );
   }
+  if (isTime(value)) return <Time at={value} />;
   const id = (value as { readonly id?: unknown } | null)?.id;
   const kind = typeof id === "string" ? kindOf(id) : undefined;
   if (typeof id === "string" && kind !== undefined)

@@ -1,9 +1,11 @@
 /** A service behind an edge, in one step: the name, who may reach it, how they log in, and the command that serves it. */
 import { useState } from "preact/hooks";
 import type { Plan } from "../../../sdk/src/index.ts";
-import { Command, Copy, TextInput } from "../ui/elements.tsx";
+import { Command, TextInput } from "../ui/elements.tsx";
+import { curlWithAuthority } from "../ui/shell.ts";
 import { explainError, postern } from "./api.ts";
 import type { JsonObject } from "./api.ts";
+import { Copies } from "./copies.tsx";
 import { Changes } from "./history.tsx";
 import { Failed, Head } from "./parts.tsx";
 import { linkTo } from "./router.ts";
@@ -111,9 +113,7 @@ export function Publish() {
           </div>
         )}
         <div class="row">
-          <Copy text={JSON.stringify(document, undefined, 2)} kind="tiny">
-            Copy as a document for postern apply
-          </Copy>
+          <Copies method="POST" path="/apply" body={document} yaml={JSON.stringify(document, undefined, 2)} />
           <span class="grow" />
           <button type="submit" class="primary">
             Review …
@@ -156,7 +156,7 @@ function Done({ plan, wishes }: { readonly plan: Plan; readonly wishes: Wishes }
       <Command text={`npx postern http ${wishes.target} --label service=${wishes.name}`} />
       <p>
         Then open <a href={`https://${wishes.host}`} target="_blank" rel="noreferrer">{`https://${wishes.host}`}</a>,
-        or: <Command text={`curl -k https://${wishes.host}`} />
+        or: <Command text={curlWithAuthority(`https://${wishes.host}`)} />
       </p>
       <p class="row">
         {edge && (

@@ -13,7 +13,7 @@ import { linkTo } from "./router.ts";
 const rowHeight = 36;
 const pageSize = 100;
 const maxColumns = 4;
-const common = new Set(["id", "uri", "created_at", "description", "metadata"]);
+const common = new Set(["id", "uri", "created_at", "started_at", "description", "metadata"]);
 
 export interface KindProps {
   readonly kind: Kind;
@@ -208,11 +208,17 @@ function Rows({ columns, kind, description, listed, onMore }: RowsProps) {
               </span>
             ))}
             <span role="cell" class="muted">
-              {typeof one["created_at"] === "string" && <Time at={one["created_at"]} />}
+              <Since object={one} />
             </span>
           </div>
         ))}
       </div>
     </div>
   );
+}
+
+/** When it came to be: objects that come by themselves say when they were started. */
+function Since({ object }: { readonly object: ApiObject }) {
+  const at = object["created_at"] ?? object["started_at"];
+  return typeof at === "string" ? <Time at={at} /> : null;
 }

@@ -1,8 +1,9 @@
 /** Requests that have ended at the edge, and what decided each. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Explanation, Request } from "../../../sdk/src/index.ts";
 import { Command, Tag, TextInput, Time } from "../ui/elements.tsx";
 import { bytesText, clockText, durationText, statusTone } from "../ui/format.ts";
+import { curlWithAuthority } from "../ui/shell.ts";
 import { explainError, postern } from "./api.ts";
 import { Answer } from "./explain.tsx";
 import { kindOfId } from "./description.ts";
@@ -18,18 +19,19 @@ const outcomes = ["forwarded", "answered", "denied", "failed"];
 export function Traffic({ description }: { readonly description: Description }) {
   const [outcome, setOutcome] = useState("");
   const [text, setText] = useState("");
+  const [asked, setAsked] = useState("");
+  const [pages, setPages] = useState(1);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(text.trim()), 250);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => setPages(1), [asked, outcome]);
   const { value, error, again } = useData(
-    async () => (await postern.requests.list({ limit: 100 }).page()).items,
-    [trafficChanges.value],
+    () => requestsUpTo(pages, outcome, asked),
+    [trafficChanges.value, outcome, asked, pages],
   );
   const [id] = place.value.rest;
-  const found = (value ?? []).filter(
-    (one) =>
-      (outcome === "" || one.outcome === outcome) &&
-      `${one.method} ${one.host}${one.path} ${one.source_ip} ${one.status_code}`
-        .toLowerCase()
-        .includes(text.toLowerCase()),
-  );
+  const isFiltered = outcome !== "" || asked !== "";
   return (
     <section aria-label="Traffic" class={`split ${id === undefined ? "" : "chosen"}`}>
       <div class="side-list">
@@ -54,12 +56,18 @@ export function Traffic({ description }: { readonly description: Description }) 
           </select>
         </div>
         <Failed error={error} again={again} />
-        {value?.length === 0 && <NoTraffic />}
+        {value?.items.length === 0 &&
+          (isFiltered ? <p class="empty">No request that is kept fits the filter.</p> : <NoTraffic />)}
         <ul class="requests">
-          {found.map((one) => (
+          {value?.items.map((one) => (
             <Row key={one.id} request={one} isChosen={one.id === id} />
           ))}
         </ul>
+        {value?.more === true && (
+          <button type="button" onClick={() => setPages(pages + 1)}>
+            Earlier ones
+          </button>
+        )}
       </div>
       <div class="side-one">
         {id === undefined ? (
@@ -72,13 +80,32 @@ export function Traffic({ description }: { readonly description: Description }) 
   );
 }
 
+/** The newest that fit, so many pages of them. */
+async function requestsUpTo(
+  pages: number,
+  outcome: string,
+  text: string,
+): Promise<{ readonly items: readonly Request[]; readonly more: boolean }> {
+  const filter = { ...(outcome !== "" && { outcome }), ...(text !== "" && { text }) };
+  const items: Request[] = [];
+  let before: string | undefined;
+  for (let at = 0; at < pages; at += 1) {
+    const options = { limit: 100, ...filter, ...(before !== undefined && { before_id: before }) };
+    const page = await postern.requests.list(options).page();
+    items.push(...page.items);
+    before = page.nextBeforeId;
+    if (before === undefined) break;
+  }
+  return { items, more: before !== undefined };
+}
+
 function NoTraffic() {
   const endpoints = useData(async () => (await postern.endpoints.list({ limit: 10 }).page()).items, []);
   const url = endpoints.value?.[0]?.public_url;
   return (
     <div class="empty">
       <p>No request has come lately. What is denied or fails is kept for a while, and a sample of the rest.</p>
-      {url !== undefined && <Command text={`curl -k ${url}`} />}
+      {url !== undefined && <Command text={curlWithAuthority(url)} />}
     </div>
   );
 }

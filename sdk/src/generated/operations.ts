@@ -37,6 +37,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/accounts/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -74,6 +75,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/bot_users/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -82,6 +84,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/bot_users/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -119,6 +122,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/service_users/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -127,6 +131,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/service_users/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -164,6 +169,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/api_keys/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -172,6 +178,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/api_keys/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -189,6 +196,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/console_sessions/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -236,6 +244,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/credentials/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -244,6 +253,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/credentials/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -281,6 +291,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/ip_policies/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -289,6 +300,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/ip_policies/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -326,6 +338,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/ip_policy_rules/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -334,6 +347,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/ip_policy_rules/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -371,6 +385,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/ip_restrictions/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -379,6 +394,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/ip_restrictions/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -416,6 +432,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/certificate_authorities/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -424,6 +441,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/certificate_authorities/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -461,6 +479,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/tls_certificates/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -469,6 +488,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/tls_certificates/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -506,6 +526,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/reserved_domains/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -514,6 +535,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/reserved_domains/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -567,6 +589,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/reserved_addrs/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -575,6 +598,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/reserved_addrs/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -612,6 +636,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/backends/tunnel_group/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -620,6 +645,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/backends/tunnel_group/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -657,6 +683,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/backends/failover/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -665,6 +692,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/backends/failover/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -702,6 +730,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/backends/weighted/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -710,6 +739,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/backends/weighted/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -747,6 +777,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/backends/http_response/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -755,6 +786,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/backends/http_response/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -792,6 +824,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/backends/static/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -800,6 +833,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/backends/static/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -837,6 +871,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/edges/https/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -845,6 +880,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -924,6 +960,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/edges/https/{edge_id}/routes/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -932,6 +969,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1307,6 +1345,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/edges/tls/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1315,6 +1354,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tls/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1482,6 +1522,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/edges/tcp/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1490,6 +1531,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tcp/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1605,9 +1647,18 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/vaults/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
-  { id: "deleteVault", group: ["vaults"], verb: "delete", method: "DELETE", path: "/vaults/{id}", answers: "nothing" },
+  {
+    id: "deleteVault",
+    group: ["vaults"],
+    verb: "delete",
+    method: "DELETE",
+    path: "/vaults/{id}",
+    query: ["dry_run"],
+    answers: "nothing",
+  },
   {
     id: "createSecret",
     group: ["vault_secrets"],
@@ -1643,6 +1694,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/vault_secrets/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1651,6 +1703,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/vault_secrets/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1688,6 +1741,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/event_destinations/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1696,6 +1750,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/event_destinations/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1733,6 +1788,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/event_subscriptions/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1741,6 +1797,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/event_subscriptions/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1758,6 +1815,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/app/users/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1785,6 +1843,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/app/sessions/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1845,6 +1904,7 @@ export const operations: readonly Operation[] = [
     method: "PATCH",
     path: "/endpoints/{id}",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1853,6 +1913,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/endpoints/{id}",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1977,7 +2038,7 @@ export const operations: readonly Operation[] = [
     verb: "list",
     method: "GET",
     path: "/requests",
-    query: ["limit", "before_id"],
+    query: ["limit", "before_id", "outcome", "text"],
     answers: "list",
     listKey: "requests",
   },
@@ -1988,7 +2049,7 @@ export const operations: readonly Operation[] = [
     verb: "list",
     method: "GET",
     path: "/connections",
-    query: ["limit", "before_id"],
+    query: ["limit", "before_id", "outcome", "text"],
     answers: "list",
     listKey: "connections",
   },

@@ -133,6 +133,7 @@ import type {
 } from "./types.ts";
 
 export interface LoginAddressesOptions extends ReadOptions {
+  /** Issuer of an OpenID provider. */
   readonly issuer?: string | undefined;
 }
 
@@ -159,6 +160,11 @@ export interface ListOptions extends ReadOptions {
 export interface GetOptions extends ReadOptions {
   /** Number of the revision whose state is shown. */
   readonly at_revision?: number | undefined;
+}
+
+export interface UpdateOptions extends CallOptions {
+  /** `true` answers what would be changed, and changes nothing. */
+  readonly dry_run?: boolean | undefined;
 }
 
 export interface VaultsSecretsListOptions extends ReadOptions {
@@ -205,9 +211,15 @@ export interface RevisionsListOptions extends ReadOptions {
   readonly object_id?: string | undefined;
 }
 
-export interface RollbackOptions extends CallOptions {
-  /** `true` answers what would be changed, and changes nothing. */
-  readonly dry_run?: boolean | undefined;
+export interface RequestsListOptions extends ReadOptions {
+  /** Most objects on the page. */
+  readonly limit?: number | undefined;
+  /** Id of the last object of the page before. */
+  readonly before_id?: string | undefined;
+  /** Only what ended so. */
+  readonly outcome?: string | undefined;
+  /** Only what has it in its id, method, host and path, address or status, without regard to case. */
+  readonly text?: string | undefined;
 }
 
 /** Everything that the API offers, by the words of its paths. */
@@ -281,8 +293,8 @@ export interface Accounts {
   list(options?: ListOptions): Listing<Account>;
   /** Get an account. `GET /accounts/{id}` */
   get(id: string, options?: GetOptions): Promise<Account>;
-  /** Change the given attributes of an account. `PATCH /accounts/{id}` */
-  update(id: string, body: AccountUpdate, options?: CallOptions): Promise<Account>;
+  /** Change the given attributes of an account; with `dry_run` say what would come of it. `PATCH /accounts/{id}` */
+  update(id: string, body: AccountUpdate, options?: UpdateOptions): Promise<Account>;
 }
 
 /** `/bot_users` */
@@ -293,10 +305,10 @@ export interface BotUsers {
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /bot_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
-  /** Change the given attributes of a bot user. `PATCH /bot_users/{id}` */
-  update(id: string, body: BotUserUpdate, options?: CallOptions): Promise<BotUser>;
-  /** Delete a bot user. `DELETE /bot_users/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Change the given attributes of a bot user; with `dry_run` say what would come of it. `PATCH /bot_users/{id}` */
+  update(id: string, body: BotUserUpdate, options?: UpdateOptions): Promise<BotUser>;
+  /** Delete a bot user; with `dry_run` say whether that is possible. `DELETE /bot_users/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/service_users` */
@@ -307,10 +319,12 @@ export interface ServiceUsers {
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /service_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
-  /** Change the given attributes of a bot user. `PATCH /service_users/{id}` */
-  update(id: string, body: BotUserUpdate, options?: CallOptions): Promise<BotUser>;
-  /** Delete a bot user. `DELETE /service_users/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a bot user; with `dry_run` say what would come of it. `PATCH /service_users/{id}`
+   */
+  update(id: string, body: BotUserUpdate, options?: UpdateOptions): Promise<BotUser>;
+  /** Delete a bot user; with `dry_run` say whether that is possible. `DELETE /service_users/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/api_keys` */
@@ -321,10 +335,10 @@ export interface ApiKeys {
   list(options?: ListOptions): Listing<APIKey>;
   /** Get an API key. `GET /api_keys/{id}` */
   get(id: string, options?: GetOptions): Promise<APIKey>;
-  /** Change the given attributes of an API key. `PATCH /api_keys/{id}` */
-  update(id: string, body: APIKeyUpdate, options?: CallOptions): Promise<APIKey>;
-  /** Delete an API key. `DELETE /api_keys/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Change the given attributes of an API key; with `dry_run` say what would come of it. `PATCH /api_keys/{id}` */
+  update(id: string, body: APIKeyUpdate, options?: UpdateOptions): Promise<APIKey>;
+  /** Delete an API key; with `dry_run` say whether that is possible. `DELETE /api_keys/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** Say whether an API key's scopes would let it call an operation. `POST /api_keys/{id}/test` */
   test(
     id: string,
@@ -342,8 +356,8 @@ export interface ApiKeys {
 export interface ConsoleSessions {
   /** Get a console session. `GET /console_sessions/{id}` */
   get(id: string, options?: GetOptions): Promise<ConsoleSession>;
-  /** Delete a console session. `DELETE /console_sessions/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Delete a console session; with `dry_run` say whether that is possible. `DELETE /console_sessions/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** List console sessions, newest first. `GET /console_sessions` */
   list(options?: ListOptions): Listing<ConsoleSession>;
 }
@@ -356,10 +370,12 @@ export interface Credentials {
   list(options?: ListOptions): Listing<Credential>;
   /** Get a credential. `GET /credentials/{id}` */
   get(id: string, options?: GetOptions): Promise<Credential>;
-  /** Change the given attributes of a credential. `PATCH /credentials/{id}` */
-  update(id: string, body: CredentialUpdate, options?: CallOptions): Promise<Credential>;
-  /** Delete a credential. `DELETE /credentials/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a credential; with `dry_run` say what would come of it. `PATCH /credentials/{id}`
+   */
+  update(id: string, body: CredentialUpdate, options?: UpdateOptions): Promise<Credential>;
+  /** Delete a credential; with `dry_run` say whether that is possible. `DELETE /credentials/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** Say whether an agent token would let an agent publish a name or a label. `POST /credentials/{id}/test` */
   test(
     id: string,
@@ -382,10 +398,12 @@ export interface IpPolicies {
   list(options?: ListOptions): Listing<IPPolicy>;
   /** Get an IP policy. `GET /ip_policies/{id}` */
   get(id: string, options?: GetOptions): Promise<IPPolicy>;
-  /** Change the given attributes of an IP policy. `PATCH /ip_policies/{id}` */
-  update(id: string, body: IPPolicyUpdate, options?: CallOptions): Promise<IPPolicy>;
-  /** Delete an IP policy. `DELETE /ip_policies/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an IP policy; with `dry_run` say what would come of it. `PATCH /ip_policies/{id}`
+   */
+  update(id: string, body: IPPolicyUpdate, options?: UpdateOptions): Promise<IPPolicy>;
+  /** Delete an IP policy; with `dry_run` say whether that is possible. `DELETE /ip_policies/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** Say whether an IP policy would let an address pass. `POST /ip_policies/{id}/test` */
   test(
     id: string,
@@ -405,10 +423,13 @@ export interface IpPolicyRules {
   list(options?: ListOptions): Listing<IPPolicyRule>;
   /** Get an IP policy rule. `GET /ip_policy_rules/{id}` */
   get(id: string, options?: GetOptions): Promise<IPPolicyRule>;
-  /** Change the given attributes of an IP policy rule. `PATCH /ip_policy_rules/{id}` */
-  update(id: string, body: IPPolicyRuleUpdate, options?: CallOptions): Promise<IPPolicyRule>;
-  /** Delete an IP policy rule. `DELETE /ip_policy_rules/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an IP policy rule; with `dry_run` say what would come of it. `PATCH
+   * /ip_policy_rules/{id}`
+   */
+  update(id: string, body: IPPolicyRuleUpdate, options?: UpdateOptions): Promise<IPPolicyRule>;
+  /** Delete an IP policy rule; with `dry_run` say whether that is possible. `DELETE /ip_policy_rules/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/ip_restrictions` */
@@ -419,10 +440,13 @@ export interface IpRestrictions {
   list(options?: ListOptions): Listing<IPRestriction>;
   /** Get an IP restriction. `GET /ip_restrictions/{id}` */
   get(id: string, options?: GetOptions): Promise<IPRestriction>;
-  /** Change the given attributes of an IP restriction. `PATCH /ip_restrictions/{id}` */
-  update(id: string, body: IPRestrictionUpdate, options?: CallOptions): Promise<IPRestriction>;
-  /** Delete an IP restriction. `DELETE /ip_restrictions/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an IP restriction; with `dry_run` say what would come of it. `PATCH
+   * /ip_restrictions/{id}`
+   */
+  update(id: string, body: IPRestrictionUpdate, options?: UpdateOptions): Promise<IPRestriction>;
+  /** Delete an IP restriction; with `dry_run` say whether that is possible. `DELETE /ip_restrictions/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/certificate_authorities` */
@@ -433,10 +457,15 @@ export interface CertificateAuthorities {
   list(options?: ListOptions): Listing<CertificateAuthority>;
   /** Get a certificate authority. `GET /certificate_authorities/{id}` */
   get(id: string, options?: GetOptions): Promise<CertificateAuthority>;
-  /** Change the given attributes of a certificate authority. `PATCH /certificate_authorities/{id}` */
-  update(id: string, body: CertificateAuthorityUpdate, options?: CallOptions): Promise<CertificateAuthority>;
-  /** Delete a certificate authority. `DELETE /certificate_authorities/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a certificate authority; with `dry_run` say what would come of it. `PATCH
+   * /certificate_authorities/{id}`
+   */
+  update(id: string, body: CertificateAuthorityUpdate, options?: UpdateOptions): Promise<CertificateAuthority>;
+  /**
+   * Delete a certificate authority; with `dry_run` say whether that is possible. `DELETE /certificate_authorities/{id}`
+   */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/tls_certificates` */
@@ -447,10 +476,13 @@ export interface TlsCertificates {
   list(options?: ListOptions): Listing<TLSCertificate>;
   /** Get a TLS certificate. `GET /tls_certificates/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSCertificate>;
-  /** Change the given attributes of a TLS certificate. `PATCH /tls_certificates/{id}` */
-  update(id: string, body: TLSCertificateUpdate, options?: CallOptions): Promise<TLSCertificate>;
-  /** Delete a TLS certificate. `DELETE /tls_certificates/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a TLS certificate; with `dry_run` say what would come of it. `PATCH
+   * /tls_certificates/{id}`
+   */
+  update(id: string, body: TLSCertificateUpdate, options?: UpdateOptions): Promise<TLSCertificate>;
+  /** Delete a TLS certificate; with `dry_run` say whether that is possible. `DELETE /tls_certificates/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/reserved_domains` */
@@ -463,10 +495,13 @@ export interface ReservedDomains {
   list(options?: ListOptions): Listing<ReservedDomain>;
   /** Get a reserved domain. `GET /reserved_domains/{id}` */
   get(id: string, options?: GetOptions): Promise<ReservedDomain>;
-  /** Change the given attributes of a reserved domain. `PATCH /reserved_domains/{id}` */
-  update(id: string, body: ReservedDomainUpdate, options?: CallOptions): Promise<ReservedDomain>;
-  /** Delete a reserved domain. `DELETE /reserved_domains/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a reserved domain; with `dry_run` say what would come of it. `PATCH
+   * /reserved_domains/{id}`
+   */
+  update(id: string, body: ReservedDomainUpdate, options?: UpdateOptions): Promise<ReservedDomain>;
+  /** Delete a reserved domain; with `dry_run` say whether that is possible. `DELETE /reserved_domains/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/reserved_domains/{id}/certificate` */
@@ -492,10 +527,13 @@ export interface ReservedAddrs {
   list(options?: ListOptions): Listing<ReservedAddr>;
   /** Get a reserved addr. `GET /reserved_addrs/{id}` */
   get(id: string, options?: GetOptions): Promise<ReservedAddr>;
-  /** Change the given attributes of a reserved addr. `PATCH /reserved_addrs/{id}` */
-  update(id: string, body: ReservedAddrUpdate, options?: CallOptions): Promise<ReservedAddr>;
-  /** Delete a reserved addr. `DELETE /reserved_addrs/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a reserved addr; with `dry_run` say what would come of it. `PATCH
+   * /reserved_addrs/{id}`
+   */
+  update(id: string, body: ReservedAddrUpdate, options?: UpdateOptions): Promise<ReservedAddr>;
+  /** Delete a reserved addr; with `dry_run` say whether that is possible. `DELETE /reserved_addrs/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** Below `/backends`. */
@@ -515,10 +553,15 @@ export interface BackendsTunnelGroup {
   list(options?: ListOptions): Listing<TunnelGroupBackend>;
   /** Get a tunnel group backend. `GET /backends/tunnel_group/{id}` */
   get(id: string, options?: GetOptions): Promise<TunnelGroupBackend>;
-  /** Change the given attributes of a tunnel group backend. `PATCH /backends/tunnel_group/{id}` */
-  update(id: string, body: TunnelGroupBackendUpdate, options?: CallOptions): Promise<TunnelGroupBackend>;
-  /** Delete a tunnel group backend. `DELETE /backends/tunnel_group/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a tunnel group backend; with `dry_run` say what would come of it. `PATCH
+   * /backends/tunnel_group/{id}`
+   */
+  update(id: string, body: TunnelGroupBackendUpdate, options?: UpdateOptions): Promise<TunnelGroupBackend>;
+  /**
+   * Delete a tunnel group backend; with `dry_run` say whether that is possible. `DELETE /backends/tunnel_group/{id}`
+   */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/backends/failover` */
@@ -529,10 +572,13 @@ export interface BackendsFailover {
   list(options?: ListOptions): Listing<FailoverBackend>;
   /** Get a failover backend. `GET /backends/failover/{id}` */
   get(id: string, options?: GetOptions): Promise<FailoverBackend>;
-  /** Change the given attributes of a failover backend. `PATCH /backends/failover/{id}` */
-  update(id: string, body: FailoverBackendUpdate, options?: CallOptions): Promise<FailoverBackend>;
-  /** Delete a failover backend. `DELETE /backends/failover/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a failover backend; with `dry_run` say what would come of it. `PATCH
+   * /backends/failover/{id}`
+   */
+  update(id: string, body: FailoverBackendUpdate, options?: UpdateOptions): Promise<FailoverBackend>;
+  /** Delete a failover backend; with `dry_run` say whether that is possible. `DELETE /backends/failover/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/backends/weighted` */
@@ -543,10 +589,13 @@ export interface BackendsWeighted {
   list(options?: ListOptions): Listing<WeightedBackend>;
   /** Get a weighted backend. `GET /backends/weighted/{id}` */
   get(id: string, options?: GetOptions): Promise<WeightedBackend>;
-  /** Change the given attributes of a weighted backend. `PATCH /backends/weighted/{id}` */
-  update(id: string, body: WeightedBackendUpdate, options?: CallOptions): Promise<WeightedBackend>;
-  /** Delete a weighted backend. `DELETE /backends/weighted/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a weighted backend; with `dry_run` say what would come of it. `PATCH
+   * /backends/weighted/{id}`
+   */
+  update(id: string, body: WeightedBackendUpdate, options?: UpdateOptions): Promise<WeightedBackend>;
+  /** Delete a weighted backend; with `dry_run` say whether that is possible. `DELETE /backends/weighted/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/backends/http_response` */
@@ -557,10 +606,15 @@ export interface BackendsHttpResponse {
   list(options?: ListOptions): Listing<HTTPResponseBackend>;
   /** Get an HTTP response backend. `GET /backends/http_response/{id}` */
   get(id: string, options?: GetOptions): Promise<HTTPResponseBackend>;
-  /** Change the given attributes of an HTTP response backend. `PATCH /backends/http_response/{id}` */
-  update(id: string, body: HTTPResponseBackendUpdate, options?: CallOptions): Promise<HTTPResponseBackend>;
-  /** Delete an HTTP response backend. `DELETE /backends/http_response/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an HTTP response backend; with `dry_run` say what would come of it. `PATCH
+   * /backends/http_response/{id}`
+   */
+  update(id: string, body: HTTPResponseBackendUpdate, options?: UpdateOptions): Promise<HTTPResponseBackend>;
+  /**
+   * Delete an HTTP response backend; with `dry_run` say whether that is possible. `DELETE /backends/http_response/{id}`
+   */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/backends/static` */
@@ -571,10 +625,13 @@ export interface BackendsStatic {
   list(options?: ListOptions): Listing<StaticBackend>;
   /** Get a static backend. `GET /backends/static/{id}` */
   get(id: string, options?: GetOptions): Promise<StaticBackend>;
-  /** Change the given attributes of a static backend. `PATCH /backends/static/{id}` */
-  update(id: string, body: StaticBackendUpdate, options?: CallOptions): Promise<StaticBackend>;
-  /** Delete a static backend. `DELETE /backends/static/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a static backend; with `dry_run` say what would come of it. `PATCH
+   * /backends/static/{id}`
+   */
+  update(id: string, body: StaticBackendUpdate, options?: UpdateOptions): Promise<StaticBackend>;
+  /** Delete a static backend; with `dry_run` say whether that is possible. `DELETE /backends/static/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** Below `/edges`. */
@@ -595,10 +652,12 @@ export interface EdgesHttps {
   list(options?: ListOptions): Listing<HTTPSEdge>;
   /** Get an HTTPS edge. `GET /edges/https/{id}` */
   get(id: string, options?: GetOptions): Promise<HTTPSEdge>;
-  /** Change the given attributes of an HTTPS edge. `PATCH /edges/https/{id}` */
-  update(id: string, body: HTTPSEdgeUpdate, options?: CallOptions): Promise<HTTPSEdge>;
-  /** Delete an HTTPS edge. `DELETE /edges/https/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an HTTPS edge; with `dry_run` say what would come of it. `PATCH /edges/https/{id}`
+   */
+  update(id: string, body: HTTPSEdgeUpdate, options?: UpdateOptions): Promise<HTTPSEdge>;
+  /** Delete an HTTPS edge; with `dry_run` say whether that is possible. `DELETE /edges/https/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** Say what the edge would do with a request, without doing it. `POST /edges/https/{id}/explain` */
   explain(
     id: string,
@@ -693,10 +752,16 @@ export interface EdgesHttpsRoutes {
   create(edgeId: string, body: HTTPSEdgeRouteCreate, options?: CallOptions): Promise<HTTPSEdgeRoute>;
   /** Get an HTTPS edge route. `GET /edges/https/{edge_id}/routes/{id}` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<HTTPSEdgeRoute>;
-  /** Change the given attributes of an HTTPS edge route. `PATCH /edges/https/{edge_id}/routes/{id}` */
-  update(edgeId: string, id: string, body: HTTPSEdgeRouteUpdate, options?: CallOptions): Promise<HTTPSEdgeRoute>;
-  /** Delete an HTTPS edge route. `DELETE /edges/https/{edge_id}/routes/{id}` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an HTTPS edge route; with `dry_run` say what would come of it. `PATCH
+   * /edges/https/{edge_id}/routes/{id}`
+   */
+  update(edgeId: string, id: string, body: HTTPSEdgeRouteUpdate, options?: UpdateOptions): Promise<HTTPSEdgeRoute>;
+  /**
+   * Delete an HTTPS edge route; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}`
+   */
+  delete(edgeId: string, id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/ip_restriction` */
@@ -927,10 +992,10 @@ export interface EdgesTls {
   list(options?: ListOptions): Listing<TLSEdge>;
   /** Get a TLS edge. `GET /edges/tls/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSEdge>;
-  /** Change the given attributes of a TLS edge. `PATCH /edges/tls/{id}` */
-  update(id: string, body: TLSEdgeUpdate, options?: CallOptions): Promise<TLSEdge>;
-  /** Delete a TLS edge. `DELETE /edges/tls/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Change the given attributes of a TLS edge; with `dry_run` say what would come of it. `PATCH /edges/tls/{id}` */
+  update(id: string, body: TLSEdgeUpdate, options?: UpdateOptions): Promise<TLSEdge>;
+  /** Delete a TLS edge; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** Say what the TLS edge would do with a connection, without doing it. `POST /edges/tls/{id}/explain` */
   explain(
     id: string,
@@ -1016,10 +1081,10 @@ export interface EdgesTcp {
   list(options?: ListOptions): Listing<TCPEdge>;
   /** Get a TCP edge. `GET /edges/tcp/{id}` */
   get(id: string, options?: GetOptions): Promise<TCPEdge>;
-  /** Change the given attributes of a TCP edge. `PATCH /edges/tcp/{id}` */
-  update(id: string, body: TCPEdgeUpdate, options?: CallOptions): Promise<TCPEdge>;
-  /** Delete a TCP edge. `DELETE /edges/tcp/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Change the given attributes of a TCP edge; with `dry_run` say what would come of it. `PATCH /edges/tcp/{id}` */
+  update(id: string, body: TCPEdgeUpdate, options?: UpdateOptions): Promise<TCPEdge>;
+  /** Delete a TCP edge; with `dry_run` say whether that is possible. `DELETE /edges/tcp/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** Say what the TCP edge would do with a connection, without doing it. `POST /edges/tcp/{id}/explain` */
   explain(
     id: string,
@@ -1076,10 +1141,10 @@ export interface Vaults {
   list(options?: ListOptions): Listing<Vault>;
   /** Get a vault. `GET /vaults/{id}` */
   get(id: string, options?: GetOptions): Promise<Vault>;
-  /** Change the given attributes of a vault. `PATCH /vaults/{id}` */
-  update(id: string, body: VaultUpdate, options?: CallOptions): Promise<Vault>;
-  /** Delete a vault. `DELETE /vaults/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Change the given attributes of a vault; with `dry_run` say what would come of it. `PATCH /vaults/{id}` */
+  update(id: string, body: VaultUpdate, options?: UpdateOptions): Promise<Vault>;
+  /** Delete a vault; with `dry_run` say whether that is possible. `DELETE /vaults/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/vaults/{id}/secrets` */
@@ -1096,10 +1161,10 @@ export interface VaultSecrets {
   list(options?: ListOptions): Listing<Secret>;
   /** Get a secret. `GET /vault_secrets/{id}` */
   get(id: string, options?: GetOptions): Promise<Secret>;
-  /** Change the given attributes of a secret. `PATCH /vault_secrets/{id}` */
-  update(id: string, body: SecretUpdate, options?: CallOptions): Promise<Secret>;
-  /** Delete a secret. `DELETE /vault_secrets/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Change the given attributes of a secret; with `dry_run` say what would come of it. `PATCH /vault_secrets/{id}` */
+  update(id: string, body: SecretUpdate, options?: UpdateOptions): Promise<Secret>;
+  /** Delete a secret; with `dry_run` say whether that is possible. `DELETE /vault_secrets/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/event_destinations` */
@@ -1111,10 +1176,13 @@ export interface EventDestinations {
   list(options?: ListOptions): Listing<EventDestination>;
   /** Get an event destination. `GET /event_destinations/{id}` */
   get(id: string, options?: GetOptions): Promise<EventDestination>;
-  /** Change the given attributes of an event destination. `PATCH /event_destinations/{id}` */
-  update(id: string, body: EventDestinationUpdate, options?: CallOptions): Promise<EventDestination>;
-  /** Delete an event destination. `DELETE /event_destinations/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an event destination; with `dry_run` say what would come of it. `PATCH
+   * /event_destinations/{id}`
+   */
+  update(id: string, body: EventDestinationUpdate, options?: UpdateOptions): Promise<EventDestination>;
+  /** Delete an event destination; with `dry_run` say whether that is possible. `DELETE /event_destinations/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/event_destinations/{id}/events` */
@@ -1135,10 +1203,13 @@ export interface EventSubscriptions {
   list(options?: ListOptions): Listing<EventSubscription>;
   /** Get an event subscription. `GET /event_subscriptions/{id}` */
   get(id: string, options?: GetOptions): Promise<EventSubscription>;
-  /** Change the given attributes of an event subscription. `PATCH /event_subscriptions/{id}` */
-  update(id: string, body: EventSubscriptionUpdate, options?: CallOptions): Promise<EventSubscription>;
-  /** Delete an event subscription. `DELETE /event_subscriptions/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of an event subscription; with `dry_run` say what would come of it. `PATCH
+   * /event_subscriptions/{id}`
+   */
+  update(id: string, body: EventSubscriptionUpdate, options?: UpdateOptions): Promise<EventSubscription>;
+  /** Delete an event subscription; with `dry_run` say whether that is possible. `DELETE /event_subscriptions/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
 }
 
 /** `/event_subscriptions/{subscription_id}/sources` */
@@ -1179,8 +1250,8 @@ export interface App {
 export interface AppUsers {
   /** Get an application user. `GET /app/users/{id}` */
   get(id: string, options?: GetOptions): Promise<ApplicationUser>;
-  /** Delete an application user. `DELETE /app/users/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Delete an application user; with `dry_run` say whether that is possible. `DELETE /app/users/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** List application users, newest first. `GET /app/users` */
   list(options?: ListOptions): Listing<ApplicationUser>;
 }
@@ -1189,8 +1260,8 @@ export interface AppUsers {
 export interface AppSessions {
   /** Get an application session. `GET /app/sessions/{id}` */
   get(id: string, options?: GetOptions): Promise<ApplicationSession>;
-  /** Delete an application session. `DELETE /app/sessions/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Delete an application session; with `dry_run` say whether that is possible. `DELETE /app/sessions/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** List application sessions, newest first. `GET /app/sessions` */
   list(options?: ListOptions): Listing<ApplicationSession>;
 }
@@ -1236,10 +1307,12 @@ export interface Tunnels {
 export interface Endpoints {
   /** Get an endpoint. `GET /endpoints/{id}` */
   get(id: string, options?: ReadOptions): Promise<Endpoint>;
-  /** Change the given attributes of a cloud endpoint. `PATCH /endpoints/{id}` */
-  update(id: string, body: CloudEndpointUpdate, options?: CallOptions): Promise<CloudEndpoint>;
-  /** Delete a cloud endpoint. `DELETE /endpoints/{id}` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Change the given attributes of a cloud endpoint; with `dry_run` say what would come of it. `PATCH /endpoints/{id}`
+   */
+  update(id: string, body: CloudEndpointUpdate, options?: UpdateOptions): Promise<CloudEndpoint>;
+  /** Delete a cloud endpoint; with `dry_run` say whether that is possible. `DELETE /endpoints/{id}` */
+  delete(id: string, options?: UpdateOptions): Promise<void>;
   /** List endpoints, newest first. `GET /endpoints` */
   list(options?: EndpointsListOptions): Listing<Endpoint>;
   /** Create a cloud endpoint. `POST /endpoints` */
@@ -1305,7 +1378,7 @@ export interface Revisions {
    * Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay
    * as they are. `POST /revisions/{id}/rollback`
    */
-  rollback(id: string, options?: RollbackOptions): Promise<Rollback>;
+  rollback(id: string, options?: UpdateOptions): Promise<Rollback>;
 }
 
 /** `/requests` */
@@ -1314,7 +1387,7 @@ export interface Requests {
    * List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample
    * of the others. `GET /requests`
    */
-  list(options?: VaultsSecretsListOptions): Listing<Request>;
+  list(options?: RequestsListOptions): Listing<Request>;
   /**
    * Get a request that ended lately, by the id that its client was told, with everything that decided. `GET
    * /requests/{id}`
@@ -1328,7 +1401,7 @@ export interface Connections {
    * List connections to TLS and TCP edges and endpoints that ended lately, newest first: those that did not reach an
    * upstream, and a sample of the others. `GET /connections`
    */
-  list(options?: VaultsSecretsListOptions): Listing<Connection>;
+  list(options?: RequestsListOptions): Listing<Connection>;
   /**
    * Get a connection that ended lately, by the id that the log and its event have, with everything that decided: each
    * rule of a traffic policy is a step. `GET /connections/{id}`

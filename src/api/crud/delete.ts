@@ -3,7 +3,9 @@ import { viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { theOne } from "../objects/lookup.ts";
 import { checkIfMatch } from "../objects/preconditions.ts";
-import { writeContext } from "../objects/write-context.ts";
+import { dryRunQuery, isDryRun } from "../objects/dry-run.ts";
+import { judgeOf, writeContext } from "../objects/write-context.ts";
+import type { Draft } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { oneOf } from "./collection.ts";
 import type { Collection } from "./collection.ts";
@@ -13,10 +15,11 @@ export function deleteOperation({ resource, path, suffix }: Collection, context:
     id: `delete${resource.schemaName}${suffix}`,
     method: "DELETE",
     path: `${path}/{id}`,
-    summary: `Delete ${oneOf(resource)}.`,
+    summary: `Delete ${oneOf(resource)}; with \`dry_run\` say whether that is possible.`,
     resource,
     verb: "delete",
     takes: "nothing",
+    query: dryRunQuery,
     status: 204,
     run: (call) => remove(resource, call, context),
   };
@@ -24,11 +27,17 @@ export function deleteOperation({ resource, path, suffix }: Collection, context:
 
 async function remove(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
   theOne(resource, call, context.store);
-  const { revision } = await context.store.write(writeContext(call), (draft) => {
+  const { store } = context;
+  const work = (draft: Draft): void => {
     const object = theOne(resource, call, draft);
     checkIfMatch(call, viewsFor(call, context).etag(object));
     context.behaviours[resource.name]?.deleting?.(object, draft);
     draft.delete(object);
-  });
+  };
+  if (isDryRun(call)) {
+    store.rehearse(work, judgeOf(call));
+    return { status: 204, revision: store.revision };
+  }
+  const { revision } = await store.write(writeContext(call), work);
   return { status: 204, revision };
 }

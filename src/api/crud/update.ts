@@ -2,6 +2,7 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { writeChange } from "../objects/change.ts";
 import { viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
+import { dryRunQuery } from "../objects/dry-run.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { oneOf } from "./collection.ts";
 import type { Collection } from "./collection.ts";
@@ -11,10 +12,11 @@ export function updateOperation({ resource, path, suffix }: Collection, context:
     id: `update${resource.schemaName}${suffix}`,
     method: "PATCH",
     path: `${path}/{id}`,
-    summary: `Change the given attributes of ${oneOf(resource)}.`,
+    summary: `Change the given attributes of ${oneOf(resource)}; with \`dry_run\` say what would come of it.`,
     resource,
     verb: "update",
     takes: "object",
+    query: dryRunQuery,
     input: resource.fields,
     status: 200,
     replySchema: resource.schemaName,

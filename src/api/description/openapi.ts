@@ -284,6 +284,9 @@ const queryDocs: Readonly<Record<string, string>> = {
   document: "Name of the document.",
   id: "Only objects of this id; may be given several times.",
   url: "Only objects of this URL; may be given several times.",
+  outcome: "Only what ended so.",
+  text: "Only what has it in its id, method, host and path, address or status, without regard to case.",
+  issuer: "Issuer of an OpenID provider.",
   dry_run: "`true` answers what would be changed, and changes nothing.",
 };
 

@@ -7,6 +7,7 @@ import type { Revision } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { resourceOfId, resources } from "../operation/declarations.ts";
+import { dryRunQuery } from "../objects/dry-run.ts";
 import { once, pageBody, readLimit } from "../objects/pages.ts";
 import { ruleRefusals } from "../operation/refusals.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
@@ -56,7 +57,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       summary:
         "Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay as they are.",
       takes: "anything",
-      query: ["dry_run"],
+      query: dryRunQuery,
       stores: true,
       replySchema: "Rollback",
       exampleReply: exampleRollback,

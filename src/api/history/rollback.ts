@@ -6,7 +6,7 @@ import type { Change, Commit, Draft, Store, StoredObject } from "../../storage/s
 import type { Call, Reply } from "../operation/call.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { resourceNamed, resources } from "../operation/declarations.ts";
-import { once } from "../objects/pages.ts";
+import { isDryRun } from "../objects/dry-run.ts";
 import { judgeOf } from "../objects/write-context.ts";
 import { withServerSet, withoutServerSet } from "../objects/server-set.ts";
 import { writeOnce } from "../objects/write-once.ts";
@@ -60,12 +60,6 @@ export async function rollback(
   } finally {
     watch.end();
   }
-}
-
-function isDryRun(call: Call): boolean {
-  const text = once(call, "dry_run") ?? "false";
-  if (text === "true" || text === "false") return text === "true";
-  throw new Refusal("query_invalid", `${call.operation.id}: "dry_run" must be true or false`);
 }
 
 /** What was committed since the database was read: before that, it was what it had been at the revision. */

@@ -13,7 +13,8 @@ import type { ModuleIdentities } from "./module-identities.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { prepare } from "./prepare.ts";
 import { warningHeaders } from "./warnings.ts";
-import { writeContext } from "./write-context.ts";
+import { isDryRun } from "./dry-run.ts";
+import { judgeOf, writeContext } from "./write-context.ts";
 
 /** Changes the object that the path names by `body`, in a write of its own. */
 export async function writeChange(
@@ -26,10 +27,14 @@ export async function writeChange(
   const present = theOne(resource, call, context.store);
   check?.(present);
   const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
-  const written = await context.store.write(writeContext(call), (draft) => {
+  const work = (draft: Draft): StoredObject => {
     check?.(theOne(resource, call, draft));
     return changeIn(draft, resource, call, context, () => body, identities);
-  });
+  };
+  const { store } = context;
+  const written = isDryRun(call)
+    ? { result: store.rehearse(work, judgeOf(call)), revision: store.revision }
+    : await store.write(writeContext(call), work);
   return { ...written, warnings: warningHeaders(resource, written.result.doc, present.doc) };
 }
 

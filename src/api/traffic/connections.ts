@@ -17,6 +17,7 @@ export const endedConnections: EndedTraffic<ConnectionTrace> = {
   schema: connectionSchema,
   listSchema: connectionListSchema,
   example: exampleClosedConnection,
+  outcomes: ["served", "denied", "broken", "account_limit", "no_upstream", "abandoned"],
   tracesIn: (answer) => (answer.name === "connections" ? { traces: answer.connections, more: answer.more } : undefined),
   view: (trace, uri) => ({
     id: trace.id,

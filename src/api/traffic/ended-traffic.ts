@@ -4,8 +4,8 @@ import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
-import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
-import type { Operation } from "../operation/call.ts";
+import { once, pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
+import type { Call, Operation } from "../operation/call.ts";
 
 /** Requests, or connections. */
 export interface EndedTraffic<Trace> {
@@ -21,6 +21,8 @@ export interface EndedTraffic<Trace> {
   /** Schemas that those refer to. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
   readonly example: Readonly<Record<string, unknown>>;
+  /** Ways in which they end. */
+  readonly outcomes: readonly string[];
   tracesIn(answer: EdgeAnswer): { readonly traces: readonly Trace[]; readonly more: boolean } | undefined;
   view(trace: Trace, uri: string): Record<string, unknown>;
 }
@@ -42,17 +44,22 @@ export function endedOperations<Trace extends { readonly id: string }>(
       id: ids.list,
       method: "GET",
       path,
-      query: pageQuery,
+      query: [...pageQuery, "outcome", "text"],
       summary: summaries.list,
       replySchema: `${schemaName}List`,
       exampleReply: { [plural]: [example], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { [`${schemaName}List`]: kind.listSchema, [schemaName]: kind.schema, ...kind.schemas },
       async run(call) {
         const { limit, beforeId } = readPageQuery(call);
-        const { traces, more } = await ask({ name: plural, accountId: call.principal.accountId, limit, beforeId });
+        const { accountId } = call.principal;
+        const filter = readFilter(call, kind.outcomes);
+        const { traces, more } = await ask({ name: plural, accountId, limit, beforeId, ...filter });
         const items = traces.map((trace) => text(trace, call.baseUrl));
         const nextBeforeId = more ? traces.at(-1)?.id : undefined;
-        return { status: 200, body: pageBody(call, path, plural, items, { limit, nextBeforeId }) };
+        return {
+          status: 200,
+          body: pageBody(call, path, plural, items, { limit, nextBeforeId, more: queryOf(filter) }),
+        };
       },
     },
     {
@@ -75,4 +82,29 @@ export function endedOperations<Trace extends { readonly id: string }>(
       },
     },
   ];
+}
+
+interface Filter {
+  readonly outcome?: string;
+  readonly text?: string;
+}
+
+/** Bytes of a text that is looked for. */
+const maxTextBytes = 255;
+
+function readFilter(call: Call, outcomes: readonly string[]): Filter {
+  const [outcome, text] = [once(call, "outcome"), once(call, "text")];
+  if (outcome !== undefined && !outcomes.includes(outcome)) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "outcome" must be one of ${outcomes.join(", ")}`);
+  }
+  if (text !== undefined && (text === "" || Buffer.byteLength(text) > maxTextBytes)) {
+    throw new Refusal("query_invalid", `${call.operation.id}: "text" must be 1 to ${maxTextBytes} bytes`);
+  }
+  return { ...(outcome !== undefined && { outcome }), ...(text !== undefined && { text }) };
+}
+
+/** For the next page. */
+function queryOf(filter: Filter): string {
+  const query = new URLSearchParams(Object.entries(filter)).toString();
+  return query === "" ? "" : `&${query}`;
 }

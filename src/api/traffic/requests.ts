@@ -18,6 +18,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
   listSchema: requestListSchema,
   schemas: { Step: stepSchema },
   example: exampleRequest,
+  outcomes: ["forwarded", "answered", "denied", "failed"],
   tracesIn: (answer) => (answer.name === "requests" ? { traces: answer.requests, more: answer.more } : undefined),
   view: (trace, uri) => ({
     id: trace.id,

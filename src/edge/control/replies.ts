@@ -18,7 +18,7 @@ export function makeReplies(
         return found ? { name: "requests", requests: [found], more: false } : { name: "unknown" };
       }
       case "requests": {
-        const { found, more } = requests.list(question.accountId, question.limit, question.beforeId);
+        const { found, more } = requests.list(question.accountId, question.limit, question.beforeId, question);
         return { name: "requests", requests: found, more };
       }
       case "connection": {
@@ -26,7 +26,7 @@ export function makeReplies(
         return found ? { name: "connections", connections: [found], more: false } : { name: "unknown" };
       }
       case "connections": {
-        const { found, more } = connections.list(question.accountId, question.limit, question.beforeId);
+        const { found, more } = connections.list(question.accountId, question.limit, question.beforeId, question);
         return { name: "connections", connections: found, more };
       }
       case "explain_request":

@@ -7,6 +7,7 @@ import type { TraceKind } from "./traces.ts";
 export const connectionTraces: TraceKind<ClosedConnection, ConnectionTrace> = {
   accountOf: ({ site }) => site.accountId,
   isEnded: ({ outcome }) => outcome !== "served",
+  namesOf: ({ id, serverName = "", port = "", source }) => `${id} ${serverName}:${port} ${source}`,
   traceOf({ id, site, source, facts, steps, outcome, bytesIn, bytesOut }, endedAt) {
     return {
       id,

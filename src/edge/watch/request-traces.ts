@@ -9,6 +9,7 @@ const maxPath = 2048;
 export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
   accountOf: ({ accountId }) => accountId,
   isEnded: ({ cutShort, steps }) => cutShort || steps.at(-1)?.answer !== undefined,
+  namesOf: ({ id, method, host, path, source, status }) => `${id} ${method} ${host}${path} ${source} ${status}`,
   traceOf(exchange, endedAt) {
     const {
       id,

@@ -26,21 +26,30 @@ export const defaultTraceLimits: TraceLimits = Object.freeze({
 export interface Traces<Finished, Trace> {
   note(finished: Finished): void;
   find(accountId: string, id: string): Trace | undefined;
-  /** Newest first, of those that sort before `beforeId`. */
+  /** Newest first, of those that fit and sort before `beforeId`. */
   list(
     accountId: string,
     limit: number,
     beforeId: string | undefined,
+    fits?: TraceFilter,
   ): { readonly found: readonly Trace[]; readonly more: boolean };
 }
 
-export interface TraceKind<Finished, Trace extends { readonly id: string }> {
+export interface TraceFilter {
+  readonly outcome?: string | undefined;
+  /** In what names it, without regard to case. */
+  readonly text?: string | undefined;
+}
+
+export interface TraceKind<Finished, Trace extends { readonly id: string; readonly outcome: string }> {
   /** Those of none are not kept. */
   accountOf(finished: Finished): string | undefined;
   /** Whether it ended here, or went on to an upstream as most do. */
   isEnded(finished: Finished): boolean;
   /** @param endedAt milliseconds since 1970 */
   traceOf(finished: Finished, endedAt: number): Trace;
+  /** What people look for it by. */
+  namesOf(trace: Trace): string;
 }
 
 /** Share of an account's traces that it loses when there are too many in all. */
@@ -52,8 +61,8 @@ interface AccountTraces<Trace> {
   readonly sampled: Rate;
 }
 
-export function makeTraces<Finished, Trace extends { readonly id: string }>(
-  { accountOf, isEnded, traceOf }: TraceKind<Finished, Trace>,
+export function makeTraces<Finished, Trace extends { readonly id: string; readonly outcome: string }>(
+  { accountOf, isEnded, traceOf, namesOf }: TraceKind<Finished, Trace>,
   clock: Clock,
   limits: TraceLimits,
 ): Traces<Finished, Trace> {
@@ -99,8 +108,14 @@ export function makeTraces<Finished, Trace extends { readonly id: string }>(
       if (total > limits.total) makeRoom();
     },
     find: (accountId, id) => all(accountId).find((one) => one.id === id),
-    list(accountId, limit, beforeId) {
-      const older = all(accountId).filter(({ id }) => beforeId === undefined || id < beforeId);
+    list(accountId, limit, beforeId, { outcome, text } = {}) {
+      const wanted = text?.toLowerCase();
+      const older = all(accountId).filter(
+        (one) =>
+          (beforeId === undefined || one.id < beforeId) &&
+          (outcome === undefined || one.outcome === outcome) &&
+          (wanted === undefined || namesOf(one).toLowerCase().includes(wanted)),
+      );
       older.sort((one, other) => (one.id < other.id ? 1 : -1));
       return { found: older.slice(0, limit), more: older.length > limit };
     },

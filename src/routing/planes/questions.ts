@@ -14,6 +14,10 @@ export type EdgeQuestion =
       readonly accountId: string;
       readonly limit: number;
       readonly beforeId: string | undefined;
+      /** Only those that ended so. */
+      readonly outcome?: string | undefined;
+      /** Only those that have it in what names them, without regard to case. */
+      readonly text?: string | undefined;
     }
   | {
       readonly name: "explain_request";

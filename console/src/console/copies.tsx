@@ -1,0 +1,37 @@
+/** A call of the API as commands that do the same. */
+import { Copy } from "../ui/elements.tsx";
+import { quoted } from "../ui/shell.ts";
+
+interface CopiesProps {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly body?: object;
+  /** What it is about as a document. */
+  readonly yaml?: string;
+}
+
+export function Copies({ method, path, body, yaml }: CopiesProps) {
+  const text = body && JSON.stringify(body);
+  const curl = [
+    ...(method === "GET" ? ["curl"] : [`curl -X ${method}`]),
+    `${location.origin}${path}`,
+    `-H "Authorization: Bearer $POSTERN_API_KEY" -H 'Service-Version: 2'`,
+    ...(text === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(text)}`]),
+  ].join(" ");
+  const cli = `postern api ${method} ${path}${text === undefined ? "" : ` ${quoted(text)}`}`;
+  return (
+    <>
+      <Copy text={curl} kind="tiny">
+        Copy as curl
+      </Copy>
+      <Copy text={cli} kind="tiny">
+        CLI
+      </Copy>
+      {yaml !== undefined && (
+        <Copy text={yaml} kind="tiny">
+          YAML
+        </Copy>
+      )}
+    </>
+  );
+}
