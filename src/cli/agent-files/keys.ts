@@ -27,6 +27,8 @@ const renamed =
     return [names[node.value.text] ?? node.value.text];
   };
 
+const textOf = renamed({});
+
 /** A policy is text to the server, whether it is written as a map or as text. */
 function policyText(node: SourceNode): readonly string[] | undefined {
   if (node.value?.kind === "map") return [JSON.stringify(node.value.plain)];
@@ -122,7 +124,12 @@ export const endpointKeys: readonly KeyRow[] = [
   ...ofTraffic,
   nameKey,
   { key: "upstream.url", setting: "addr" },
-  { key: "upstream.protocol", setting: "upstreamProtocol", texts: renamed({ tcp: "http1" }) },
+  // Bytes are passed on to every service; what a service of HTTP speaks is said by `http1` and `http2`.
+  {
+    key: "upstream.protocol",
+    setting: "upstreamProtocol",
+    texts: (node) => (node.value?.kind === "text" && node.value.text === "tcp" ? [] : textOf(node)),
+  },
   proxyProtocol("upstream.proxy_protocol"),
   proxyProtocol("proxy_protocol"),
   proxyProtocol("proxy_proto"),

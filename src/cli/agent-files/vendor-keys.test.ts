@@ -1,0 +1,222 @@
+/**
+ * The vendor's reference of agents' files, versions 2 and 3, key by key and protocol by protocol: each is read to what it
+ * asks for, or refused by its name, with its line. The values are ours.
+ */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { fileTunnels } from "../agent/file-tunnels.ts";
+import { readAgentFiles } from "./read.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "postern-vendor-keys-"));
+after(() => rmSync(directory, { recursive: true }));
+for (const name of ["some.crt", "some.key", "some.pem"]) writeFileSync(join(directory, name), `PEM of ${name}`);
+
+function read(text: string) {
+  const path = join(directory, "agent.yml");
+  writeFileSync(path, text);
+  const files = readAgentFiles([path]);
+  const { tunnels, issues } = fileTunnels(files);
+  return { values: files.values, tunnels: tunnels.flatMap((one) => one.tunnels), issues };
+}
+
+const rule = (phase: string): string => `{ ${phase}: [{ actions: [{ type: deny }] }] }`;
+const policies = (...phases: readonly string[]): readonly (readonly [line: string, sent: string])[] => [
+  ...["inbound", "outbound"].map((phase) => [`policy: ${rule(phase)}`, "traffic policy"] as const),
+  ...["inbound", "outbound", ...phases].map((phase) => [`traffic_policy: ${rule(phase)}`, "traffic policy"] as const),
+];
+const restrictions = [
+  ["ip_restriction: { allow_cidrs: [192.0.2.0/24] }", "IPRestriction"],
+  ["ip_restriction: { deny_cidrs: [192.0.2.0/24] }", "IPRestriction"],
+] as const;
+
+/** What version 2 and version 3 have in common for HTTP, and the option of the protocol that it becomes. */
+const ofHttp: readonly (readonly [line: string, sent: string])[] = [
+  ["circuit_breaker: 0.7", "CircuitBreaker"],
+  ["compression: true", "Compression"],
+  ["inspect: false", ""],
+  ...restrictions,
+  ["mutual_tls_cas: some.pem", "MutualTLSCA"],
+  ["oauth: { provider: google, allow_domains: [shop.example] }", "OAuth"],
+  ["oauth: { provider: google, allow_emails: [ann@shop.example] }", "OAuth"],
+  ["request_header: { add: ['x-shop:one'], remove: [x-other] }", "RequestHeaders"],
+  ["response_header: { add: ['x-shop:one'], remove: [x-other] }", "ResponseHeaders"],
+  ["user_agent_filter: { allow: [Mozilla], deny: [curl] }", "UserAgentFilter"],
+  ["verify_webhook: { provider: github, secret: s3cret }", "WebhookVerification"],
+  ["websocket_tcp_converter: true", "WebsocketTCPConverter"],
+  ["metadata: shelf-7", ""],
+  ...policies("on_tcp_connect", "on_http_request", "on_http_response"),
+];
+const whole = [...restrictions, ["metadata: shelf-7", ""] as const, ...policies("on_tcp_connect")];
+const tunnels: Readonly<Record<string, readonly (readonly [line: string, sent: string])[]>> = {
+  http: [
+    ...ofHttp,
+    ["basic_auth: ['ann:longenough']", "BasicAuth"],
+    ["host_header: rewrite", "RequestHeaders"],
+    ["host_header: preserve", ""],
+    ["host_header: shop.local", "RequestHeaders"],
+    ["domain: shop.example", ""],
+    ["hostname: shop.example", ""],
+    ["subdomain: shop", ""],
+    ["oauth: { provider: google, scopes: [email], client_id: a, client_secret: b }", "OAuth"],
+    ["proxy_proto: 2", ""],
+    ["schemes: [http]", ""],
+    ["schemes: [https]", ""],
+  ],
+  tcp: [...whole, ["proxy_proto: 1", ""], ["remote_addr: 't.shop.example:21746'", ""]],
+  tls: [
+    ...whole,
+    ["domain: shop.example", ""],
+    ["subdomain: shop", ""],
+    ["proxy_proto: 1", ""],
+    ["crt: some.crt\n    key: some.key", "TLSTermination"],
+    ["terminate_at: edge", "TLSTermination"],
+    ["terminate_at: upstream", ""],
+    ["crt: some.crt\n    key: some.key\n    mutual_tls_cas: some.pem", "TLSTermination,MutualTLSAtEdge"],
+  ],
+};
+const endpoints: Readonly<Record<string, readonly (readonly [line: string, sent: string])[]>> = {
+  "https://shop.example": [
+    ...ofHttp,
+    ["oauth: { provider: google, oauth_scopes: [email], client_id: a, client_secret: b }", "OAuth"],
+    ["proxy_protocol: 2", ""],
+    ["description: the shop", ""],
+    ["bindings: [public]", ""],
+    ["pooling_enabled: true", ""],
+  ],
+  "tcp://t.shop.example:21746": [...whole, ["description: the shop", ""], ["proxy_protocol: 1", ""]],
+  "tls://shop.example": [...whole, ["description: the shop", ""], ["proxy_protocol: 1", ""]],
+};
+
+function check(text: string, sent: string): void {
+  const { tunnels: made, issues } = read(text);
+  assert.deepEqual(issues, [], text);
+  const [tunnel] = made;
+  const options = Object.keys(tunnel?.options ?? {});
+  const wanted = sent.split(",").filter((one) => one !== "");
+  if (sent === "traffic policy") assert.match(tunnel?.trafficPolicy ?? "", /"type":"deny"/, text);
+  else assert.deepEqual(options.toSorted(), wanted.toSorted(), text);
+}
+
+describe("the vendor's reference of agents' files", () => {
+  for (const [proto, lines] of Object.entries(tunnels)) {
+    it(`the vendor's reference of agents' files has keys for ${proto} tunnels that are each read`, () => {
+      for (const [line, sent] of lines) {
+        check(`version: 2\ntunnels:\n  shop:\n    proto: ${proto}\n    addr: 8080\n    ${line}\n`, sent);
+        check(`version: 3\nagent: {}\ntunnels:\n  shop:\n    proto: ${proto}\n    addr: 8080\n    ${line}\n`, sent);
+      }
+    });
+  }
+
+  for (const [url, lines] of Object.entries(endpoints)) {
+    it(`the vendor's reference of agents' files has keys for an endpoint at ${url} that are each read`, () => {
+      for (const [line, sent] of lines) {
+        check(
+          `version: 3\nendpoints:\n  - name: shop\n    url: ${url}\n    upstream: { url: 8080 }\n    ${line}\n`,
+          sent,
+        );
+      }
+    });
+  }
+
+  it("the vendor's reference of agents' files names endpoints by a domain, an origin, or a scheme", () => {
+    for (const [url, proto] of [
+      ["shop.example", "https"],
+      ["https://shop.example", "https"],
+      ["http://shop.example", "http"],
+      ["https://", "https"],
+      ["tcp://", "tcp"],
+      ["tls://shop.example", "tls"],
+    ] as const) {
+      const { issues, tunnels: made } = read(
+        `version: 3\nendpoints:\n  - name: shop\n    url: ${url}\n    upstream: { url: 8080 }\n`,
+      );
+      assert.deepEqual([issues, made[0]?.proto], [[], proto], url);
+    }
+  });
+
+  for (const [line, message] of [
+    ["labels: [env=prod, crt=x]\n    crt: some.crt", /^"crt" is nothing for a http tunnel/],
+    ["proto: tcp\n    domain: shop.example", /^"domain" must be a tcp:\/\/ URL with a port/],
+    ["proto: tcp\n    schemes: [https]", /^"schemes" is nothing for a tcp tunnel/],
+    ["proto: tls\n    compression: true", /^"compression" is nothing for a tls tunnel/],
+    ["proto: tls\n    crt: some.crt", /^"crt" takes more: give "key"/],
+  ] as const) {
+    it(`the vendor's reference of agents' files has no ${line.replaceAll(/\n\s*/g, ", ")}, which is refused by name with its line`, () => {
+      const { issues } = read(`version: 2\ntunnels:\n  shop:\n    addr: 8080\n    ${line}\n`);
+      assert.equal(issues.length, 1, JSON.stringify(issues));
+      assert.match(issues[0]?.message ?? "", message);
+      assert.equal(issues[0]?.line, 6);
+    });
+  }
+
+  /** Keys of the agent itself, what is written, and the setting; undefined: refused. */
+  const agent: readonly (readonly [key: string, value: string, setting: string | undefined])[] = [
+    ["api_key", "abc", "apiKey"],
+    ["authtoken", "abc", "authtoken"],
+    ["connect_interface", "eth0", undefined],
+    ["connect_timeout", "45s", "connectTimeout"],
+    ["console_ui", "iftty", "screen"],
+    ["console_ui_color", "black", undefined],
+    ["crl_noverify", "false", undefined],
+    ["dns_resolver_ips", "[192.0.2.1, 192.0.2.2]", "dnsServer"],
+    ["heartbeat_interval", "30s", "heartbeatInterval"],
+    ["heartbeat_tolerance", "5s", "heartbeatTolerance"],
+    ["inspect_db_size", "1048576", "inspectDbSize"],
+    ["log_level", "debug", "logLevel"],
+    ["log_format", "json", "logFormat"],
+    ["log", "stderr", "log"],
+    ["log", "'false'", "log"],
+    ["metadata", "shelf-7", "sessionMetadata"],
+    ["proxy_url", "socks5://127.0.0.1:1080", "proxy"],
+    ["region", "eu", undefined],
+    ["remote_management", "false", "remoteManagement"],
+    ["update_channel", "beta", undefined],
+    ["update_check", "true", undefined],
+    ["web_addr", "127.0.0.1:4041", "inspector"],
+    ["web_allow_hosts", "[shop.example]", "inspectorHost"],
+  ];
+  it("the vendor's reference of agents' files has keys of the agent that are each read, or refused with their line", () => {
+    const both = [
+      [2, "", [...agent, ["root_cas", "host", "ca"], ["server_addr", "t.shop.example:443", "server"]]],
+      [3, "  ", [...agent, ["connect_cas", "host", "ca"], ["connect_url", "t.shop.example:443", "server"]]],
+    ] as const;
+    for (const [version, indent, keys] of both) {
+      for (const [key, value, setting] of keys) {
+        const { values, issues } = read(
+          `version: ${version}\n${indent === "" ? "" : "agent:\n"}${indent}${key}: ${value}\n`,
+        );
+        if (setting === undefined) {
+          assert.match(issues[0]?.message ?? "", new RegExp(`^"${key}" is not offered: `), key);
+          assert.equal(issues[0]?.line, indent === "" ? 2 : 3, key);
+        } else assert.deepEqual([issues, values.has(setting)], [[], true], `${version} ${key}`);
+      }
+    }
+  });
+
+  it("the vendor's reference of agents' files has endpoints whose TLS the agent ends, with clients' certificates", () => {
+    const { issues } = read(`version: 3
+endpoints:
+  - name: shop
+    url: tls://shop.example
+    upstream: { url: 8080 }
+    agent_tls_termination:
+      server_certificate: some.crt
+      server_private_key: some.key
+      mutual_tls_certificate_authorities: [some.pem]
+`);
+    assert.deepEqual(
+      issues.map(({ line, message }) => [line, message.split(":")[0]]),
+      [[7, '"agent_tls_termination.server_certificate" is no certificate that goes with its key']],
+    );
+  });
+
+  it("the vendor's reference of agents' files has endpoints of TCP that say so of their service, too", () => {
+    check(
+      "version: 3\nendpoints:\n  - name: ssh\n    url: tcp://t.shop.example:21746\n    upstream: { url: 22, protocol: tcp }\n",
+      "",
+    );
+  });
+});
