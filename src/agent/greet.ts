@@ -7,10 +7,22 @@ export interface Greeting {
   readonly accountName: string;
   readonly serverVersion: string;
   readonly latencyMs: number;
+  /** By how much this machine's clock is ahead of the server's, milliseconds; undefined where the server does not say. */
+  readonly clockAheadMs: number | undefined;
 }
 
-/** Shows the token to the server and leaves again; rejects with `Refusal` when it is refused. */
-export async function greet(socket: TLSSocket, token: string, clock: Clock, version: string): Promise<Greeting> {
+/**
+ * Shows the token to the server and leaves again; rejects with `Refusal` when it is refused.
+ *
+ * @param timeoutMs how long the server may take, milliseconds; 10 s unless given
+ */
+export async function greet(
+  socket: TLSSocket,
+  token: string,
+  clock: Clock,
+  version: string,
+  timeoutMs = 10_000,
+): Promise<Greeting> {
   const since = clock.monotonic();
   const session = await connectSession(
     socket,
@@ -24,7 +36,7 @@ export async function greet(socket: TLSSocket, token: string, clock: Clock, vers
       os: platform(),
       arch: arch(),
       commands: [],
-      answerMs: 10_000,
+      answerMs: timeoutMs,
     },
     {
       proxied: (_id, _header, stream) => stream.abort(),
@@ -35,5 +47,7 @@ export async function greet(socket: TLSSocket, token: string, clock: Clock, vers
   );
   const latencyMs = clock.monotonic() - since;
   session.close();
-  return { accountName: session.accountName, serverVersion: session.serverVersion, latencyMs };
+  const { accountName, serverVersion, serverTime } = session;
+  const clockAheadMs = serverTime > 0 ? clock.now() - serverTime - latencyMs / 2 : undefined;
+  return { accountName, serverVersion, latencyMs, clockAheadMs };
 }

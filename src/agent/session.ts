@@ -127,6 +127,7 @@ function clientOptions(options: SessionOptions, resumption: Resumption | undefin
     ...(heartbeatIntervalMs !== undefined && { heartbeatIntervalMs }),
     ...(heartbeatToleranceMs !== undefined && { heartbeatToleranceMs }),
     ...(answerMs !== undefined && { answerMs }),
+    loginMs: options.connect?.timeoutMs,
   };
 }
 

@@ -25,6 +25,7 @@ import { parseWireError } from "./wire-error.ts";
 const maxWindow = 16 * 1024 * 1024;
 const windowBudget = 64 * 1024 * 1024;
 const maxText = 4096;
+const usualAnswerMs = 30_000;
 const maxAnswered = 32;
 /** Streams of the server open at once: what it may have itself, and some for its questions. */
 const maxIncoming = 17_000;
@@ -85,7 +86,8 @@ export class ClientConnection {
         ...(options.agentId !== undefined && { AgentID: options.agentId }),
       },
     };
-    this.#ask(streamType.auth, question, (failure, reply) => {
+    const { answerMs = usualAnswerMs, loginMs = answerMs } = options;
+    this.#ask(streamType.auth, question, loginMs, (failure, reply) => {
       if (failure) {
         done(failure);
         this.#mux.close(errorCode.none, "not authenticated");
@@ -121,6 +123,7 @@ export class ClientConnection {
       serverVersion: textMember(extra, "Version", maxText),
       edges: Math.max(1, countMember(extra, "Edges")),
       edgeId: textMember(extra, "Edge", maxText),
+      serverTime: countMember(extra, "Time"),
     };
     const openStreams = (): number => this.#openStreams;
     this.#isOpen = true;
@@ -225,7 +228,7 @@ export class ClientConnection {
   /** `read` runs in the turn of the answer, so that a tunnel is known before its first stream. */
   #promise<T>(type: number, question: JsonObject, read: (reply: JsonObject) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#ask(type, question, (error, reply) => {
+      this.#ask(type, question, this.#options.answerMs ?? usualAnswerMs, (error, reply) => {
         if (error) return reject(error);
         try {
           resolve(read(reply));
@@ -236,9 +239,13 @@ export class ClientConnection {
     });
   }
 
-  #ask(type: number, question: JsonObject, done: (error: Error | undefined, reply: JsonObject) => void): void {
-    const { clock, answerMs = 30_000 } = this.#options;
-    call(this.#mux, clock, type, question, answerMs, (error, reply) => {
+  #ask(
+    type: number,
+    question: JsonObject,
+    answerMs: number,
+    done: (error: Error | undefined, reply: JsonObject) => void,
+  ): void {
+    call(this.#mux, this.#options.clock, type, question, answerMs, (error, reply) => {
       if (error instanceof CallTimeout) return done(new Error(`The server gave ${error.message}.`), {});
       if (error) return done(error, {});
       const failure = reply["Error"];

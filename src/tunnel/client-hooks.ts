@@ -24,6 +24,8 @@ export interface ClientOptions {
   readonly heartbeatToleranceMs?: number;
   /** How long the server may take to answer a question; 30 s unless given. */
   readonly answerMs?: number;
+  /** The same for the first question, whether the token is known; as the others unless given. */
+  readonly loginMs?: number | undefined;
 }
 
 export interface ClientHandlers {
@@ -92,6 +94,8 @@ export interface ClientSession {
   readonly accountName: string;
   readonly region: string;
   readonly serverVersion: string;
+  /** The server's wall clock when it answered, milliseconds since 1970; 0: it does not say. */
+  readonly serverTime: number;
   /** How many edges the server has: with a session at each, requests need no hop between them. */
   readonly edges: number;
   /** Which of them this session is at; "" where there is one. */

@@ -196,6 +196,7 @@ export class AgentConnection {
           maxWindow: this.#maxWindow(agent),
           edges: agent.kind === "postern" ? this.#host.edges() : 1,
           edgeId: this.#host.edgeId,
+          time: agent.kind === "postern" ? this.#host.clock.now() : 0,
         }),
       );
       this.#answered.add(stream);

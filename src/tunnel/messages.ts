@@ -170,6 +170,8 @@ export interface AuthAnswer {
   readonly edges: number;
   /** Which of them answers. */
   readonly edgeId: string;
+  /** The server's wall clock, milliseconds since 1970, for agents that compare it with theirs; 0 is left out. */
+  readonly time: number;
 }
 
 export function renderAuth(answer: AuthAnswer): JsonObject {
@@ -188,6 +190,7 @@ export function renderAuth(answer: AuthAnswer): JsonObject {
       AgentSessionID: answer.sessionId,
       ...(answer.maxWindow > 0 ? { MuxWindow: answer.maxWindow } : {}),
       ...(answer.edges > 1 ? { Edges: answer.edges, Edge: answer.edgeId } : {}),
+      ...(answer.time > 0 ? { Time: answer.time } : {}),
     },
   };
 }

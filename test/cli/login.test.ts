@@ -4,15 +4,18 @@ import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { createAuthority } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { root, runCommand, startCommand } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
+
+const dayMs = 86_400_000;
 
 describe("the way to a server", { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "postern-login-"));
@@ -37,6 +40,19 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     await platform.stop();
     rmSync(home, { recursive: true });
   });
+  /** A server in TLS that says nothing, under a certificate of `offsetMs` from now. Returns its port. */
+  async function inTls(offsetMs: number): Promise<number> {
+    const now = Date.now() + offsetMs;
+    const authority = await createAuthority({ commonName: "Own", now });
+    const leaf = await issueLeaf(authority, { names: ["localhost"], now, days: 30 });
+    writeFileSync(join(home, "own.pem"), authority.certificatePem);
+    const server = createTlsServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (socket) => {
+      socket.on("error", () => {});
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    server.unref();
+    return (server.address() as AddressInfo).port;
+  }
   const logIn = (...args: string[]) => runCommand(["login", ...args, "--token-file", join(home, "token")], { env });
   async function diagnosed(...args: string[]) {
     const { code, stdout } = await runCommand(["diagnose", "--json", ...args], { env });
@@ -76,6 +92,19 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.match(untrusted.stderr, /give its CA with --ca FILE/);
   });
 
+  it("postern login and http give up on a server that takes connections and says nothing, as --connect-timeout says", async () => {
+    const at = `localhost:${await inTls(0)}`;
+    const way = ["--ca", join(home, "own.pem"), "--connect-timeout", "300ms"];
+    const before = performance.now();
+    const login = await logIn(at, ...way, "--config", join(home, "other.yml"));
+    assert.equal(login.code, 4);
+    assert.match(login.stderr, /gave no answer within 300 ms/);
+    const agent = await runCommand(["http", "3000", "--server", at, ...way, "--token", platform.authtoken], { env });
+    assert.equal(agent.code, 4, agent.stderr);
+    assert.match(agent.stderr, /gave no answer within 300 ms/);
+    assert.ok(performance.now() - before < 25_000);
+  });
+
   it("postern login keeps the form of a vendor's file", async () => {
     const file = join(home, "ngrok.yml");
     writeFileSync(file, 'version: "2"\n# mine\ntunnels: { web: { addr: 80, proto: http } }\n');
@@ -104,6 +133,11 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     silent.listen(0, "127.0.0.1");
     await once(silent, "listening");
     const other = await createAuthority({ commonName: "Other", now: Date.now() });
+    const [ended, notYet] = [await inTls(-400 * dayMs), await inTls(10 * dayMs)];
+    const closing = await startHttpService((_, response) => response.end());
+    closing.server.on("connect", (_, socket) => {
+      socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
+    });
     writeFileSync(join(home, "other.pem"), other.certificatePem);
     for (const [args, code, about, message] of [
       [["--server", "nobody.invalid:443", ...token], 4, "name", /look at its spelling/],
@@ -112,12 +146,37 @@ describe("the way to a server", { timeout: 120_000 }, () => {
       [["--server", server, "--ca", join(home, "other.pem"), ...token], 4, "certificate", /give the server's CA/],
       [["--server", server, "--ca", ca, "--token", "wrong"], 3, "token", /the server refuses it/],
       [["--server", server, "--proxy", "http://127.0.0.1:1", ...token], 4, "proxy", /--proxy none/],
+      [["--server", server, "--proxy", `http://127.0.0.1:${closing.port}`, ...token], 4, "proxy", /407.*--proxy none/s],
+      [["--server", `127.0.0.1:${platform.httpsPort}`, "--ca", ca, ...token], 4, "certificate", /name the server as/],
+      [["--server", `localhost:${platform.httpsPort}`, "--ca", ca, ...token], 4, "protocol", /is no agent listener/],
+      [["--server", `localhost:${ended}`, "--ca", ca, ...token], 4, "clock", /renew it, or set the clock/],
+      [["--server", `localhost:${notYet}`, "--ca", ca, ...token], 4, "clock", /set the clock of this machine/],
     ] as const) {
       const found = await diagnosed(...args);
       assert.equal(found.code, code, JSON.stringify(found.last));
       assert.equal(found.last?.about, about, JSON.stringify(found.last));
       assert.match(found.last?.message ?? "", message);
     }
+    await closing.stop();
+  });
+
+  it("postern diagnose says so where there is no network", (context) => {
+    if (spawnSync("unshare", ["-rn", "true"]).status !== 0) return context.skip("networks cannot be taken away here");
+    const args = [
+      process.execPath,
+      `${root}bin/postern.js`,
+      "diagnose",
+      "--server",
+      "t.example.com:4443",
+      "--token",
+      "x",
+    ];
+    const { status, stdout } = spawnSync("unshare", ["-rn", ...args], {
+      env: { ...process.env, ...env },
+      encoding: "utf8",
+    });
+    assert.equal(status, 4);
+    assert.match(stdout, /✗ name: no name server answers .*: this machine has no network/);
   });
 
   describe("as a service", { skip: process.platform !== "linux" }, () => {
@@ -170,15 +229,17 @@ describe("the way to a server", { timeout: 120_000 }, () => {
 
     it("postern service install writes a unit in which systemd finds nothing wrong", (context) => {
       if (spawnSync("systemd-analyze", ["--version"]).error) return context.skip("systemd-analyze is not installed");
-      const dry = spawnSync(
-        process.execPath,
-        [`${root}bin/postern.js`, "service", "install", "--dry-run", "--config", file],
-        { env: { ...process.env, ...env }, encoding: "utf8" },
-      );
-      const path = join(home, "postern-agent.service");
-      writeFileSync(path, dry.stdout.replace(/^#.*\n/, ""));
-      const judged = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
-      assert.equal(judged.stderr.includes("postern-agent.service:"), false, judged.stderr);
+      for (const whose of [[], ["--system"]]) {
+        const dry = spawnSync(
+          process.execPath,
+          [`${root}bin/postern.js`, "service", "install", "--dry-run", ...whose, "--config", file],
+          { env: { ...process.env, ...env }, encoding: "utf8" },
+        );
+        const path = join(home, "postern-agent.service");
+        writeFileSync(path, dry.stdout.replace(/^#.*\n/, ""));
+        const judged = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+        assert.equal(judged.stderr.includes("postern-agent.service:"), false, judged.stderr);
+      }
     });
   });
 });

@@ -38,8 +38,9 @@ export const login = defineCommand({
     const server = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
     let account: string;
     try {
-      const socket = await connectServer(address, pem, new AbortController().signal, connectOf(values));
-      account = (await greet(socket, token, systemClock, posternVersion())).accountName;
+      const way = connectOf(values);
+      const socket = await connectServer(address, pem, new AbortController().signal, way);
+      account = (await greet(socket, token, systemClock, posternVersion(), way.timeoutMs)).accountName;
     } catch (error) {
       throw agentFailure(endOf(error, false) ?? { reason: "unreachable", message: describeLoss(error) }, address);
     }

@@ -26,6 +26,8 @@ export interface AgentLine {
 
 const stepMs = 10_000;
 const soonMs = 14 * 86_400_000;
+/** Clocks that differ by less are as good as the same, milliseconds. */
+const skewMs = 5_000;
 
 /** Findings in the order of the steps; the first that is wrong is the last. */
 export async function checkAgentLine(line: AgentLine): Promise<readonly Finding[]> {
@@ -59,13 +61,7 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
   } else {
     yield { outcome: "fine", about: "proxy", message: "none is in the way that is known here" };
     const addresses = await addressesOf(server.host);
-    if (addresses.length === 0) {
-      yield wrong(
-        "name",
-        `there is no address of ${server.host}: look at its spelling, and at the name server of this machine`,
-      );
-      return;
-    }
+    if (typeof addresses === "string") return void (yield wrong("name", addresses));
     yield { outcome: "fine", about: "name", message: `${server.host} leads to ${addresses.join(", ")}` };
     let found: Socket | undefined;
     for (const address of addresses) {
@@ -133,10 +129,21 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
     if (finding.outcome === "wrong") return void secure.destroy();
   }
   try {
-    const { serverVersion, accountName, latencyMs } = await timed(greet(secure, token, clock, posternVersion()));
+    const { serverVersion, accountName, latencyMs, clockAheadMs } = await timed(
+      greet(secure, token, clock, posternVersion()),
+    );
     const of = accountName === "" ? "" : `, account ${accountName}`;
     yield { outcome: "fine", about: "protocol", message: `the server (${serverVersion}) knows the token${of}` };
     yield { outcome: "fine", about: "latency", message: `${ms(latencyMs)} for a question and its answer` };
+    if (clockAheadMs !== undefined && Math.abs(clockAheadMs) > skewMs) {
+      const side = clockAheadMs > 0 ? "ahead of" : "behind";
+      const by = Math.round(Math.abs(clockAheadMs) / 1000);
+      yield {
+        outcome: "warning",
+        about: "clock",
+        message: `this machine's is ${by} s ${side} the server's: what is signed here with a time may be refused there; set the one that is wrong`,
+      };
+    }
   } catch (error) {
     secure.destroy();
     yield error instanceof Refusal
@@ -189,14 +196,17 @@ function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock 
   else yield { outcome: "fine", about: "certificate", message: `it is for ${name}, until ${shown.validTo}` };
 }
 
-async function addressesOf(host: string): Promise<readonly string[]> {
+/** Or what is wrong. */
+async function addressesOf(host: string): Promise<readonly string[] | string> {
   if (isIP(host)) return [host];
   // RFC 6761 §6.3.
   if (/(?:^|\.)localhost$/.test(host)) return ["127.0.0.1"];
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
-  } catch {
-    return [];
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EAI_AGAIN"
+      ? `no name server answers who ${host} is: this machine has no network, or none that leads to its name server`
+      : `there is no address of ${host}: look at its spelling, and at the name server of this machine`;
   }
 }
 
