@@ -17,18 +17,21 @@ export function admit(request: IncomingMessage, host: string, isAllowed: (name: 
   const named = URL.parse(`http://${headers.host ?? ""}/`)?.hostname ?? "";
   if (!isOwnName(named, host) && !isAllowed(named)) {
     // A name that resolves to here may be anybody's: pages of theirs would be of the same origin (DNS rebinding).
-    throw new LocalRefusal("wrong", "the Host must be localhost, or the address that the inspector listens on", 403);
+    throw new LocalRefusal(
+      "local_caller_denied",
+      "the Host must be localhost, or the address that the inspector listens on",
+    );
   }
   const { origin } = headers;
   if (origin !== undefined && URL.parse(origin)?.host !== headers.host) {
-    throw new LocalRefusal("wrong", "pages of other sites may not use the inspector", 403);
+    throw new LocalRefusal("local_caller_denied", "pages of other sites may not use the inspector");
   }
   if (method === "GET" || method === "HEAD") return;
   const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
   // Browsers send no DELETE to another site without asking, and are not given leave.
   if (method === "DELETE" && !hasBody) return;
   if (!/^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-    throw new LocalRefusal("wrong", "the Content-Type must be application/json", 415);
+    throw new LocalRefusal("local_type_unsupported", "the Content-Type must be application/json");
   }
 }
 

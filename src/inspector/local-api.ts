@@ -73,7 +73,8 @@ async function handle(options: LocalApiOptions, request: IncomingMessage, respon
     response.end(page.body);
   } catch (error) {
     // What went wrong otherwise may hold parts of what was kept.
-    const refusal = error instanceof LocalRefusal ? error : new LocalRefusal("failed", "this could not be answered");
+    const refusal =
+      error instanceof LocalRefusal ? error : new LocalRefusal("local_failed", "this could not be answered");
     send(response, { status: refusal.status, body: renderRefusal(refusal) });
   }
 }
@@ -97,8 +98,8 @@ async function answer(options: LocalApiOptions, request: IncomingMessage): Promi
   const method = request.method === "HEAD" ? "GET" : (request.method ?? "");
   const whole = routes[`${method} ${path}`];
   const handler = whole ?? routes[`${method} ${path.slice(0, cut)}/:`];
-  if (!url || !handler) throw new LocalRefusal("wrong", `there is no ${method} ${path}`, 404);
-  const body = method === "POST" ? await readBody(request) : {};
+  if (!url || !handler) throw new LocalRefusal("local_not_found", `there is no ${method} ${path}`);
+  const body = method === "POST" || method === "PUT" ? await readBody(request) : {};
   return await handler(options, { query: url.searchParams, name: whole ? "" : decoded(path.slice(cut + 1)), body });
 }
 
@@ -107,7 +108,8 @@ async function readBody(request: IncomingMessage): Promise<Call["body"]> {
   let length = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length;
-    if (length > maxBodyBytes) throw new LocalRefusal("wrong", `a body has at most ${maxBodyBytes} bytes`, 413);
+    if (length > maxBodyBytes)
+      throw new LocalRefusal("local_body_too_large", `a body has at most ${maxBodyBytes} bytes`);
     parts.push(part);
   }
   if (length === 0) return {};
@@ -115,10 +117,10 @@ async function readBody(request: IncomingMessage): Promise<Call["body"]> {
   try {
     read = JSON.parse(Buffer.concat(parts).toString("utf8"));
   } catch {
-    throw new LocalRefusal("wrong", "the body is no JSON");
+    throw new LocalRefusal("local_call_invalid", "the body is no JSON");
   }
   if (typeof read !== "object" || read === null || Array.isArray(read)) {
-    throw new LocalRefusal("wrong", "the body must be a JSON object");
+    throw new LocalRefusal("local_call_invalid", "the body must be a JSON object");
   }
   return read as Call["body"];
 }
@@ -138,6 +140,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new LocalRefusal("wrong", "the path is not encoded as a URL is");
+    throw new LocalRefusal("local_call_invalid", "the path is not encoded as a URL is");
   }
 }

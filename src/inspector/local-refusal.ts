@@ -1,30 +1,44 @@
-/** What the local API refuses, in the form that scripts know from other agents' local APIs. */
-const kinds = {
-  /** The request is wrong; the status says how. */
-  wrong: { code: 100, status: 400, msg: undefined },
-  invalid_tunnel: { code: 102, status: 400, msg: "invalid tunnel configuration" },
-  not_started: { code: 103, status: 502, msg: "failed to start tunnel" },
-  failed: { code: 103, status: 500, msg: undefined },
-  /** Scripts try again. */
-  not_ready: { code: 104, status: 503, msg: "not yet ready to start tunnels" },
-} as const;
+/** What the local API refuses: by the catalogue, and in the form that scripts know from other agents' local APIs. */
+import { catalogue, errorCode } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
 
-export type RefusalKind = keyof typeof kinds;
+export type LocalRefusalName = Extract<RefusalName, `local_${string}`>;
+
+/** The numbers that scripts know; 103 and 104 are tried again. */
+const numbers: Partial<Record<LocalRefusalName, { readonly code: number; readonly msg?: string }>> = {
+  local_tunnel_invalid: { code: 102, msg: "invalid tunnel configuration" },
+  local_tunnel_refused: { code: 103, msg: "failed to start tunnel" },
+  local_replay_unreachable: { code: 103 },
+  local_busy: { code: 103 },
+  local_failed: { code: 103 },
+  local_not_ready: { code: 104, msg: "not yet ready to start tunnels" },
+};
+const usual = { code: 100, msg: undefined };
 
 export class LocalRefusal extends Error {
   override readonly name = "LocalRefusal";
-  readonly kind: RefusalKind;
-  readonly status: number;
+  readonly reason: LocalRefusalName;
 
-  /** @param status where it is not the one of the kind */
-  constructor(kind: RefusalKind, message: string, status: number = kinds[kind].status) {
+  constructor(reason: LocalRefusalName, message: string) {
     super(message);
-    this.kind = kind;
-    this.status = status;
+    this.reason = reason;
+  }
+
+  get status(): number {
+    return catalogue[this.reason].status;
   }
 }
 
-export function renderRefusal({ kind, status, message }: Pick<LocalRefusal, "kind" | "status" | "message">): object {
-  const { code, msg } = kinds[kind];
-  return { error_code: code, status_code: status, msg: msg ?? message, details: { err: message } };
+export function renderRefusal({
+  reason,
+  status,
+  message,
+}: Pick<LocalRefusal, "reason" | "status" | "message">): object {
+  const { code, msg = message } = numbers[reason] ?? usual;
+  return {
+    error_code: code,
+    status_code: status,
+    msg,
+    details: { err: message, code: errorCode(reason), fix: catalogue[reason].fix },
+  };
 }

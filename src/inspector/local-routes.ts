@@ -1,7 +1,7 @@
 /** What the local API answers, by method and path. */
 import type { AgentControl } from "./agent-control.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Inspector } from "./inspector.ts";
+import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
 import { replay } from "./replay.ts";
@@ -58,6 +58,10 @@ export const routes: Readonly<Record<string, Handler>> = {
   "GET /api/endpoints/:": ({ inspector }, { name }) => ok(renderEndpoint(tunnelNamed(inspector, name))),
   "POST /api/endpoints": async (subject, { body }) =>
     created(renderEndpoint(tunnelNamed(subject.inspector, await controlOf(subject).start(body, "endpoint")))),
+  "PUT /api/tunnels/:": async (subject, { name, body }) =>
+    put(renderTunnel, subject, await controlOf(subject).replace(name, body, "tunnel"), name),
+  "PUT /api/endpoints/:": async (subject, { name, body }) =>
+    put(renderEndpoint, subject, await controlOf(subject).replace(name, body, "endpoint"), name),
   "DELETE /api/endpoints/:": stopTunnel,
   "POST /api/stop": (subject) => {
     controlOf(subject).end();
@@ -89,8 +93,17 @@ async function stopTunnel(subject: LocalSubject, { name }: Call): Promise<Answer
 
 function controlOf({ control }: LocalSubject): AgentControl {
   const there = control();
-  if (!there) throw new LocalRefusal("not_ready", "the agent is about to start");
+  if (!there) throw new LocalRefusal("local_not_ready", "the agent is about to start");
   return there;
+}
+
+function put(
+  render: (tunnel: InspectedTunnel) => object,
+  { inspector }: LocalSubject,
+  wasThere: boolean,
+  name: string,
+): Answer {
+  return { status: wasThere ? 200 : 201, body: render(tunnelNamed(inspector, name)) };
 }
 
 function created(body: object): Answer {
@@ -108,18 +121,18 @@ function tunnelNamed({ tunnels }: Inspector, name: string) {
 }
 
 function unknownTunnel(): LocalRefusal {
-  return new LocalRefusal("wrong", "there is no tunnel of this name", 404);
+  return new LocalRefusal("local_not_found", "there is no tunnel of this name");
 }
 
 function exchangeOf({ store }: Inspector, id: string) {
   const found = store.get(id);
-  if (!found) throw new LocalRefusal("wrong", "there is no request of this id: it is not kept, or no longer", 404);
+  if (!found) throw new LocalRefusal("local_not_found", "there is no request of this id: it is not kept, or no longer");
   return found;
 }
 
 function limitOf(query: URLSearchParams): number {
   const given = query.get("limit") ?? String(usualLimit);
-  if (!/^\d{1,6}$/.test(given)) throw new LocalRefusal("wrong", "limit must be a number");
+  if (!/^\d{1,6}$/.test(given)) throw new LocalRefusal("local_call_invalid", "limit must be a number");
   return Number(given);
 }
 
@@ -137,7 +150,7 @@ function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
 function textOf(body: Call["body"], name: string): string | undefined {
   const value = body[name];
   if (value === undefined || typeof value === "string") return value;
-  throw new LocalRefusal("wrong", `${name} must be a text`);
+  throw new LocalRefusal("local_call_invalid", `${name} must be a text`);
 }
 
 /** `method`, `uri`, `headers`, and `body` in base64. Throws `LocalRefusal`. */
@@ -145,7 +158,7 @@ function editsOf(body: Call["body"]): ReplayEdits {
   const { method, uri, raw } = { method: textOf(body, "method"), uri: textOf(body, "uri"), raw: textOf(body, "body") };
   const { headers } = body;
   if (headers !== undefined && !isHeaders(headers)) {
-    throw new LocalRefusal("wrong", "headers must be an object with a list of texts for each name");
+    throw new LocalRefusal("local_call_invalid", "headers must be an object with a list of texts for each name");
   }
   return {
     ...(method !== undefined && { method }),

@@ -53,13 +53,15 @@ export async function replay(
   const { upstream, name, proxyProtocol = 0 } = tunnel.options;
   const message = messageOf(given, edits);
   if (upstream.http2)
-    throw new LocalRefusal("wrong", `the service of "${name}" speaks HTTP/2 only: nothing is replayed`);
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      `the service of "${name}" speaks HTTP/2 only: nothing is replayed`,
+    );
   const others = underWay.get(inspector) ?? 0;
   if (others >= maxReplays) {
     throw new LocalRefusal(
-      "failed",
+      "local_busy",
       `${others} replays are under way, and no more may be: try again when one has ended`,
-      503,
     );
   }
   underWay.set(inspector, others + 1);
@@ -108,19 +110,28 @@ async function connected(upstream: Upstream): Promise<Duplex> {
   try {
     return await promise;
   } catch (error) {
-    throw new LocalRefusal("failed", `the service at ${upstream.text} cannot be reached: ${describeLoss(error)}`, 502);
+    throw new LocalRefusal(
+      "local_replay_unreachable",
+      `the service at ${upstream.text} cannot be reached: ${describeLoss(error)}`,
+    );
   }
 }
 
 /** The request as it is sent. Throws `LocalRefusal`. */
 function messageOf({ method, target, head, body, fault, outcome }: Exchange, edits: ReplayEdits): Buffer {
   if (method === "" || fault !== undefined)
-    throw new LocalRefusal("wrong", "the request could not be read, so it cannot be replayed");
+    throw new LocalRefusal("local_replay_impossible", "the request could not be read, so it cannot be replayed");
   if (outcome === "upgraded" || method === "CONNECT") {
-    throw new LocalRefusal("wrong", "a connection that went on in another protocol cannot be replayed");
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      "a connection that went on in another protocol cannot be replayed",
+    );
   }
   if (!edits.body && (body.isCut || !body.ended)) {
-    throw new LocalRefusal("wrong", "not all of the request's body was kept: give one with the replay");
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      "not all of the request's body was kept: give one with the replay",
+    );
   }
   const content = edits.body ?? body.bytes();
   const { fields } = linesOf(head, true);
@@ -129,7 +140,10 @@ function messageOf({ method, target, head, body, fault, outcome }: Exchange, edi
     : fields;
   const wrong = chosen.find(([name, value]) => !isHttpToken(name) || !isFieldValue(value));
   if (wrong)
-    throw new LocalRefusal("wrong", `the field ${JSON.stringify(wrong[0])} has a name or value that cannot be sent`);
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      `the field ${JSON.stringify(wrong[0])} has a name or value that cannot be sent`,
+    );
   const kept = chosen.filter(([name]) => !written.has(name.toLowerCase()));
   if (!kept.some(([name]) => name.toLowerCase() === "host")) {
     const [, host = "localhost"] = fields.find(([name]) => name.toLowerCase() === "host") ?? [];
@@ -138,7 +152,10 @@ function messageOf({ method, target, head, body, fault, outcome }: Exchange, edi
   const verb = edits.method ?? method;
   const uri = edits.uri ?? target;
   if (!isHttpToken(verb) || !/^[\x21\x22\x24-\x7e]+$/.test(uri)) {
-    throw new LocalRefusal("wrong", "the method must be a token, and the uri visible ASCII without spaces and #");
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      "the method must be a token, and the uri visible ASCII without spaces and #",
+    );
   }
   const hadBody = fields.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name));
   const length = hadBody || content.length > 0 ? ([["content-length", String(content.length)]] as const) : [];

@@ -2,6 +2,7 @@ import { agentErrors } from "./errors/agents.ts";
 import { apiErrors } from "./errors/api.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
+import { localApiErrors } from "./errors/local-api.ts";
 import { loginErrors } from "./errors/logins.ts";
 import { policyActionErrors } from "./errors/policy-actions.ts";
 import { policyErrors } from "./errors/policies.ts";
@@ -20,6 +21,7 @@ export const catalogue = {
   ...agentErrors,
   ...trafficErrors,
   ...loginErrors,
+  ...localApiErrors,
 } satisfies Record<string, CatalogueEntry>;
 
 export type RefusalName = keyof typeof catalogue;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { request as requestHttp } from "../../src/lib/http.ts";
+import { catalogue, errorCode } from "../../src/lib/errors.ts";
 import { startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";
@@ -304,7 +305,11 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
       error_code: 102,
       status_code: 400,
       msg: "invalid tunnel configuration",
-      details: { err: 'tunnel "late" already exists' },
+      details: {
+        err: 'tunnel "late" already exists',
+        code: errorCode("local_tunnel_invalid"),
+        fix: catalogue.local_tunnel_invalid.fix,
+      },
     });
     const { body: sessions } = await platform.api("GET", "/tunnel_sessions");
     for (const { id } of sessions.tunnel_sessions) await platform.api("POST", `/tunnel_sessions/${id}/restart`);
@@ -333,6 +338,28 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
       ],
     );
     assert.equal((await call("DELETE", body.uri)).status, 204);
+  });
+
+  it("an endpoint is put in the place of another by the local API, which is back where the server refuses it", async () => {
+    const asked = { url: "https://put.localhost", upstream: { url: String(service.port) } };
+    const made = await call("PUT", "/api/endpoints/put", asked);
+    assert.deepEqual([made.status, made.body.name, made.body.pooling_enabled], [201, "put", false]);
+    const { status, body } = await call("PUT", made.body.uri, { ...asked, pooling_enabled: true });
+    assert.deepEqual([status, body.url, body.pooling_enabled], [200, made.body.url, true]);
+    assert.equal((await platform.request(`${body.url}/x`)).status, 200);
+    for (const [wrong, code, reason] of [
+      [{ ...asked, url: "http://put.localhost" }, 502, "local_tunnel_refused"],
+      [{ ...asked, name: "other" }, 400, "local_tunnel_invalid"],
+      [{ ...asked, upstrem: {} }, 400, "local_tunnel_invalid"],
+    ] as const) {
+      const refused = await call("PUT", made.body.uri, wrong);
+      assert.deepEqual([refused.status, refused.body.details.code], [code, errorCode(reason)]);
+      assert.equal((await platform.request(`${body.url}/x`)).status, 200);
+    }
+    const tunnel = { proto: "http", addr: String(service.port), subdomain: "put" };
+    assert.equal((await call("PUT", "/api/tunnels/put", tunnel)).status, 200);
+    assert.equal((await platform.request(`${body.url}/x`)).status, 200);
+    assert.equal((await call("DELETE", made.body.uri)).status, 204);
   });
 
   for (const [what, body, status, code, err] of [

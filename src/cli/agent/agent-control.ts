@@ -7,39 +7,74 @@ import { LocalRefusal } from "../../inspector/local-refusal.ts";
 import { askedTunnels } from "./asked-tunnels.ts";
 
 /**
+ * @param given the tunnels that the agent began with
  * @param prepare the tunnel as the agent is to have it
  * @param isKnown whether there is a tunnel of this name
  * @param end ends the agent
  */
 export function controlOf(
   agent: Pick<Agent, "add" | "remove">,
+  given: readonly TunnelOptions[],
   prepare: (tunnel: TunnelOptions) => TunnelOptions,
   isKnown: (name: string) => boolean,
   end: () => void,
 ): AgentControl {
+  /** As they were asked for, to be asked for again; some may have ended since. */
+  const asked = new Map(given.map((tunnel) => [tunnel.name, tunnel]));
+  const add = async (tunnel: TunnelOptions): Promise<void> => {
+    await agent.add(prepare(tunnel));
+    asked.set(tunnel.name, tunnel);
+  };
+  /** What one entry asks for is there as a whole, or not at all. */
+  const addAll = async (tunnels: readonly TunnelOptions[]): Promise<void> => {
+    const started: string[] = [];
+    try {
+      for (const tunnel of tunnels) {
+        await add(tunnel);
+        started.push(tunnel.name);
+      }
+    } catch (error) {
+      for (const name of started) await agent.remove(name);
+      if (!(error instanceof TunnelFailure)) throw error;
+      throw error.isOffline
+        ? new LocalRefusal("local_not_ready", offline)
+        : new LocalRefusal("local_tunnel_refused", error.message);
+    }
+  };
   return {
     async start(body, form) {
-      const { tunnels, issues } = askedTunnels(body, form);
-      if (issues.length > 0) throw new LocalRefusal("invalid_tunnel", issues.join("; "));
+      const tunnels = described(body, form);
       const taken = tunnels.find(({ name }) => isKnown(name));
-      if (taken) throw new LocalRefusal("invalid_tunnel", `tunnel "${taken.name}" already exists`);
-      const started: string[] = [];
-      try {
-        // What one entry asks for is there as a whole, or not at all.
-        for (const tunnel of tunnels) {
-          await agent.add(prepare(tunnel));
-          started.push(tunnel.name);
-        }
-      } catch (error) {
-        for (const name of started) await agent.remove(name);
-        if (!(error instanceof TunnelFailure)) throw error;
-        throw error.isOffline ? new LocalRefusal("not_ready", offline) : new LocalRefusal("not_started", error.message);
+      if (taken) throw new LocalRefusal("local_tunnel_invalid", `tunnel "${taken.name}" already exists`);
+      await addAll(tunnels);
+      return tunnels[0]?.name ?? "";
+    },
+    async replace(name, body, form) {
+      const tunnels = described({ name, ...body }, form);
+      if (tunnels[0]?.name !== name) {
+        throw new LocalRefusal("local_tunnel_invalid", `"name" must be "${name}", as in the path, or be left out`);
       }
-      return started[0] as string;
+      // A tunnel of two schemes is two.
+      const former = [name, `${name} (http)`].filter(isKnown).flatMap((one) => asked.get(one) ?? []);
+      for (const one of former) await agent.remove(one.name);
+      try {
+        await addAll(tunnels);
+      } catch (error) {
+        for (const one of former) await add(one);
+        throw error;
+      }
+      return former.length > 0;
     },
     stop: (name) => agent.remove(name),
     end,
   };
+}
+
+/** Throws `LocalRefusal`. */
+function described(body: object, form: "tunnel" | "endpoint"): readonly TunnelOptions[] {
+  const { tunnels, issues } = askedTunnels(body, form);
+  if (issues.length > 0) throw new LocalRefusal("local_tunnel_invalid", issues.join("; "));
+  return tunnels;
 }
 
 /** In the words by which scripts know that they are to try again. */

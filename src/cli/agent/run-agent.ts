@@ -66,7 +66,7 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
     },
   });
   const told = Promise.withResolvers<number>();
-  inspection?.control(controlOf(agent, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
+  inspection?.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
   // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
   if (inspection)
     void Promise.resolve(opened ?? inspection.open()).then(
