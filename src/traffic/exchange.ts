@@ -100,8 +100,6 @@ export interface TlsFacts {
   readonly cipher: string;
   /** What the handshake was bound to; absent where a connection is described and not made. */
   readonly demands?: Handshake;
-  /** The client's fingerprint, from its ClientHello; absent where a connection is described and not made. */
-  readonly ja4?: string | undefined;
   /** The protocol that ALPN has chosen, "" for none; absent where a connection is described and not made. */
   readonly alpn?: string;
   /**

@@ -5,7 +5,7 @@ import type { ConnectionFacts, HelloFacts, ServedCertificate } from "../../traff
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { alert } from "../tls/alert.ts";
 import type { ClientHello } from "../tls/client-hello.ts";
-import { ja4Of } from "../tls/ja4.ts";
+import { SeenHello } from "../tls/seen-hello.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsServers } from "../tls/servers.ts";
@@ -112,9 +112,8 @@ export function makeHttpsHandshakes(
 
   return {
     async begin(socket, client, clientHello, startedAt) {
-      const { alpn } = clientHello;
-      const hello = { serverName: clientHello.serverName, alpn, ja4: ja4Of(clientHello) };
-      const { serverName } = hello;
+      const { serverName } = clientHello;
+      const hello = new SeenHello(clientHello);
       const opaque = connections && options.choose(connections.siteFor(serverName));
       if (opaque && !connections?.admits(opaque, client.address)) {
         refuse(socket, "denied");

@@ -80,7 +80,6 @@ export function tlsFacts(
   return {
     serverName: hello.serverName,
     demands: handshake,
-    ja4: hello.ja4,
     version: socket.getProtocol() ?? "",
     cipher: socket.getCipher().standardName,
     clientCertificate: isShown ? socket.getPeerX509Certificate()?.raw : undefined,

@@ -121,7 +121,7 @@ export const tlsVariables: Variables = {
   "conn.tls.sni": variable(string, ({ connection: { tls, hello } }) => tls?.serverName ?? hello?.serverName),
   // Header modules say TLSv1.3, policies 1.3.
   "conn.tls.version": ofTls(string, ({ version }) => version.replace(/^TLSv/, "")),
-  "conn.tls.ja4_fingerprint": variable(string, ({ connection: { tls, hello } }) => tls?.ja4 ?? hello?.ja4),
+  "conn.tls.ja4_fingerprint": variable(string, ({ connection: { hello } }) => hello?.ja4),
   // Before there is a handshake, what the client likes best.
   "conn.tls.negotiated_alpn": variable(string, ({ connection: { tls, hello }, exchange }) => {
     if (!tls) return hello?.alpn[0];
