@@ -49,15 +49,21 @@ const joinText = `insert into nodes (id, epoch, version, region, api_url, peer_a
   values ($1, nextval('node_epochs'), $3, $4, $5, $6, $7, $8, $9, $2, clock_timestamp())
   on conflict (id) do update set epoch = excluded.epoch, renewed_at = clock_timestamp(), revision = excluded.revision
   returning epoch`;
-/** A commit under the epoch of a dead node ends before its row does. Counts those that live. */
+/**
+ * A commit under the epoch of a dead node ends before its row does. Counts those that live, and tells them apart from
+ * those of the last time: also where one has come for one that has left, or has come and left since.
+ */
 const buryText = `with dead as (delete from nodes where renewed_at <= clock_timestamp() - interval '${leaseMs} ms')
-  select count(*) as alive from nodes where renewed_at > clock_timestamp() - interval '${leaseMs} ms'`;
+  select count(*) as alive, coalesce(sum(epoch), 0) || ' ' || (select last_value from node_epochs) as those
+  from nodes where renewed_at > clock_timestamp() - interval '${leaseMs} ms'`;
 
 export class Lease {
   readonly #options: LeaseOptions;
   readonly #watchers: (() => void)[] = [];
   #epoch = 0;
   #alive = 1;
+  /** Which they are. */
+  #those = "";
   #renewals = 0;
   #renewedAt: number | undefined;
   /** On the monotonic clock: from when the last good renewal was sent, so never later than the database thinks. */
@@ -147,10 +153,11 @@ export class Lease {
     this.#isTold = false;
     this.#expiry?.cancel();
     this.#expiry = clock.after(leaseMs, () => this.#noticeLoss());
-    const [counted] = await shared.query<{ alive: number }>(buryText);
-    const alive = counted?.alive ?? 1;
-    if (alive !== this.#alive || this.#renewals % buryEvery === 0) await shared.query("select presence_bury()");
+    const [counted] = await shared.query<{ alive: number; those: string }>(buryText);
+    const { alive, those } = counted ?? { alive: 1, those: "" };
+    if (those !== this.#those || this.#renewals % buryEvery === 0) await shared.query("select presence_bury()");
     this.#alive = alive;
+    this.#those = those;
     this.#renewals += 1;
     for (const watch of this.#watchers) watch();
   }
