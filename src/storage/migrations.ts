@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { createNodeTables } from "./cluster/tables.ts";
-import { createPresenceTables, keepPlainNamesToAccounts } from "./cluster/presence-tables.ts";
+import { createPresenceTables, keepPlainNamesToAccounts, leaveMovedEntries } from "./cluster/presence-tables.ts";
 import type { Database, Transaction } from "./database/database.ts";
 import { toSeal } from "./seal-stored.ts";
 
@@ -35,6 +35,7 @@ export const migrations: readonly Migration[] = [
   { name: "0005-nodes", up: prepareForNodes },
   { name: "0006-presence", up: prepareForPresence },
   { name: "0007-plain-names", up: prepareForPlainNames },
+  { name: "0008-moved-entries", up: prepareForMovedEntries },
 ];
 
 /**
@@ -216,4 +217,8 @@ async function prepareForPresence(transaction: Transaction, { isSharable }: Colu
 
 async function prepareForPlainNames(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
   if (isSharable) await keepPlainNamesToAccounts(transaction);
+}
+
+async function prepareForMovedEntries(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await leaveMovedEntries(transaction);
 }

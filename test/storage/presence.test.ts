@@ -118,6 +118,41 @@ if (postgres) {
       await place.drop();
     });
 
+    it("the presence of a node that comes and leaves between two looks of another is gone with it", async () => {
+      const place = await postgres.create();
+      const one = await open(place.url, { cluster: true });
+      const here = presenceOf(one);
+      for (const id of ["tn_1", "tn_2"]) {
+        const other = await open(place.url, { cluster: true });
+        presenceOf(other).put(id, id);
+        await once(here, () => here.others().has(id));
+        await other.close();
+      }
+      await once(here, () => here.others().size === 0);
+      await one.close();
+      await place.drop();
+    });
+
+    it("the presence of an agent that has moved is not taken back by what its former node still says of it", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const here = presenceOf(one);
+      const news: PresenceNews[] = [];
+      here.subscribe((more) => news.push(...more));
+      here.put("tn_1", "here");
+      await here.told();
+      // As another node does, before this one has heard of it.
+      const moved = `update presence set node = '${other.node?.id}', body = 'there' where id = 'tn_1'`;
+      await execute("postgres", place.url, moved);
+      here.put("tn_1", "changed here");
+      await once(here, () => news.length > 0);
+      assert.deepEqual(news, [{ what: "taken", id: "tn_1" }]);
+      const [row] = await execute("postgres", place.url, "select node, body from presence where id = 'tn_1'");
+      assert.deepEqual(row, { node: other.node?.id, body: "there" });
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
     it("the presence of agents that the database has lost in a crash is told anew by every node", async () => {
       const place = await postgres.create();
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];

@@ -154,3 +154,37 @@ export async function keepPlainNamesToAccounts(transaction: Transaction): Promis
   end $$`)
     .execute(transaction);
 }
+
+/** What a node has told already is a change, and does not take back what has moved to another node since. */
+export async function leaveMovedEntries(transaction: Transaction): Promise<void> {
+  await sql
+    .raw(`create or replace function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[], dropped jsonb)
+  returns jsonb language plpgsql as $$
+  declare
+    put record;
+    refused text[];
+  begin
+    perform pg_advisory_xact_lock(${writeKey});
+    if not presence_alive(of_node, of_epoch) then return null; end if;
+    refused := array(select presence.id from presence join jsonb_to_recordset(puts) as one (id text, held boolean)
+      on presence.id = one.id where one.held and presence.node <> of_node);
+    perform presence_end(array(select id from presence where id = any(removed) and node = of_node));
+    delete from presence_names where node = of_node and entry = any(removed);
+    delete from presence_names using jsonb_to_recordset(dropped) as one (id text, name text)
+      where node = of_node and entry = one.id and presence_names.name = one.name and not is_served;
+    for put in select * from jsonb_to_recordset(puts)
+      as one (id text, body text, name text, account_id text, pool text) where name is not null and not id = any(refused) loop
+      if not presence_serve(of_node, of_epoch, put.name, put.id, put.account_id, put.pool) then
+        refused := refused || put.id;
+      end if;
+    end loop;
+    insert into presence (id, node, epoch, change, at, body)
+      select id, of_node, of_epoch, nextval('presence_changes'), clock_timestamp(), body
+      from jsonb_to_recordset(puts) as one (id text, body text) where not id = any(refused)
+      on conflict (id) do update set node = excluded.node, epoch = excluded.epoch, change = excluded.change,
+        at = excluded.at, body = excluded.body;
+    perform pg_notify('postern', 'presence ' || of_node);
+    return jsonb_build_object('change', (select last_value from presence_changes), 'refused', to_jsonb(refused));
+  end $$`)
+    .execute(transaction);
+}

@@ -244,7 +244,14 @@ export class SharedPresence implements Presence {
       puts.push({
         id,
         own,
-        row: { id, body: this.#sealer.seal(own.body, contextOf(id)), name, account_id: accountId, pool },
+        row: {
+          id,
+          body: this.#sealer.seal(own.body, contextOf(id)),
+          name,
+          account_id: accountId,
+          pool,
+          held: own.isTold,
+        },
       });
     }
     const [answer] = await this.#shared.query<{
