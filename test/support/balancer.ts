@@ -35,7 +35,10 @@ export function hasBalancer(): boolean {
 
 /** @param hosts loopback addresses on which the servers will listen, each on the balancer's own ports */
 export async function startBalancer(hosts: readonly string[]): Promise<Balancer> {
-  const [api, https, agents] = [await freePort(), await freePort(), await freePort()];
+  // At servers that share ports with their edges the same one twice would go unnoticed.
+  const taken = new Set<number>();
+  while (taken.size < 3) taken.add(await freePort());
+  const [api, https, agents] = [...taken] as [number, number, number];
   const ports = { api, https, agents };
   const directory = mkdtempSync(join(tmpdir(), "postern-balancer-"));
   const file = join(directory, "haproxy.cfg");

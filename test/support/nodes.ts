@@ -17,7 +17,7 @@ after(() => Promise.all(started.map((running) => running.end("SIGKILL"))));
 
 const apiKey = "chosen-api-key-of-all-nodes-0123456789";
 const authtoken = "chosen-authtoken-of-all-nodes-0123456789";
-const sealingKey = Buffer.alloc(32, 9).toString("base64");
+export const sealingKey = Buffer.alloc(32, 9).toString("base64");
 
 export interface ServerNode {
   readonly apiUrl: string;
