@@ -153,10 +153,13 @@ function textOf(body: Call["body"], name: string): string | undefined {
   throw new LocalRefusal("local_call_invalid", `${name} must be a text`);
 }
 
-/** `method`, `uri`, `headers`, and `body` in base64. Throws `LocalRefusal`. */
+/** `method`, `uri`, `headers`, `body` in base64, and `sign`. Throws `LocalRefusal`. */
 function editsOf(body: Call["body"]): ReplayEdits {
   const { method, uri, raw } = { method: textOf(body, "method"), uri: textOf(body, "uri"), raw: textOf(body, "body") };
-  const { headers } = body;
+  const { headers, sign } = body;
+  if (sign !== undefined && typeof sign !== "boolean") {
+    throw new LocalRefusal("local_call_invalid", "sign must be true or false");
+  }
   if (headers !== undefined && !isHeaders(headers)) {
     throw new LocalRefusal("local_call_invalid", "headers must be an object with a list of texts for each name");
   }
@@ -165,6 +168,7 @@ function editsOf(body: Call["body"]): ReplayEdits {
     ...(uri !== undefined && { uri }),
     ...(headers !== undefined && { headers }),
     ...(raw !== undefined && { body: Buffer.from(raw, "base64") }),
+    ...(sign !== undefined && { sign }),
   };
 }
 

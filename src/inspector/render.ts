@@ -4,17 +4,19 @@ import type { InspectedTunnel } from "./inspector.ts";
 import type { Measured } from "./meter.ts";
 import { linesOf, renderHead } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
+import { webhooksOf } from "./sign-anew.ts";
 
 const nsPerMs = 1_000_000;
 
 export function renderTunnel(tunnel: InspectedTunnel): object {
-  const { name, upstream, proto = "https" } = tunnel.options;
+  const { name, upstream, proto = "https", options } = tunnel.options;
+  const webhooks = webhooksOf(options);
   return {
     name,
     uri: `/api/tunnels/${encodeURIComponent(name)}`,
     public_url: tunnel.url ?? "",
     proto,
-    config: { addr: upstream.text, inspect: tunnel.isKept },
+    config: { addr: upstream.text, inspect: tunnel.isKept, ...(webhooks && { signs: webhooks.provider }) },
     metrics: metricsOf(tunnel),
   };
 }

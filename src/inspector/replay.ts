@@ -11,6 +11,8 @@ import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { ownPreamble } from "./proxy-preamble.ts";
 import { linesOf, renderHead } from "./secrets.ts";
+import { signAnew, webhooksOf } from "./sign-anew.ts";
+import type { Outgoing } from "./sign-anew.ts";
 
 /** What is sent otherwise than it was. */
 export interface ReplayEdits {
@@ -20,6 +22,8 @@ export interface ReplayEdits {
   readonly headers?: Readonly<Record<string, readonly string[]>>;
   /** Instead of the body that there was. */
   readonly body?: Buffer;
+  /** Whether it is signed as its provider would sign it now; a webhook of which the secret is known is unless given. */
+  readonly sign?: boolean;
 }
 
 /** How long the service may take in all, milliseconds. */
@@ -51,12 +55,20 @@ export async function replay(
 ): Promise<Exchange> {
   const { clock, store } = inspector;
   const { upstream, name, proxyProtocol = 0 } = tunnel.options;
-  const message = messageOf(given, edits);
+  const outgoing = outgoingOf(given, edits);
   if (upstream.http2)
     throw new LocalRefusal(
       "local_replay_impossible",
       `the service of "${name}" speaks HTTP/2 only: nothing is replayed`,
     );
+  const signed =
+    edits.sign === false
+      ? outgoing
+      : await signAnew(outgoing, webhooksOf(tunnel.options.options), {
+          url: tunnel.url ?? "https://localhost",
+          now: clock.now(),
+          isAsked: edits.sign === true,
+        });
   const others = underWay.get(inspector) ?? 0;
   if (others >= maxReplays) {
     throw new LocalRefusal(
@@ -64,6 +76,7 @@ export async function replay(
       `${others} replays are under way, and no more may be: try again when one has ended`,
     );
   }
+  const message = messageOf(signed);
   underWay.set(inspector, others + 1);
   const over = (): void => void underWay.set(inspector, (underWay.get(inspector) ?? 1) - 1);
   const socket = await connected(upstream).catch((error: unknown) => {
@@ -117,8 +130,8 @@ async function connected(upstream: Upstream): Promise<Duplex> {
   }
 }
 
-/** The request as it is sent. Throws `LocalRefusal`. */
-function messageOf({ method, target, head, body, fault, outcome }: Exchange, edits: ReplayEdits): Buffer {
+/** The request as it is to be sent. Throws `LocalRefusal`. */
+function outgoingOf({ method, target, head, body, fault, outcome }: Exchange, edits: ReplayEdits): Outgoing {
   if (method === "" || fault !== undefined)
     throw new LocalRefusal("local_replay_impossible", "the request could not be read, so it cannot be replayed");
   if (outcome === "upgraded" || method === "CONNECT") {
@@ -157,9 +170,13 @@ function messageOf({ method, target, head, body, fault, outcome }: Exchange, edi
       "the method must be a token, and the uri visible ASCII without spaces and #",
     );
   }
-  const hadBody = fields.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name));
-  const length = hadBody || content.length > 0 ? ([["content-length", String(content.length)]] as const) : [];
-  const first = `${verb} ${uri} HTTP/1.1`;
-  const text = renderHead({ first, fields: [...kept, ...length, ["connection", "close"]] });
-  return Buffer.concat([Buffer.from(text, "latin1"), content]);
+  const hasBody = content.length > 0 || fields.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name));
+  return { method: verb, uri, fields: kept, body: content, hasBody };
+}
+
+function messageOf({ method, uri, fields, body, hasBody }: Outgoing): Buffer {
+  const length = hasBody ? ([["content-length", String(body.length)]] as const) : [];
+  const first = `${method} ${uri} HTTP/1.1`;
+  const text = renderHead({ first, fields: [...fields, ...length, ["connection", "close"]] });
+  return Buffer.concat([Buffer.from(text, "latin1"), body]);
 }

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { request as requestHttp } from "../../src/lib/http.ts";
 import { catalogue, errorCode } from "../../src/lib/errors.ts";
+import { sign } from "../../src/webhooks/verify.ts";
 import { startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";
@@ -338,6 +339,30 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
       ],
     );
     assert.equal((await call("DELETE", body.uri)).status, 204);
+  });
+
+  it("a webhook is replayed with a signature of now where its tunnel verifies it, unless it is told to leave it", async () => {
+    const flags = ["--verify-webhook", "slack", "--verify-webhook-secret", "s3cret", "--inspector", "0"];
+    const one = await start(...flags, "--url", "https://hooks.localhost");
+    const body = '{"type":"ping"}';
+    const then = Date.now() - 100_000;
+    const { headers } = sign("slack", { secret: "s3cret", body: Buffer.from(body), url: one.url, now: then });
+    const came = await platform.request(`${one.url}/in`, { method: "POST", body, headers: { ...headers, ...json } });
+    assert.equal(came.status, 200);
+    const at = (method: string, path: string, given?: object) => call(method, path, given, given ? json : {}, one.port);
+    const [first] = (await at("GET", "/api/requests/http")).body.requests;
+    assert.equal((await at("GET", "/api/tunnels")).body.tunnels[0].config.signs, "slack");
+    const stamps: number[] = [];
+    for (const more of [{}, { sign: false }]) {
+      const sent = await at("POST", "/api/requests/http", { id: first.id, ...more });
+      const { request } = (await at("GET", String(sent.headers.location))).body;
+      const [, stamp = []] =
+        Object.entries(request.headers as Record<string, string[]>).find(([name]) => /slack-request/i.test(name)) ?? [];
+      stamps.push(Number(stamp[0]) * 1000);
+    }
+    assert.ok((stamps[0] as number) > then + 60_000, "a fresh time");
+    assert.equal(stamps[1], Math.floor(then / 1000) * 1000);
+    await one.agent.end("SIGINT");
   });
 
   it("an endpoint is put in the place of another by the local API, which is back where the server refuses it", async () => {

@@ -66,6 +66,7 @@ function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): 
   const { id, tunnel_name } = exchange;
   const others = exchanges.value.filter((one) => one.id !== id).slice(0, 100);
   const elsewhere = tunnels.value.filter(({ name }) => name !== tunnel_name);
+  const signs = tunnels.value.find(({ name }) => name === tunnel_name)?.config.signs;
   const send = (tunnel?: string): void =>
     void attempt(() => replay(id, tunnel === undefined ? {} : { tunnel_name: tunnel }));
   return (
@@ -76,6 +77,7 @@ function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): 
       <button type="button" onClick={onEdit} title="e">
         Edit and replay
       </button>
+      {signs !== undefined && <span class="muted small">Webhooks of {signs} are signed anew.</span>}
       {elsewhere.length > 0 && (
         <select
           aria-label="Replay against another tunnel"

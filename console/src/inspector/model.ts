@@ -36,7 +36,8 @@ export interface Exchange {
 export interface Tunnel {
   readonly name: string;
   readonly public_url: string;
-  readonly config: { readonly addr: string; readonly inspect: boolean };
+  /** `signs`: the provider whose webhooks are signed anew where they are replayed. */
+  readonly config: { readonly addr: string; readonly inspect: boolean; readonly signs?: string };
 }
 
 export interface ReplayEdits {

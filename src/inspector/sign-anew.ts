@@ -1,0 +1,65 @@
+/** Webhooks that are sent again, signed as their provider would sign them now: services take no old ones. */
+import { LocalRefusal } from "./local-refusal.ts";
+
+/** A request, as it is about to be sent. */
+export interface Outgoing {
+  readonly method: string;
+  readonly uri: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+  /** It says how long its body is, if that is nothing. */
+  readonly hasBody: boolean;
+}
+
+/** How visitors of a tunnel prove that they are the provider. */
+export interface WebhookOptions {
+  readonly provider: string;
+  readonly secret: string;
+}
+
+/** What the tunnel asks its server to verify; undefined where that is nothing. */
+export function webhooksOf(options: Readonly<Record<string, unknown>> | undefined): WebhookOptions | undefined {
+  const asked = options?.["WebhookVerification"] as WebhookOptions | undefined;
+  return typeof asked?.provider === "string" && typeof asked.secret === "string" ? asked : undefined;
+}
+
+/**
+ * The request with a signature of `now`. One that has none is left as it is unless `isAsked`. Throws `LocalRefusal` where
+ * it is asked for and only the provider could sign.
+ *
+ * @param url where it was sent to, without path; @param now milliseconds since 1970
+ */
+export async function signAnew(
+  request: Outgoing,
+  webhooks: WebhookOptions | undefined,
+  { url, now, isAsked }: { readonly url: string; readonly now: number; readonly isAsked: boolean },
+): Promise<Outgoing> {
+  const refuse = (why: string): LocalRefusal =>
+    new LocalRefusal("local_replay_impossible", `the request cannot be signed anew: ${why}`);
+  if (!webhooks) {
+    if (isAsked) throw refuse("its tunnel verifies no webhooks, so that no secret is known");
+    return request;
+  }
+  const { providerNamed } = await import("../webhooks/providers.ts");
+  const { sign, unsigned } = await import("../webhooks/verify.ts");
+  const provider = providerNamed(webhooks.provider) ?? webhooks.provider;
+  const { method, uri, fields, body } = request;
+  const getAll = (name: string): string[] =>
+    fields.flatMap(([key, value]) => (key.toLowerCase() === name ? [value] : []));
+  if (!isAsked && unsigned(provider, { getAll }) !== undefined) return request;
+  try {
+    const signed = sign(provider, { secret: webhooks.secret, body, url: url + uri, method, now });
+    const replaced = new Set(Object.keys(signed.headers).map((name) => name.toLowerCase()));
+    const target = signed.url === undefined ? undefined : new URL(signed.url);
+    return {
+      ...request,
+      uri: target ? target.pathname + target.search : uri,
+      fields: [...fields.filter(([name]) => !replaced.has(name.toLowerCase())), ...Object.entries(signed.headers)],
+      body: signed.body ?? body,
+    };
+  } catch (error) {
+    if (isAsked) throw refuse((error as Error).message);
+    // What only the provider could sign goes as it came.
+    return request;
+  }
+}
