@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { matchesGlob } from "node:path";
 import { importsOf } from "./imports.ts";
+import type { Import } from "./imports.ts";
 
 /**
  * Black-box tests of what lies in a folder, in few enough files to be quick. The longest folder that fits counts. A file
@@ -83,23 +84,32 @@ const always = ["test/citations.test.ts", "test/house.test.ts"];
 
 /** Those that take longest, begun first: at the end of a run one core would wait for them alone. */
 const longest = [
-  "test/storage/postgres-ways.test.ts",
-  "test/api/coverage.test.ts",
   "test/cli/nodes.test.ts",
-  "test/traffic/acme.test.ts",
-  "test/identity/saml-sessions.test.ts",
-  "test/storage/nodes.test.ts",
-  "test/storage/stall.test.ts",
   "test/faults/leaks.test.ts",
-  "test/traffic/connections.test.ts",
   "test/storage/faults.test.ts",
-  "test/identity/flows.test.ts",
-  "test/storage/retention.test.ts",
-  "test/cli/sso.test.ts",
-  "test/storage/full-disk.test.ts",
+  "test/api/coverage.test.ts",
+  "test/cli/policies.test.ts",
   "test/cli/commands.test.ts",
-  "test/cli/dev.test.ts",
+  "test/cli/api.test.ts",
+  "test/cli/sso.test.ts",
   "test/cli/refused-start.test.ts",
+  "test/traffic/acme.test.ts",
+  "test/cli/console-page.test.ts",
+  "test/traffic/connections.test.ts",
+  "test/traffic/explain.test.ts",
+  "test/storage/full-disk.test.ts",
+  "test/identity/policy-saml.test.ts",
+  "test/identity/saml-metadata.test.ts",
+  "test/storage/nodes.test.ts",
+  "test/storage/retention.test.ts",
+  "test/storage/crash.test.ts",
+  "test/storage/stall.test.ts",
+  "test/storage/postgres-ways.test.ts",
+  "test/storage/model.test.ts",
+  "test/identity/saml-sessions.test.ts",
+  "test/identity/saml-routes.test.ts",
+  "test/identity/flows.test.ts",
+  "test/cli/dev.test.ts",
 ];
 
 /**
@@ -130,18 +140,12 @@ export function testsFor(changed: readonly string[], tests = allTests()): string
   const reach = new Map(tests.map((test) => [test, reachOf(test)]));
   for (const file of changed) {
     const globs = roomOf(file);
-    // The room itself is in the table.
-    const words = file
-      .replace(/\.[a-z]+$/, "")
-      .split("/")
-      .slice(2);
     for (const test of tests) {
-      const stem = test.slice(test.lastIndexOf("/") + 1).replace(".test.ts", "");
       const isBlackBox = test.startsWith("test/");
       // Every fixture, and every other test, imports something of `lib`.
       const uses = !file.startsWith("src/lib/") && (reach.get(test)?.has(file) ?? false);
       const isNear = !isBlackBox && folderOf(test, 2) === folderOf(file, 2) && reachOf(test, true).has(file);
-      const isNamed = isBlackBox && file.startsWith("src/") && (words.includes(stem) || isOneOf(file, stem));
+      const isNamed = isBlackBox && file.startsWith("src/") && (isNamedFor(test, file) || isOneOf(file, stemOf(test)));
       if (test === file || uses || isNear || isNamed || globs.some((glob) => matchesGlob(test, glob))) wanted.add(test);
     }
   }
@@ -165,6 +169,22 @@ function roomOf(file: string): readonly string[] {
   return room === undefined ? [] : (rooms[room] as readonly string[]);
 }
 
+/**
+ * Whether a test has the name of this file, or of one of its folders below the room, and stands where tests of the room
+ * do: several have the name `nodes`.
+ */
+function isNamedFor(test: string, file: string): boolean {
+  const below = file
+    .replace(/\.[a-z]+$/, "")
+    .split("/")
+    .slice(2);
+  return below.includes(stemOf(test)) && roomOf(file).some((glob) => folderOf(glob, 2) === folderOf(test, 2));
+}
+
+function stemOf(test: string): string {
+  return test.slice(test.lastIndexOf("/") + 1).replace(".test.ts", "");
+}
+
 /** Whether a test `ROOM-WORDS` is named for this file, or folder, of the room. */
 function isOneOf(file: string, stem: string): boolean {
   const [, room = "", word = ""] = /^([a-z\d]+)-(.+?)s?$/.exec(stem) ?? [];
@@ -182,8 +202,9 @@ function folderOf(file: string, depth: number): string {
 function reachOf(test: string, deep = false): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (file: string): void => {
-    for (const { target } of safely(file)) {
-      if (found.has(target) || (!deep && file !== test && target.startsWith("src/"))) continue;
+    for (const { target, typeOnly } of safely(file)) {
+      // A type changes nothing that runs.
+      if (typeOnly || found.has(target) || (!deep && file !== test && target.startsWith("src/"))) continue;
       found.add(target);
       if (deep || !target.startsWith("src/")) visit(target);
     }
@@ -192,10 +213,10 @@ function reachOf(test: string, deep = false): ReadonlySet<string> {
   return found;
 }
 
-const read = new Map<string, readonly { readonly target: string }[]>();
+const read = new Map<string, readonly Import[]>();
 
 /** Imports of a file; none for what is not there any more. */
-function safely(file: string): readonly { readonly target: string }[] {
+function safely(file: string): readonly Import[] {
   let imports = read.get(file);
   if (!imports) {
     try {
