@@ -162,6 +162,11 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
 
   it("the console's page offers what a policy may have, says what is wrong where it is, and tries the policy before it is applied", async () => {
     const [edgeId, id] = await routeId();
+    const isAsked = Promise.withResolvers<void>();
+    await page.route("**/assets/code-editor-*.js", async (route) => {
+      await isAsked.promise;
+      await route.continue();
+    });
     await visit(`edges/${edgeId}`);
     await page
       .getByRole("listitem")
@@ -170,7 +175,12 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       .click();
     const editor = page.getByRole("textbox", { name: "Policy" });
     const offer = (text: string) => page.locator(".cm-tooltip-autocomplete li", { hasText: text });
+    // What was chosen before the editor was there is in it.
+    await page.getByLabel("Begin with an example").selectOption("Lead to another address");
+    isAsked.resolve();
+    await editor.getByText("redirect").waitFor();
     await editor.click();
+    await page.keyboard.press("Control+a");
     await page.keyboard.type("on_http_request:\n- expressions:\n    - req.url.pat");
     await offer("path").first().click();
     await page.keyboard.type(".startsWit");
@@ -372,6 +382,13 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.keyboard.press("g");
     await page.keyboard.press("e");
     await page.getByRole("heading", { name: "HTTPS edges" }).waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("p");
+    await page.getByRole("heading", { name: "Publish a service" }).waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate("document.activeElement.id"), "publish-name", "the first field is the next stop");
+    await page.keyboard.press("Escape");
+    await page.locator("h1").click();
     await page.keyboard.press("/");
     await page.getByLabel("Search everything").fill("who may reach shop");
     await page.getByRole("option", { name: "who may reach shop" }).waitFor();

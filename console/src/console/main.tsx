@@ -1,6 +1,6 @@
 /** The console in a browser. */
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import "../ui/theme.css";
 import "../ui/requests.css";
 import "./console.css";
@@ -59,8 +59,17 @@ function Shell() {
     setOpens(false);
     document.querySelector(".page")?.scrollTo(0, 0);
   }, [view, rest.join()]);
+  // Whoever goes to a view by a key is in it, and not forty links before it.
+  const seen = useRef(view);
+  useEffect(() => {
+    if (seen.current !== view) document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
+    seen.current = view;
+  }, [view]);
   return (
     <div class={`shell ${opens ? "open" : ""}`}>
+      <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("#main")?.focus()}>
+        Skip to the view
+      </button>
       <header class="bar">
         <button
           type="button"
@@ -94,7 +103,7 @@ function Shell() {
         </button>
       </header>
       <Menu description={description.value} />
-      <main class="page" id="main">
+      <main class="page" id="main" tabIndex={-1}>
         {atRevision.value !== undefined && (
           <p class="notice warn row" role="status">
             <span class="grow">

@@ -91,6 +91,7 @@ export function openCodeEditor({ host, text, label, offers, onText }: CodeEditor
         // Tab goes on to the next control, as everywhere else on the page.
         keymap.of([{ key: "Alt-i", run: startCompletion }, ...completionKeymap, ...historyKeymap, ...defaultKeymap]),
         EditorView.lineWrapping,
+        EditorView.domEventHandlers({ beforeinput: typeOver }),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onText(update.state.doc.toString());
@@ -117,6 +118,18 @@ export function openCodeEditor({ host, text, label, offers, onText }: CodeEditor
     },
     destroy: () => view.destroy(),
   };
+}
+
+/**
+ * What is typed over a selection is put in here: left to itself, the browser would carry the colours of what goes over to
+ * what comes, as inline styles, which the page's policy refuses.
+ */
+function typeOver(event: InputEvent, view: EditorView): boolean {
+  const { state, composing } = view;
+  if (event.inputType !== "insertText" || event.data === null || composing || state.selection.main.empty) return false;
+  event.preventDefault();
+  view.dispatch(state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  return true;
 }
 
 function offsetOf({ doc }: EditorState, { line, column }: Finding): number {

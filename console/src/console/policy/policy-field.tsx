@@ -37,6 +37,9 @@ export function PolicyField({ id, value, description, onChange }: PolicyFieldPro
   const protocol = useContext(PolicyProtocol);
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<CodeEditor | undefined>(undefined);
+  /** What stands in it when the editor comes, which is after somebody may have begun. */
+  const latest = useRef(value);
+  latest.current = value;
   const changed = useRef(onChange);
   changed.current = onChange;
   const [isPlain, setPlain] = useState(false);
@@ -51,7 +54,7 @@ export function PolicyField({ id, value, description, onChange }: PolicyFieldPro
         if (isGone) return;
         editor.current = openCodeEditor({
           host: into,
-          text: value,
+          text: latest.current,
           label: "Policy",
           offers: (before) => offersAt(before, known, protocol),
           onText: (text) => changed.current(text),
