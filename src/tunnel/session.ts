@@ -7,7 +7,8 @@ import type { Log } from "../lib/log.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import type { TunnelLimits } from "./limits.ts";
 import { echoOptions, openOptions } from "./bind-options.ts";
-import { call, CallTimeout, renderMessage } from "./call.ts";
+import { commandAgent, moveAgentAway } from "./agent-commands.ts";
+import { renderMessage } from "./call.ts";
 import { textMember } from "./json-message.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -29,7 +30,7 @@ import type {
   Unclaimed,
 } from "./server-hooks.ts";
 import { streamType } from "./typed-stream.ts";
-import { parseWireError, renderWireError, wireCode } from "./wire-error.ts";
+import { renderWireError, wireCode } from "./wire-error.ts";
 
 /** What a session is made of. */
 export interface SessionParts {
@@ -134,25 +135,11 @@ export class ServerSession implements AgentSession {
   }
 
   command(command: SessionCommand): Promise<void> {
-    const why = this.#agent.unsupported[command.name];
-    if (why !== "") return Promise.reject(new Refusal("command_unsupported", why));
-    const question = command.name === "update" ? { Version: command.version, PermitMajorVersion: false } : {};
-    const { mux, clock, limits } = this.#parts;
-    return new Promise((resolve, reject) => {
-      call(mux, clock, streamType[command.name], question, limits.commandMs, (error, answer) => {
-        if (error instanceof CallTimeout) return reject(new Refusal("command_timeout"));
-        if (error) return reject(new Refusal("command_failed", `The agent gave no answer: ${error.message}.`));
-        const failure = typeof answer["Error"] === "string" ? answer["Error"] : "";
-        if (failure === "") return resolve();
-        reject(new Refusal("command_failed", `The agent answered: ${parseWireError(failure).message}`));
-      });
-    });
+    return commandAgent(this.#parts, this.#agent, command);
   }
 
   moveAway(): void {
-    if (this.#agent.kind !== "postern" || this.#agent.unsupported.restart !== "") return;
-    const { mux, clock, limits } = this.#parts;
-    call(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
+    moveAgentAway(this.#parts, this.#agent);
   }
 
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {

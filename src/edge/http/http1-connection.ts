@@ -4,12 +4,12 @@ import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { cutSocket } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
-import { renderAnswer } from "./answer.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { HttpExchange } from "./exchange.ts";
+import { answerMalformed } from "./http1-malformed.ts";
 import { Http1Output } from "./http1-output.ts";
 import {
   awaitingResponse,
@@ -23,7 +23,6 @@ import {
 } from "./http1-reader.ts";
 import type { RequestReceiver } from "./http1-reader.ts";
 import { receiveHttp1 } from "./http1-request.ts";
-import { newRequestId } from "../../lib/traffic-ids.ts";
 
 /** Request body bytes read ahead of what was taken on, at which the socket is no longer read. */
 const readAheadBytes = 64 * 1024;
@@ -218,17 +217,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#exchange?.requestFailed("bad_request");
   }
 
-  /** Answers what cannot become an exchange, and closes: where the next request starts is not known (W1). */
   malformed(reason: RefusalName, why: string): void {
-    const { context } = this.#shared;
-    const id = newRequestId(context.clock.now());
-    context.counters.malformed += 1;
-    context.log.info("request refused", { reason: why, source: this.#shared.facts.source, request: id });
-    const answered = { id, method: "GET", accept: undefined };
-    const { status, fields, body } = renderAnswer({ error: reason }, answered, context.clock.now());
-    this.#output.head(status, undefined, fields, id, "Connection: close\r\n", false);
-    this.#output.body(body);
-    this.#output.end(undefined);
+    answerMalformed(this.#output, this.#shared, reason, why);
     this.#end();
   }
 

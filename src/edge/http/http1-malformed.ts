@@ -1,0 +1,25 @@
+import type { RefusalName } from "../../lib/errors.ts";
+import { newRequestId } from "../../lib/traffic-ids.ts";
+import { renderAnswer } from "./answer.ts";
+import type { ClientConnection } from "./client-connection.ts";
+import type { Http1Output } from "./http1-output.ts";
+
+/**
+ * Answers what cannot become an exchange, counts it and logs why. The connection has to be closed then: where the next
+ * request starts is not known (W1).
+ */
+export function answerMalformed(
+  output: Http1Output,
+  { context, facts }: ClientConnection,
+  reason: RefusalName,
+  why: string,
+): void {
+  const id = newRequestId(context.clock.now());
+  context.counters.malformed += 1;
+  context.log.info("request refused", { reason: why, source: facts.source, request: id });
+  const answered = { id, method: "GET", accept: undefined };
+  const { status, fields, body } = renderAnswer({ error: reason }, answered, context.clock.now());
+  output.head(status, undefined, fields, id, "Connection: close\r\n", false);
+  output.body(body);
+  output.end(undefined);
+}
