@@ -62,12 +62,15 @@ export async function startServer(
   };
 }
 
-/** `postern http PORT` with a URL of its own, resolved once it forwards. */
+/**
+ * `postern http PORT` with a URL of its own, resolved once it forwards.
+ * @param agentPort where it connects; several, tried in turn
+ */
 export async function startAgent(
   server: PosternServer,
   port: number,
   name: string,
-  agentPort = server.agentPort,
+  agentPort: number | readonly number[] = server.agentPort,
   more: readonly string[] = [],
 ): Promise<ChildProcess> {
   const child = start(
@@ -79,7 +82,10 @@ export async function startAgent(
       "--url",
       `https://${name}.localhost`,
       "--server",
-      `localhost:${agentPort}`,
+      [agentPort]
+        .flat()
+        .map((one) => `localhost:${one}`)
+        .join(","),
       "--ca",
       server.caFile,
       ...more,
