@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 
-export type Fault = "cut" | "stall";
+/** What happens to the connection; a function: what happens elsewhere, and the connection goes on. */
+export type Fault = "cut" | "stall" | (() => void);
 
 export interface Relay {
   readonly port: number;
@@ -40,6 +41,10 @@ export async function startRelay(port: number): Promise<Relay> {
         if (plan?.step !== steps) return void to.write(bytes);
         const { fault } = plan;
         plan = undefined;
+        if (typeof fault === "function") {
+          to.write(bytes);
+          return fault();
+        }
         // Half of the piece arrives.
         to.write(bytes.subarray(0, bytes.length / 2));
         for (const one of pair) {
