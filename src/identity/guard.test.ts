@@ -119,6 +119,14 @@ describe("I2: a session", () => {
     assert.equal(await idle.status(), 302);
   });
 
+  it("S7: a session that was unused for a month by the wall clock is no good, though nothing has run since", async () => {
+    const { clock, status } = guarded({});
+    clock.step(30 * 86_400_000 - 1_000);
+    assert.equal(await status(), 200);
+    clock.step(30 * 86_400_000);
+    assert.equal(await status(), 302);
+  });
+
   it("I2: a session is judged anew when the configuration changes", async () => {
     const { status, set } = guarded({});
     assert.equal(await status(), 200);
