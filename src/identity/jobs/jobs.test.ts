@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import type { ManualClock } from "../../../test/support/clock.ts";
 import { clientId, clientSecret, startOAuthProviders } from "../../../test/support/oauth-providers.ts";
+import { eventually } from "../../../test/support/eventually.ts";
 import type { OAuthProviders, Person } from "../../../test/support/oauth-providers.ts";
+import { createServer } from "../../lib/http.ts";
 import type { Connection } from "../calls/connection.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoggedIn } from "../calls/login-client.ts";
@@ -121,6 +126,29 @@ describe("calls to providers", () => {
     assert.equal(countsOf(before)["GET /www.googleapis.com/oauth2/v3/certs"], undefined);
     clock.pass(61_000);
     await login(connection);
+  });
+
+  it("I7: calls to providers end after ten seconds for a whole login, though each is answered within five", async () => {
+    const came: ServerResponse[] = [];
+    const server = createServer((_request, response) => void came.push(response)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    try {
+      const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const told = { code: "c", verifier, nonce: "n", redirectUri };
+      const logged = jobs.login(connectionTo("github", { baseUrl }), told).catch((error: unknown) => error);
+      const answers = [{ access_token: "a", token_type: "bearer" }, { id: 4711, login: "ada" }, []];
+      for (const [at, answer] of answers.entries()) {
+        await eventually(
+          () => Promise.resolve(came.length),
+          (count) => count > at,
+        );
+        clock.pass(at < 2 ? 4_900 : 300);
+        came[at]?.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+      }
+      assert.ok(refusedAs("login_unreachable")(await logged));
+    } finally {
+      server.close();
+    }
   });
 
   it("I7: calls to providers end after five seconds, at most 64 of a provider at once, and hold up no other provider", async () => {
