@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { eventually } from "../support/eventually.ts";
+import { freePort } from "../support/connections.ts";
+import { startOpenIdProvider } from "../support/openid.ts";
+import type { OpenIdProvider } from "../support/openid.ts";
 import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import type { OurAgent } from "../support/our-agent.ts";
@@ -30,13 +34,27 @@ const views = [
 describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () => {
   const opened: WatchedPage[] = [];
   let platform: TestPlatform;
+  let provider: OpenIdProvider;
   let service: HttpService;
   let agent: OurAgent;
   let chromium: Browser;
   let page: Page;
   let shop: string;
   before(async () => {
-    [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50 }), startChromium()]);
+    const port = await freePort();
+    provider = await startOpenIdProvider(() => ({
+      clientId: "console",
+      clientSecret: "a-secret-of-tests",
+      redirectUris: [`http://127.0.0.1:${port}/console/callback`],
+    }));
+    const team = {
+      apiListen: { host: "127.0.0.1", port },
+      consoleOidcIssuer: provider.issuer,
+      consoleOidcClientId: "console",
+      consoleOidcClientSecret: "a-secret-of-tests",
+      consoleAccess: [consoleAccess.parse("ada@example.com=viewer")],
+    };
+    [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50, ...team }), startChromium()]);
     service = await startHttpService((_request, response) => response.end("the shop"));
     agent = await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
     shop = `shop.localhost:${platform.httpsPort}`;
@@ -46,6 +64,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await chromium?.close();
     await platform?.stop();
     await service?.stop();
+    await provider?.stop();
   });
 
   const link = async (): Promise<string> => (await platform.api("POST", "/console_links")).body.url;
@@ -88,6 +107,23 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await button("Log out", second).click();
     await second.getByText("You are logged out.").waitFor();
     await other.close();
+  });
+
+  it("P12: the console's page logs in by the team's identity provider, says who it is, and offers no more than the role", async () => {
+    const { page: other, context } = await openWatched(chromium, platform.apiUrl);
+    await other.goto(platform.apiUrl);
+    await other.getByRole("link", { name: `Log in by ${new URL(provider.issuer).host}` }).click();
+    await other.locator("input[name=login]").fill("ada");
+    await other.locator("input[name=password]").fill("x");
+    await other.locator("button[type=submit]").click();
+    await other.locator("button[type=submit]").click();
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    await other.getByText("ada@example.com (viewer)").waitFor();
+    await other.goto(`${platform.apiUrl}/#/objects/ip_policy/new`);
+    await button("Review …", other).click();
+    await button("Apply", other).click();
+    await other.getByRole("alert").getByText("scope").first().waitFor();
+    await context.close();
   });
 
   it("the console's page publishes a service with rules in front, shows a denied request as it comes and why, and takes it back", async () => {
@@ -353,7 +389,31 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       ).status,
       403,
     );
+    const made = async (path: string, body: object): Promise<string> => {
+      const { status, body: answer } = await platform.api("POST", path, { description, metadata: hostile, ...body });
+      assert.equal(status, 201, JSON.stringify(answer));
+      return answer.id as string;
+    };
+    const file = { target: { file: { name: "hostile.jsonl" } } };
+    const policyText = `# ${hostile}\non_http_request:\n  - actions: [{ type: deny }]\n`;
+    const others = [
+      `objects/credential/${await made("/credentials", {})}`,
+      `objects/vault/${await made("/vaults", { name: "hostile" })}`,
+      `objects/event_destination/${await made("/event_destinations", file)}`,
+      `objects/tunnel_group_backend/${await made("/backends/tunnel_group", { labels: { app: hostile.replaceAll("=", "") } })}`,
+      `objects/tls_edge/${await made("/edges/tls", {})}`,
+      `objects/tcp_edge/${await made("/edges/tcp", {})}`,
+      `objects/reserved_domain/${await made("/reserved_domains", { domain: "hostile.localhost" })}`,
+      `edges/${await made("/edges/https", {})}`,
+      "edges",
+      "events",
+    ];
+    const [edgeId, routeOfShop] = await routeId();
+    await platform.api("PATCH", `/edges/https/${edgeId}/routes/${routeOfShop}`, {
+      traffic_policy: { enabled: false, value: policyText },
+    });
     const shown = [
+      ...others,
       "objects/ip_policy",
       `objects/ip_policy/${policy.id}`,
       "objects/http_response_backend",
@@ -367,6 +427,16 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       await visit(view);
       await page.getByText(hostile).first().waitFor();
     }
+    await visit(`edges/${edgeId}`);
+    const rules = page.getByRole("listitem").filter({ hasText: "Traffic policy" });
+    await rules.getByRole("button", { name: "Edit", exact: true }).click();
+    await page.getByRole("textbox", { name: "Policy" }).getByText("onerror").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+    await platform.api("DELETE", `/edges/https/${edgeId}/routes/${routeOfShop}/traffic_policy`);
+    await visit(`objects/ip_policy/${policy.id}`);
+    await page.getByRole("textbox", { name: "Address", exact: true }).fill(hostile);
+    await button("Ask").click();
+    await page.getByRole("form", { name: "Would an address pass?" }).getByRole("alert").waitFor();
     await visit("history");
     await page.locator("summary").first().click();
     await visit("traffic");
