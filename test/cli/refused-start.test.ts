@@ -124,3 +124,26 @@ describe("a first start that is refused", () => {
     }
   });
 });
+
+it("a start with two listeners at one port is refused, whoever would share it", async () => {
+  for (const more of [[], ["--edges", "2"]]) {
+    const ended = await runCommand(
+      [
+        "serve",
+        "--data",
+        join(root, "one port"),
+        "--https-listen",
+        "127.0.0.1:7001",
+        "--agent-listen",
+        ":7001",
+        ...more,
+      ],
+      { env: freePorts },
+    );
+    assert.equal(ended.code, 2, ended.stderr);
+    assert.match(
+      ended.stderr,
+      /the HTTPS edge and the agent listener cannot both listen on port 7001: choose another with --agent-listen/,
+    );
+  }
+});

@@ -12,7 +12,7 @@ import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
 import { checkEdges } from "./edge-count.ts";
 import { startPlanes } from "./planes.ts";
-import { startFailure } from "./start-failure.ts";
+import { checkListeners, startFailure } from "./start-failure.ts";
 
 export interface PlatformOptions extends PlatformSettings {
   readonly log: Log;
@@ -56,6 +56,7 @@ const defaultDrainMs = 10_000;
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const { log, version, data, domain, clock = systemClock, drainMs = defaultDrainMs } = options;
   const { httpsListen, httpListen, agentListen } = options;
+  checkListeners(options);
   await checkEdges(options.edges ?? 1, [httpsListen, httpListen, agentListen]).catch((error: unknown) => {
     throw startFailure(error, options);
   });

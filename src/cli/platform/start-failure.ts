@@ -15,6 +15,33 @@ export const listeners = {
 
 type Listeners = Readonly<Record<keyof typeof listeners, ListenAddress | undefined>>;
 
+/**
+ * Throws `Failure` (usage) where two listeners are to be at one place: several edges, and nodes, share their ports
+ * (SO_REUSEPORT), so that the system would let both listen and give each of them a part of the other's connections.
+ */
+export function checkListeners(addresses: Listeners): void {
+  const names = Object.keys(listeners) as (keyof Listeners)[];
+  for (const [index, name] of names.entries()) {
+    const address = addresses[name];
+    const other = names.slice(0, index).find((one) => overlaps(addresses[one], address));
+    if (address === undefined || other === undefined) continue;
+    const flag = flagOf(name, placeSettings[name]);
+    throw new Failure(
+      "usage",
+      `${listeners[other]} and ${listeners[name]} cannot both listen on port ${address.port}: choose another with ${flag}`,
+    );
+  }
+}
+
+function overlaps(one: ListenAddress | undefined, other: ListenAddress | undefined): boolean {
+  if (one === undefined || other === undefined || one.port === 0 || one.port !== other.port) return false;
+  return one.host === other.host || isEverywhere(one) || isEverywhere(other);
+}
+
+function isEverywhere({ host }: ListenAddress): boolean {
+  return host === undefined || host === "0.0.0.0" || host === "::";
+}
+
 /** The failure of a plane to start as one sentence; a fault of the program is returned as it was. */
 export function startFailure(error: unknown, addresses: Listeners): unknown {
   const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
