@@ -107,7 +107,7 @@ export class Follower implements StreamWatch, RecordingSource {
   }
 
   #leave(end: RecordedEnd): void {
-    if (this.#isHere) this.#recording?.leave(end, this.#options.clock.monotonic());
+    if (this.#isHere) this.#recording?.leave(end, this.#options.clock);
     this.#recording = undefined;
   }
 }

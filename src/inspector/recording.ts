@@ -72,13 +72,16 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     this.#length = 0;
     this.#askedLength = 0;
     this.#times[0] = clock.now();
-    this.#times.fill(clock.monotonic(), 1);
+    const time = clock.monotonic();
+    this.#times[1] = time;
+    this.#times[2] = time;
+    this.#times[3] = time;
   }
 
-  /** Nothing more comes. @param time that is, where there was no answer */
-  leave(end: RecordedEnd, time: number): void {
+  /** Nothing more comes. */
+  leave(end: RecordedEnd, clock: Clock): void {
     this.end = end;
-    if (this.#length === this.#askedLength) this.#times.fill(time, 2);
+    if (this.#length === this.#askedLength) this.#times.fill(clock.monotonic(), 2);
   }
 
   /** Holds nothing any more. */
