@@ -31,6 +31,7 @@ const known: readonly unknown[] = ["open", "relay", "ask"] satisfies PeerRequest
 /** Undefined for one that only a newer version knows. Throws when it is none. */
 export function parsePeerRequest(text: string): PeerRequest | undefined {
   const request = JSON.parse(text) as PeerRequest;
+  if (typeof request.name !== "string") throw new Error("a peer's request has no name");
   if (!known.includes(request.name)) return undefined;
   if (request.name !== "open") return request;
   const { preamble, ...header } = request.header;
