@@ -257,7 +257,7 @@ describe("postern api", () => {
   it("postern api explains itself, each resource and each operation", async () => {
     const all = await run("--help");
     assert.match(all.stdout, /^Usage: postern api \[OPTIONS\] RESOURCE VERB \[ID …\]\n/);
-    assert.match(all.stdout, /^ {2}ip_policies +create list get update delete$/m);
+    assert.match(all.stdout, /^ {2}ip_policies +create list get update delete test$/m);
     const one = await run("edges/https/routes --help");
     assert.match(one.stdout, /^ {2}update EDGE_ID ID +Change the given attributes/m);
     const operation = await run("edges/https/routes update --help");
@@ -296,7 +296,7 @@ describe("postern completion", () => {
       ["postern acc", "account"],
       ["postern account ", "create"],
       ["postern api ip_pol", "ip_policies ip_policy_rules"],
-      ["postern api ip_policies ", "create list get update delete"],
+      ["postern api ip_policies ", "create list get update delete test"],
       ["postern api ip_policies create --d", "--description --data --data-dir"],
       ["postern api ip_policies get ipp_1 --js", "--json"],
       ["postern serve --log-level=d", "debug"],

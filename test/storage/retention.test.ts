@@ -347,7 +347,11 @@ for (const database of databases) {
       await Promise.all([letRun(clock, isDone), ...writers, ...readers]);
       assert.equal(store.revision, before + written);
       assert.ok(right > 0 && refused > 0, `${right} right, ${refused} refused`);
-      assert.ok(!lines.some(({ level }) => level === "warn" || level === "error"), JSON.stringify(lines));
+      // The tests' own database server does not flush, and is warned of.
+      const bad = lines.filter(
+        ({ level, event }) => (level === "warn" || level === "error") && !/fsync off/.test(event),
+      );
+      assert.deepEqual(bad, []);
       assert.deepEqual(await store.history.verify(), { revisions: store.revision });
       await store.close();
       await place.drop();
