@@ -11,6 +11,7 @@ import { eventDestinationBehaviour, eventSubscriptionBehaviour } from "./behavio
 import type { EventRules } from "./behaviours/events.ts";
 import { ipRestrictionBehaviour } from "./behaviours/ip-restrictions.ts";
 import { applicationSessionBehaviour, tunnelBehaviour, tunnelGroupBackendBehaviour } from "./behaviours/live-links.ts";
+import type { LoginUrlRules } from "./behaviours/login-urls.ts";
 import { failoverBackendBehaviour, weightedBackendBehaviour } from "./behaviours/nesting.ts";
 import { routeBehaviour } from "./behaviours/routes.ts";
 import { secretBehaviour } from "./behaviours/secrets.ts";
@@ -25,6 +26,7 @@ import type { Behaviours } from "./objects/behaviour.ts";
 export interface BehaviourNeeds
   extends AddressPool, CloudEndpointRules, DomainRules, EventRules, TokenRules, UpstreamRules {
   readonly liveObjects: LiveObjects;
+  readonly loginIssuer: LoginUrlRules["loginIssuer"];
 }
 
 export function makeBehaviours(needs: BehaviourNeeds): Behaviours {

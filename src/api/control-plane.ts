@@ -209,10 +209,10 @@ interface Grounds
 }
 
 async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
-  const { clock, log, apiUrl } = options;
+  const { clock, log, apiUrl, loginIssuer } = options;
   const { edges, metrics, queries, readiness, applied, nodes, liveObjects, keys, events, provisioning } = grounds;
   const reserving = reservingWith(options, store);
-  const needs = { clock, ...reserving, liveObjects, keys, events, provisioning };
+  const needs = { clock, ...reserving, liveObjects, keys, events, provisioning, loginIssuer };
   const front =
     options.console === "on"
       ? openConsole({ store, keys, clock, queries, apiUrl, team: teamOf(options, store) })

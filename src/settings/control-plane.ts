@@ -14,7 +14,7 @@ import { storageSettings } from "./storage.ts";
 
 const { data, database, apiListen, apiUrl, httpsListen, httpsPort, peerListen, domain, idpHost } = placeSettings;
 
-const { loginCa, loginIdleDays, oidcSharedCallback, clockSkew } = loginSettings;
+const { loginCa, loginIssuer, loginIdleDays, oidcSharedCallback, clockSkew } = loginSettings;
 
 export const controlPlaneSettings = {
   data,
@@ -49,6 +49,7 @@ export const controlPlaneSettings = {
     hostName,
   ),
   loginCa,
+  loginIssuer,
   loginIdleDays,
   oidcSharedCallback,
   clockSkew,

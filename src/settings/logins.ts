@@ -14,6 +14,7 @@ export const loginSettings = {
   loginCa: optional("PEM file of the authorities that identity providers have their certificates from.", certificates, {
     shownDefault: "the system's",
   }),
+  // Read by the control plane as well, which refuses others over http when they are written.
   loginIssuer: many(
     "OpenID issuer that routes may name though it is at an address inside, or reached over http; repeatable.",
     httpUrl,

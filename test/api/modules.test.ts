@@ -132,6 +132,20 @@ describe("modules", () => {
     }
     const put = await api.request("PUT", `${path}/oidc`, { body: local.oidc });
     assert.match(put.body.details.issuer, /must be an https URL/);
+    const naming = await startApi(databases[0] as (typeof databases)[number], { loginIssuer: [local.oidc.issuer] });
+    try {
+      const edge = await naming.ok("POST", "/edges/https", {});
+      const config = { issuer_url: local.oidc.issuer, ...client };
+      const value = JSON.stringify({ on_http_request: [{ actions: [{ type: "oidc", config }] }] });
+      for (const [match, module] of [
+        ["/a", local],
+        ["/b", { traffic_policy: { value } }],
+      ] as const) {
+        await naming.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match, ...module });
+      }
+    } finally {
+      await naming.stop();
+    }
     const open = await startApi(databases[0] as (typeof databases)[number], { allowLocalUpstreams: true });
     try {
       const edge = await open.ok("POST", "/edges/https", {});

@@ -12,6 +12,8 @@ import type { Preparation } from "../objects/behaviour.ts";
 export interface LoginUrlRules {
   /** Logins may lead where events may be sent. */
   readonly events: Pick<Events, "allowPrivate">;
+  /** Issuers that the operator allows wherever they are. */
+  readonly loginIssuer: readonly string[];
 }
 
 type LoginUrlCheck = (input: Pick<Preparation, "doc" | "previous">) => void;
@@ -25,7 +27,7 @@ const isPlain = (url: string): boolean => /^http:/i.test(url);
  * @param field where a refusal says that the policy is
  */
 export function policyLoginCheck(
-  { events }: LoginUrlRules,
+  { events, loginIssuer }: LoginUrlRules,
   field: string,
   policyOf: (doc: Doc) => string,
 ): LoginUrlCheck {
@@ -33,14 +35,16 @@ export function policyLoginCheck(
     const text = policyOf(doc);
     if (events.allowPrivate || text === "" || (previous && text === policyOf(previous.doc))) return;
     const before = new Set(previous ? providersInPolicy(policyOf(previous.doc)) : []);
-    const plain = providersInPolicy(text).filter((url) => isPlain(url) && !before.has(url));
+    const plain = providersInPolicy(text).filter(
+      (url) => isPlain(url) && !before.has(url) && !loginIssuer.includes(url),
+    );
     const issues = plain.map((url) => ({ path: field, message: `logs in at "${url}", which ${mustBeHttps}` }));
     if (issues.length > 0) throw inputRefusal("set a login", issues.slice(0, 1));
   };
 }
 
 /** Judges the fields of a route's modules that are URLs of identity providers; throws `Refusal`. */
-export function loginUrlCheck({ events }: LoginUrlRules): LoginUrlCheck {
+export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlCheck {
   const fields = modulesOf(resourceNamed(httpsEdgeRoute.name)).flatMap(([{ name: module }, block]) =>
     Object.entries(block.fields)
       .filter(([, field]) => field.type === "string" && field.format === providerUrl)
@@ -51,7 +55,8 @@ export function loginUrlCheck({ events }: LoginUrlRules): LoginUrlCheck {
     for (const { module, field } of events.allowPrivate ? [] : fields) {
       const url = textIn(doc, module, field);
       // What was allowed when it was set does not keep the rest of the route from being changed.
-      if (!isPlain(url) || (previous && url === textIn(previous.doc, module, field))) continue;
+      if (!isPlain(url) || loginIssuer.includes(url) || (previous && url === textIn(previous.doc, module, field)))
+        continue;
       issues.push({ path: `${module}.${field}`, message: mustBeHttps });
     }
     if (issues.length > 0) throw inputRefusal("set a login", issues);
