@@ -13,6 +13,7 @@ import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
+import { giveHeapsRoom } from "./heap.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
@@ -43,6 +44,7 @@ export interface Planes {
 const stopMarginMs = 1_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
+  giveHeapsRoom();
   const { clock, log, drainMs } = options;
   const shared = { log, logForm: logFormOf(options.settings), clock };
   const count = options.settings.edges ?? 1;
