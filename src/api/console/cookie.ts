@@ -1,5 +1,7 @@
 /** The cookie of a session at the console. */
 import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../lib/clock.ts";
+import type { OpenSession } from "./sessions.ts";
 
 /**
  * `__Host-` where the page came over TLS. Without, as on the loopback, browsers would not keep one of that name; the
@@ -33,4 +35,14 @@ export function readFlowCookie({ headers }: IncomingMessage, baseUrl: string): s
 export function cookieField(baseUrl: string, value: string, seconds: number): string {
   const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
   return `${nameFor(baseUrl)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+/** Of a session that was opened: it lives as long as that may. */
+export function sessionCookieField(
+  baseUrl: string,
+  cookie: string,
+  { expiresAtMs }: Pick<OpenSession, "expiresAtMs">,
+  clock: Pick<Clock, "now">,
+): string {
+  return cookieField(baseUrl, cookie, Math.floor((expiresAtMs - clock.now()) / 1_000));
 }

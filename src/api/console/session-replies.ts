@@ -1,0 +1,110 @@
+/** What the console answers of its own session: who it is of, opening it by a key or a link, ending it. */
+import type { IncomingMessage } from "node:http";
+import type { Clock } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { apiKey } from "../../resources/api-key.ts";
+import { docOf } from "../../schema/doc.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Key, KeyRing } from "../http/authenticate.ts";
+import { readBody } from "../http/body.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { FrontReply } from "../http/front.ts";
+import type { Operation, Reply } from "../operation/call.ts";
+import type { Codes } from "./codes.ts";
+import { cookieField, readCookie, sessionCookieField } from "./cookie.ts";
+import { isPageToken, pageToken } from "./sessions.ts";
+import type { ConsoleSessions, OpenSession } from "./sessions.ts";
+import { loginPath } from "./team-login.ts";
+import type { Team } from "./team-replies.ts";
+
+type AdmitKey = Parameters<FrontReply["run"]>[0];
+
+const tokenField = "postern-console-token";
+
+/** What is read of a log-in: `code` or `api_key`. */
+const signIn: Pick<Operation, "id" | "takes" | "input"> = { id: "openConsoleSession", takes: "object" };
+
+interface SessionRepliesOptions {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  readonly codes: Codes;
+  readonly sessions: ConsoleSessions;
+  readonly team: Team | undefined;
+  readonly clock: Clock;
+}
+
+export interface SessionReplies {
+  /** The session that a request has, and its cookie. Throws `Refusal` (console_session_ended) without one. */
+  sessionOf(request: IncomingMessage, baseUrl: string): readonly [OpenSession, string];
+  who(request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply;
+  logIn(exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply>;
+  logOut(exchange: Exchange, baseUrl: string): Promise<Reply>;
+}
+
+export function makeSessionReplies(options: SessionRepliesOptions): SessionReplies {
+  const { store, keys, codes, sessions, team, clock } = options;
+  /** How else somebody may get in, for the page that asks them to. */
+  const providerTold: Readonly<Record<string, string>> = team
+    ? { login_title: team.login.title, login_url: loginPath }
+    : {};
+  const show = (session: OpenSession, cookie: string): Reply => {
+    const { key, object, expiresAtMs, person } = session;
+    const { accountId, id, operator } = key.principal;
+    const stored = store.get(accountId, apiKey.name, id);
+    const doc = stored && docOf(stored, apiKey);
+    const body = {
+      id: object.id,
+      account_id: accountId,
+      person: person ? { email: person.email, name: person.name, role: roleIn(session) } : null,
+      api_key: { id, description: doc?.description ?? "", operator, scopes: doc?.scopes ?? [] },
+      expires_at: timestamp(expiresAtMs),
+      page_token: pageToken(cookie),
+    };
+    return { status: 200, body: JSON.stringify(body) };
+  };
+  const roleIn = ({ person, object }: OpenSession): string =>
+    person && team ? team.people.admit(person, object.account_id).role : "";
+  const sessionOf = (request: IncomingMessage, baseUrl: string): readonly [OpenSession, string] => {
+    const cookie = readCookie(request, baseUrl);
+    if (cookie === undefined) throw new Refusal("console_session_ended", undefined, providerTold);
+    return [sessions.find(cookie), cookie];
+  };
+  const who = (request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply => {
+    const [session, cookie] = sessionOf(request, baseUrl);
+    admit(session.key);
+    return show(session, cookie);
+  };
+  const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+    const { request, response, expectsContinue, operationId } = exchange;
+    const { code, api_key: given } = await readBody(signIn as Operation, request, response, expectsContinue);
+    const key = await keyBy(code, given);
+    admit(key);
+    const { cookie, session } = await sessions.open(key, undefined, request, operationId);
+    const field = sessionCookieField(baseUrl, cookie, session, clock);
+    return { ...show(session, cookie), headers: ["set-cookie", field] };
+  };
+  const keyBy = async (code: unknown, given: unknown): Promise<Key> => {
+    if (typeof given === "string") return keys.authenticate(`Bearer ${given}`, {});
+    const keyId = typeof code === "string" ? await codes.take(code) : undefined;
+    const key = keyId === undefined ? undefined : keys.current(keyId);
+    if (!key) throw new Refusal("console_code_spent");
+    return key;
+  };
+  const logOut = async (exchange: Exchange, baseUrl: string): Promise<Reply> => {
+    const { request, operationId } = exchange;
+    const cookie = readCookie(request, baseUrl);
+    if (cookie !== undefined) {
+      checkToken(request, cookie);
+      await sessions.close(sessions.find(cookie), request, operationId);
+    }
+    return { status: 204, headers: ["set-cookie", cookieField(baseUrl, "", 0)] };
+  };
+  return { sessionOf, who, logIn, logOut };
+}
+
+/** Reads come without it: no other site can make one that it could read the answer of. */
+export function checkToken(request: IncomingMessage, cookie: string): void {
+  if (request.method === "GET" || request.method === "HEAD") return;
+  if (!isPageToken(request.headers[tokenField], cookie)) throw new Refusal("console_origin_refused");
+}

@@ -1,0 +1,53 @@
+/** What the console answers on the way through the team's identity provider. */
+import type { Clock } from "../../lib/clock.ts";
+import type { Exchange } from "../http/exchange.ts";
+import type { FrontReply } from "../http/front.ts";
+import type { Reply } from "../operation/call.ts";
+import { flowCookieField, sessionCookieField } from "./cookie.ts";
+import type { People } from "./people.ts";
+import type { ConsoleSessions } from "./sessions.ts";
+import { callbackPath, loginPath } from "./team-login.ts";
+import type { TeamLogin } from "./team-login.ts";
+
+/** The team's identity provider, and who may come by it. */
+export interface Team {
+  readonly login: TeamLogin;
+  readonly people: People;
+}
+
+type AdmitKey = Parameters<FrontReply["run"]>[0];
+
+/** Undefined for paths that are none of its own. */
+export type TeamReplies = (exchange: Exchange, path: string, baseUrl: string) => FrontReply | undefined;
+
+export function makeTeamReplies({ login, people }: Team, sessions: ConsoleSessions, clock: Clock): TeamReplies {
+  const begin = async (baseUrl: string): Promise<Reply> => {
+    const { location, cookie } = await login.begin(baseUrl);
+    return { status: 303, headers: ["location", location, "set-cookie", cookie] };
+  };
+  /** The new session has a cookie of its own: one that the browser brought along would be nobody's. */
+  const finish = async ({ request, operationId }: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+    const person = await login.finish(request, new URL(request.url ?? "", baseUrl).searchParams, baseUrl);
+    const { key } = people.admit(person);
+    admit(key);
+    const { cookie, session } = await sessions.open(key, person, request, operationId);
+    return ended(baseUrl, "/", ["set-cookie", sessionCookieField(baseUrl, cookie, session, clock)]);
+  };
+  return (exchange, path, baseUrl) => {
+    if (exchange.request.method !== "GET") return undefined;
+    if (path === loginPath) return { ...byProvider(baseUrl), run: () => begin(baseUrl) };
+    if (path === callbackPath) return { ...byProvider(baseUrl), run: (admit) => finish(exchange, baseUrl, admit) };
+    return undefined;
+  };
+}
+
+/** A refusal is told by its name, so that no page can be made to show anybody else's words. */
+function byProvider(baseUrl: string): Pick<FrontReply, "byKey" | "refused"> {
+  return { byKey: true, refused: ({ reason }) => ended(baseUrl, `/#refused=${reason}`, []) };
+}
+
+/** Its flow is over. */
+function ended(baseUrl: string, location: string, more: readonly string[]): Reply {
+  const headers = ["set-cookie", flowCookieField(baseUrl, "", 0), "location", location, ...more];
+  return { status: 303, headers };
+}
