@@ -34,7 +34,8 @@ it("${name} is there", () => {});
       files[2] as string,
       `import { it } from "node:test";\nit("three fails", () => {\n  throw new Error("in three");\n});\n`,
     );
-    writeFileSync(files[3] as string, `process.exit(0);\n`);
+    // What its process has said of other files is with the runner by then.
+    writeFileSync(files[3] as string, `setTimeout(() => process.exit(0), 500);\nawait new Promise(() => {});\n`);
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     run = spawnSync(process.execPath, ["bin/here.js", "scripts/test.ts", ...files], { encoding: "utf8", env });
     said = readFileSync(log, "utf8").trim().split("\n");
