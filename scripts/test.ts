@@ -10,7 +10,7 @@ import { allTests, changedSince, isAlone, testsFor } from "./changed-tests.ts";
 import { makeQueue } from "./test-queue.ts";
 
 /** How many processes run tests at once. Most wait as long as they compute, so that two cores are busy with these. */
-const atOnce = 5;
+const atOnce = 4;
 
 const worker = fileURLToPath(new URL("./test-worker.ts", import.meta.url));
 
