@@ -113,9 +113,11 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
     await isAsBefore(before);
     await terminal.type("clear");
     await terminal.until((seen) => !online(seen));
-    await terminal.type("fg");
+    await terminal.type('fg; echo "back in $((1 + 1))"');
     await terminal.until(online);
     await terminal.press("q");
+    // What is typed before the shell has the terminal again is the agent's, or nobody's.
+    await terminal.until((seen) => seen.includes("back in 2"));
     await isAsBefore(before);
   });
 
