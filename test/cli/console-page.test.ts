@@ -396,6 +396,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     };
     const file = { target: { file: { name: "hostile.jsonl" } } };
     const policyText = `# ${hostile}\non_http_request:\n  - actions: [{ type: deny }]\n`;
+    const nameless = await made("/edges/https", {});
     const others = [
       `objects/credential/${await made("/credentials", {})}`,
       `objects/vault/${await made("/vaults", { name: "hostile" })}`,
@@ -404,7 +405,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       `objects/tls_edge/${await made("/edges/tls", {})}`,
       `objects/tcp_edge/${await made("/edges/tcp", {})}`,
       `objects/reserved_domain/${await made("/reserved_domains", { domain: "hostile.localhost" })}`,
-      `edges/${await made("/edges/https", {})}`,
+      `edges/${nameless}`,
       "edges",
       "events",
     ];
@@ -427,6 +428,10 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       await visit(view);
       await page.getByText(hostile).first().waitFor();
     }
+    // Loaded anew, the page has no heading of another view to show meanwhile.
+    await visit(`edges/${nameless}`);
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "no name yet" }).waitFor();
     await visit(`edges/${edgeId}`);
     const rules = page.getByRole("listitem").filter({ hasText: "Traffic policy" });
     await rules.getByRole("button", { name: "Edit", exact: true }).click();

@@ -58,7 +58,7 @@ function List() {
         {value?.map((edge) => (
           <li key={edge.id} class="panel">
             <a href={linkTo("edges", edge.id)}>
-              <strong>{edge.hostports?.join(", ") || "no name yet"}</strong>
+              <strong>{nameOf(edge)}</strong>
             </a>
             <span class="muted small">{edge.description}</span>
             <span class="row">
@@ -88,7 +88,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         ‹ All edges
       </a>
       <Head
-        title={edge.value?.hostports?.join(", ") ?? "Edge"}
+        title={edge.value ? nameOf(edge.value) : "Edge"}
         {...(edge.value?.description && { doc: edge.value.description })}
       >
         <Names edge={edge.value} />
@@ -327,4 +327,9 @@ function ModuleForm({ name, object, kind, parents, description, onClose }: Modul
       </form>
     </Dialog>
   );
+}
+
+/** An edge may have no name, and is told apart by its description then. */
+function nameOf({ hostports }: HTTPSEdge): string {
+  return hostports?.join(", ") || "no name yet";
 }
