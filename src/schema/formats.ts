@@ -1,5 +1,5 @@
 /** Checks of strings that several declarations share. */
-import { cidrIssue } from "../lib/address.ts";
+import { cidrIssue, normaliseAddress } from "../lib/address.ts";
 import { hostIssue, hostportIssue } from "../lib/hostport.ts";
 import { matchIssue } from "../lib/route-match.ts";
 import type { StringFormat } from "./fields.ts";
@@ -92,4 +92,10 @@ export const headerValue: StringFormat = {
   example: "example",
   check: (text) =>
     /^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "have no control characters, and none above U+00FF",
+};
+
+export const ipAddress: StringFormat = {
+  name: "ip",
+  example: "192.0.2.1",
+  check: (text) => (normaliseAddress(text) === undefined ? "be an IPv4 or IPv6 address" : undefined),
 };

@@ -7,6 +7,7 @@ import { ipPolicy } from "../../resources/ip-policy.ts";
 import { docOf } from "../../schema/doc.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, StringFormat } from "../../schema/fields.ts";
+import { ipAddress } from "../../schema/formats.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Store } from "../../storage/store.ts";
@@ -33,18 +34,13 @@ interface Verdict {
   readonly decided_by: { readonly kind: string; readonly id: string } | null;
 }
 
-const address: StringFormat = {
-  name: "ip",
-  example: "198.51.100.7",
-  check: (given) => (normaliseAddress(given) === undefined ? "be an IPv4 or IPv6 address" : undefined),
-};
 const bound: StringFormat = {
   name: "host-port-or-label",
   example: "app.example.com:443",
   check: (given) => (/^[^\s=]+=|^[^\s:=]+(?::\d{1,5})?$/.test(given) ? undefined : "be HOST, HOST:PORT or KEY=VALUE"),
 };
 
-const ipFields = { source_ip: f.string("Address of a client.", { required: true, format: address }) };
+const ipFields = { source_ip: f.string("Address of a client.", { required: true, format: ipAddress }) };
 const bindFields = {
   bind: f.string("What an agent would publish: a host, with or without port, or a label `key=value`.", {
     required: true,

@@ -5,6 +5,7 @@ import { isHttpToken } from "../../lib/http-token.ts";
 import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
+import { ipAddress } from "../../schema/formats.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
@@ -23,11 +24,6 @@ interface Explaining {
   readonly queries: Pick<EdgeQueries, "ask">;
 }
 
-const address: StringFormat = {
-  name: "ip",
-  example: "192.0.2.1",
-  check: (text) => (normaliseAddress(text) === undefined ? "be an IPv4 or IPv6 address" : undefined),
-};
 const method: StringFormat = {
   name: "method",
   example: "GET",
@@ -67,7 +63,7 @@ const visitorAddress: StringFormat = {
   check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? undefined : "be an e-mail address"),
 };
 
-const source = f.nullableString("Address of the client; the caller's own unless given.", { format: address });
+const source = f.nullableString("Address of the client; the caller's own unless given.", { format: ipAddress });
 const headerMap = (doc: string) =>
   f.map(doc, f.string("Value.", { maxBytes: 8192, format: fieldValue }), {
     key: { type: "string", doc: "Name.", maxBytes: 255, format: fieldName },
