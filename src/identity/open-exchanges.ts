@@ -84,6 +84,8 @@ class Held implements ExchangeWatcher {
     if (this.#previous === undefined) list.first = this.next;
     else this.#previous.next = this.next;
     if (this.next !== undefined) this.next.#previous = this.#previous;
+    // Once the collector holds this for old, it would keep all that came after it.
+    this.#previous = undefined;
     list.size -= 1;
     this.#also?.over();
   }
