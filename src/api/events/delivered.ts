@@ -1,9 +1,12 @@
 /** The last events that were delivered, for whoever wants to see some pass; in memory, and of this server alone. */
+import { Lru } from "../../lib/lru.ts";
 import type { Event } from "./event/event.ts";
 import type { Target } from "./targets/target.ts";
 
 /** Of each destination. */
 const most = 100;
+/** Destinations that events are kept of; those are forgotten that got none for longest. */
+const maxDestinations = 200;
 
 export interface DeliveredEvents {
   /** The target, watched. */
@@ -14,7 +17,7 @@ export interface DeliveredEvents {
 }
 
 export function keepDelivered(): DeliveredEvents {
-  const kept = new Map<string, Event[]>();
+  const kept = new Lru<string, readonly Event[]>(maxDestinations);
   return {
     watched(id, target) {
       return {
@@ -30,6 +33,6 @@ export function keepDelivered(): DeliveredEvents {
       };
     },
     of: (id) => kept.get(id) ?? [],
-    drop: (id) => void kept.delete(id),
+    drop: (id) => kept.delete(id),
   };
 }

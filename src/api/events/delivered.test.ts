@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { keepDelivered } from "./delivered.ts";
+import type { Event } from "./event/event.ts";
+import type { Target } from "./targets/target.ts";
+
+const events = (count: number, name = "ev"): Event[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `${name}_${index}` }) as unknown as Event);
+const taking = (left?: readonly Event[]): Target =>
+  ({ limits: {}, deliver: async () => left && { events: left }, close() {} }) as unknown as Target;
+const idsOf = (some: readonly Event[]): string[] => some.map((one) => (one as unknown as { id: string }).id);
+
+it("events that were delivered are kept newest first, a hundred of each destination, without those that are left", async () => {
+  const delivered = keepDelivered();
+  const [first, second] = events(2);
+  await delivered.watched("ed_1", taking([second as Event])).deliver([first as Event, second as Event], false);
+  assert.deepEqual(idsOf(delivered.of("ed_1")), ["ev_0"]);
+  await delivered.watched("ed_1", taking()).deliver(events(150, "more"), false);
+  const kept = idsOf(delivered.of("ed_1"));
+  assert.deepEqual([kept.length, kept[0], kept.at(-1)], [100, "more_149", "more_50"]);
+  delivered.drop("ed_1");
+  assert.deepEqual(delivered.of("ed_1"), []);
+});
+
+it("events that were delivered are kept of two hundred destinations, of those that got some last", async () => {
+  const delivered = keepDelivered();
+  for (let at = 0; at <= 200; at += 1) await delivered.watched(`ed_${at}`, taking()).deliver(events(1), false);
+  assert.deepEqual(delivered.of("ed_0"), []);
+  assert.equal(delivered.of("ed_1").length, 1);
+  assert.equal(delivered.of("ed_200").length, 1);
+});
