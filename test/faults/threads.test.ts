@@ -98,19 +98,22 @@ for (const edges of [1, 2])
         const open = await Promise.all(
           Array.from({ length: 24 }, async () => {
             const socket = connectTls({ host: "127.0.0.1", port: facts.https_port, servername: hostname, ca });
-            socket.on("error", () => {});
             await once(socket, "secureConnect");
+            // An edge that dies resets its connections, or ends them.
+            socket.on("error", () => {});
             return socket;
           }),
         );
-        const closed = open.map((socket) => once(socket, "close").then(() => ""));
+        const closed = open.map((socket) => new Promise<string>((close) => socket.once("close", () => close(""))));
         server.process.kill("SIGUSR2");
         await Promise.race(closed);
         await comesTrue(async () => (await visit()) === "200 served");
         const answers = await Promise.all(
           open.map((socket, at) => {
+            const answer = new Promise<string>((begin) =>
+              socket.once("data", (bytes: Buffer) => begin(bytes.toString("latin1").slice(0, 13))),
+            );
             socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-            const answer = once(socket, "data").then(([bytes]) => (bytes as Buffer).toString("latin1").slice(0, 13));
             return Promise.race([answer, closed[at]]);
           }),
         );
