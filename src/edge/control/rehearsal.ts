@@ -15,6 +15,7 @@ import { stripResponse } from "../http/forwarding.ts";
 import type { ForwardedBefore } from "../http/forwarding.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
 import { ModuleResponse } from "../http/response-stages.ts";
+import type { ResponseBody } from "../http/response-stages.ts";
 import type { Picked } from "../upstreams/pick.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 
@@ -121,10 +122,11 @@ export class Rehearsal extends DecidedExchange {
       for (const [name, value] of response.headers) fields.append(name, value);
       stripResponse(fields);
       let body = response.body;
-      this.#response = new ModuleResponse(response.status, fields, {
+      const keptBody: ResponseBody = {
         body: (maxBytes) => bounded(body, maxBytes),
         replaceBody: (bytes) => void (body = bytes),
-      });
+      };
+      this.#response = new ModuleResponse(response.status, fields, { keptBody, keepBody: () => keptBody });
       if (!(await this.respond(route, this.#response))) return;
       await this.#throughStages(this.#response, body);
     }

@@ -19,7 +19,7 @@ import type { ReceivedRequest } from "./received-request.ts";
 import { RequestBody } from "./request-body.ts";
 import { HeldResponse } from "./held-response.ts";
 import { ModuleResponse } from "./response-stages.ts";
-import type { StagesOutput } from "./response-stages.ts";
+import type { ResponseBodyKeeper, StagesOutput } from "./response-stages.ts";
 import { UpstreamSide } from "./upstream-side.ts";
 import type { ForwardedExchange } from "./upstream-side.ts";
 
@@ -28,11 +28,16 @@ import type { ForwardedExchange } from "./upstream-side.ts";
  * The same for every protocol in front (`ClientSide`). Nothing is buffered beyond what backpressure leaves under
  * way: what one side has not taken is not credited to the other.
  */
-export class HttpExchange extends DecidedExchange implements ExchangeInput, ForwardedExchange, StagesOutput {
+export class HttpExchange
+  extends DecidedExchange
+  implements ExchangeInput, ForwardedExchange, ResponseBodyKeeper, StagesOutput
+{
   readonly #client: ClientSide;
   readonly #body: RequestBody;
   #upstream: UpstreamSide | undefined;
   #response: ModuleResponse | undefined;
+  /** Of the upstream's response; -1 when only its end will tell. */
+  #responseLength = -1;
   /** Response bytes that wait until response hooks have decided. */
   #held: HeldResponse | undefined;
   /** The upgraded upstream sends no more. */
@@ -159,22 +164,25 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
       this.#client.sendHead(status, head.reason, fields, bodyLength, this.id);
       return;
     }
-    const held = new HeldResponse(bodyLength, this.shared.context, () => this.#upstream?.creditUpstream());
-    const response = new ModuleResponse(status, fields, {
-      body: (maxBytes) => held.collect(maxBytes),
-      replaceBody: (bytes) => held.replace(bytes),
-      get trailers() {
-        return held.end?.trailers;
-      },
-    });
+    const response = new ModuleResponse(status, fields, this);
     this.#response = response;
-    this.#held = held;
+    this.#responseLength = bodyLength;
     const goesOn = this.respond(route, response);
     if (goesOn instanceof Promise) {
+      this.keepBody();
       void goesOn.then((decided) => {
-        if (decided && !this.isOver) this.#sendHeld(head, response, bodyLength);
+        if (decided && !this.isOver) this.#sendHeld(head, response);
       });
-    } else if (goesOn) this.#sendHeld(head, response, bodyLength);
+    } else if (goesOn) this.#sendHeld(head, response);
+  }
+
+  get keptBody(): HeldResponse | undefined {
+    return this.#held;
+  }
+
+  keepBody(): HeldResponse {
+    const { context } = this.shared;
+    return (this.#held ??= new HeldResponse(this.#responseLength, context, () => this.#upstream?.creditUpstream()));
   }
 
   #sendResponse(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {
@@ -191,12 +199,16 @@ export class HttpExchange extends DecidedExchange implements ExchangeInput, Forw
   }
 
   /** What came of the upstream while response hooks were still deciding, or what they have put in its place. */
-  #sendHeld(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {
-    const held = this.#held as HeldResponse;
+  #sendHeld(head: ResponseRead, response: ModuleResponse): void {
+    const held = this.#held;
+    if (held === undefined) {
+      this.#sendResponse(head, response, this.#responseLength);
+      return;
+    }
     this.#held = undefined;
     const { replaced, end } = held;
     const pieces = held.take();
-    this.#sendResponse(head, response, replaced?.length ?? bodyLength);
+    this.#sendResponse(head, response, replaced?.length ?? this.#responseLength);
     let hasRoom = true;
     for (const bytes of pieces) if (!this.isOver && bytes.length > 0) hasRoom = this.responseBody(bytes);
     if (this.isOver) return;

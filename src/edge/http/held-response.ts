@@ -2,6 +2,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { HttpContext } from "./context.ts";
+import type { ResponseBody } from "./response-stages.ts";
 
 const noBytes = Buffer.alloc(0);
 
@@ -9,7 +10,7 @@ const noBytes = Buffer.alloc(0);
  * What comes of a response's body while its hooks decide: at most a window, for which the upstream is not credited, or
  * all of it when a hook wants to see it whole.
  */
-export class HeldResponse {
+export class HeldResponse implements ResponseBody {
   /** It has come to its end. */
   end: { readonly trailers: FieldTable | undefined } | undefined;
   readonly #length: number;
@@ -28,6 +29,10 @@ export class HeldResponse {
     this.#length = length;
     this.#context = context;
     this.#credit = credit;
+  }
+
+  get trailers(): FieldTable | undefined {
+    return this.end?.trailers;
   }
 
   /** What a hook has put in place of the body. */
@@ -55,7 +60,7 @@ export class HeldResponse {
   }
 
   /** All of it, once it has ended; the pieces are still there to be passed on. Rejects with a `Refusal`. */
-  collect(maxBytes: number): Promise<Buffer> {
+  body(maxBytes: number): Promise<Buffer> {
     if (this.#replaced !== undefined) {
       if (this.#replaced.length > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
       return Promise.resolve(this.#replaced);
@@ -70,7 +75,7 @@ export class HeldResponse {
   }
 
   /** Takes the place of all of it, once that has been collected. */
-  replace(bytes: Buffer): void {
+  replaceBody(bytes: Buffer): void {
     if (this.#length !== 0 && this.end === undefined) throw new Error("replace a response body: it has not arrived");
     this.take();
     this.#replaced = bytes;

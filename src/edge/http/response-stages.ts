@@ -18,40 +18,51 @@ export interface StagesOutput {
 /** The body, as the modules that want to see it whole are given it. */
 export type ResponseBody = Pick<ResponseHead, "body" | "replaceBody" | "trailers">;
 
+/** Keeps the body for such modules. Most want the head alone, and nothing is made for these. */
+export interface ResponseBodyKeeper {
+  /** Undefined while nobody has asked for the body, and nothing of it had to wait. */
+  readonly keptBody: ResponseBody | undefined;
+  /** Keeps it from here on. */
+  keepBody(): ResponseBody;
+}
+
+const noStreams: readonly Transform[] = [];
+
 /** The response head as modules see it, and the transforms that they put on its body. */
 export class ModuleResponse implements ResponseHead {
   status: number;
   readonly headers: FieldTable;
   readonly #upstreamStatus: number;
-  readonly #body: ResponseBody;
-  readonly #stages: BodyStage[] = [];
-  #streams: Transform[] = [];
+  readonly #keeper: ResponseBodyKeeper;
+  #stages: BodyStage[] | undefined;
+  #streams: readonly Transform[] = noStreams;
   /** In place of streams: the only stage wants the body whole. */
   #whole: WholeBody | undefined;
   #output: StagesOutput | undefined;
 
-  constructor(status: number, headers: FieldTable, body: ResponseBody) {
+  constructor(status: number, headers: FieldTable, keeper: ResponseBodyKeeper) {
     this.status = status;
     this.#upstreamStatus = status;
     this.headers = headers;
-    this.#body = body;
+    this.#keeper = keeper;
   }
 
   get trailers(): ResponseHead["trailers"] {
-    return this.#body.trailers;
+    return this.#keeper.keptBody?.trailers;
   }
 
   body(maxBytes: number): Promise<Buffer> {
-    return this.#body.body(maxBytes);
+    return this.#keeper.keepBody().body(maxBytes);
   }
 
   replaceBody(bytes: Buffer): void {
-    this.#body.replaceBody(bytes);
+    this.#keeper.keepBody().replaceBody(bytes);
     this.headers.set("content-length", String(bytes.length));
   }
 
   transform(stage: BodyStage): void {
-    this.#stages.push(stage);
+    if (this.#stages === undefined) this.#stages = [stage];
+    else this.#stages.push(stage);
   }
 
   /** Throws when a module has set a status that the response cannot be sent with. */
@@ -70,18 +81,19 @@ export class ModuleResponse implements ResponseHead {
 
   /** A module wants a stage. */
   get isTransformed(): boolean {
-    return this.#stages.length > 0;
+    return this.#stages !== undefined;
   }
 
   /** Builds the stages and connects them, the one added last nearest to the client. */
   start(output: StagesOutput): void {
     this.#output = output;
-    const [first] = this.#stages;
-    if (this.#stages.length === 1 && typeof first === "object") {
+    const stages = this.#stages ?? [];
+    const [first] = stages;
+    if (stages.length === 1 && typeof first === "object") {
       this.#whole = new WholeBody(first);
       return;
     }
-    const streams = this.#stages.map(streamOf);
+    const streams = stages.map(streamOf);
     this.#streams = streams;
     for (const [index, stream] of streams.entries()) {
       stream.on("error", (error: Error) => output.stagedFailed(error));
@@ -132,7 +144,7 @@ export class ModuleResponse implements ResponseHead {
 
   destroy(): void {
     for (const stream of this.#streams) stream.destroy();
-    this.#streams = [];
+    this.#streams = noStreams;
     this.#whole = undefined;
     this.#output = undefined;
   }

@@ -1,3 +1,4 @@
+import { FieldBlock } from "../../lib/field-block.ts";
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
 import { headerName } from "../../schema/header-name.ts";
@@ -42,17 +43,24 @@ export function compileHeaderEdit(
 ): Edit {
   for (const name of [...remove, ...Object.keys(add)]) demand(headerName, name);
   for (const value of Object.values(add)) demand(headerValue, value);
+  const removed = remove.map((name) => name.toLowerCase());
   const additions = Object.entries(add).map(([name, value]) => ({
-    name,
-    parts: compileValue(value),
-    replaces: replaced.has(name),
+    name: name.toLowerCase(),
+    value: compileValue(value),
+    replaces: replaced.has(name.toLowerCase()),
   }));
+  // What is the same for every message is checked and written once.
+  const block = new FieldBlock(
+    additions.flatMap(({ name, value, replaces }) => (typeof value === "string" && !replaces ? [name, value] : [])),
+  );
+  const others = additions.filter(({ value, replaces }) => replaces || typeof value !== "string");
   return (exchange, headers) => {
-    for (const name of remove) headers.delete(name);
-    for (const { name, parts, replaces } of additions) {
-      const value = typeof parts === "string" ? parts : filled(parts, exchange);
-      if (replaces) headers.set(name, value);
-      else headers.append(name, value);
+    for (const name of removed) headers.delete(name);
+    if (block.fields.length > 0) headers.appendBlock(block);
+    for (const { name, value, replaces } of others) {
+      const text = typeof value === "string" ? value : filled(value, exchange);
+      if (replaces) headers.set(name, text);
+      else headers.append(name, text);
     }
   };
 }
