@@ -82,6 +82,7 @@ class Received {
       target,
       host: "app.example.com",
       port: 0,
+      hostField: "app.example.com",
       headers,
       bodyLength: 0,
       websocket: false,

@@ -106,19 +106,17 @@ export class ClientConnection {
 
   /** The lines that tell the upstream of this client; the same text again for the same Host field. */
   forwarded(request: ReceivedRequest, before: ForwardedBefore): string {
-    const { hostIndex } = request.headers;
-    const hostField = hostIndex < 0 ? request.host : request.headers.valueAt(hostIndex);
-    if (this.trusted) return this.#forwarded(request, hostField, before);
-    if (hostField !== this.#lastHost) {
-      this.#lastText = this.#forwarded(request, hostField, before);
-      this.#lastHost = hostField;
+    if (this.trusted) return this.#forwarded(request, before);
+    if (request.hostField !== this.#lastHost) {
+      this.#lastText = this.#forwarded(request, before);
+      this.#lastHost = request.hostField;
     }
     return this.#lastText;
   }
 
-  #forwarded(request: ReceivedRequest, hostField: string, before: ForwardedBefore): string {
+  #forwarded(request: ReceivedRequest, before: ForwardedBefore): string {
     const port = request.port === 0 ? this.advertisedPort : request.port;
-    return forwardedText(this.facts.source, this.scheme, port, hostField, before);
+    return forwardedText(this.facts.source, this.scheme, port, request.hostField, before);
   }
 
   get advertisedPort(): number {

@@ -1,3 +1,4 @@
+import { HostReader } from "../../http1/host-reader.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestDescription } from "../../routing/planes/questions.ts";
 import type { HttpLimits } from "./context.ts";
@@ -22,5 +23,5 @@ export function receiveDescribed(described: Described, limits: HttpLimits): Rece
   const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   const head = readRequestHead(Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n`, "latin1"), 0, limits);
   if (head === undefined) return "an incomplete head";
-  return "outcome" in head ? head.reason : receiveHttp1(head, scheme);
+  return "outcome" in head ? head.reason : receiveHttp1(head, scheme, new HostReader());
 }

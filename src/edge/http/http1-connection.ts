@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { FieldTable } from "../../http1/field-table.ts";
+import { HostReader } from "../../http1/host-reader.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { cutSocket } from "../../lib/socket-stream.ts";
@@ -60,6 +61,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   readonly #context: HttpContext;
   readonly #output: Http1Output;
   readonly #reader: Http1Reader;
+  readonly #hosts = new HostReader();
   readonly #bornAt: number;
   #exchange: HttpExchange | undefined;
   #isOld = false;
@@ -173,7 +175,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   head(read: RequestRead): boolean {
     this.#wasAsked = true;
     const { fields } = read;
-    const request = receiveHttp1(read, this.#shared.scheme);
+    const request = receiveHttp1(read, this.#shared.scheme, this.#hosts);
     if (typeof request === "string") {
       this.malformed("bad_request", request);
       return false;

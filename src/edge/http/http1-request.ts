@@ -1,13 +1,14 @@
-import { originForm, parseAuthority } from "../../http1/authority.ts";
+import { originForm } from "../../http1/authority.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
+import type { HostReader } from "../../http1/host-reader.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import { upgradeOffer } from "../../http1/upgrade.ts";
 import { ReceivedRequest } from "./received-request.ts";
 
 /** The request of an HTTP/1 head, or what is wrong with its Host or target, as a clause for logs. */
-export function receiveHttp1(head: RequestRead, scheme: "https" | "http"): ReceivedRequest | string {
+export function receiveHttp1(head: RequestRead, scheme: "https" | "http", hosts: HostReader): ReceivedRequest | string {
   const { fields, method } = head;
-  const authority = parseAuthority(fields.valueAt(fields.hostIndex));
+  const authority = hosts.read(fields);
   if (authority === undefined) return "invalid Host";
   const target = originForm(head.target, authority);
   if (target === undefined && method !== "CONNECT") return "invalid request target";
@@ -21,6 +22,7 @@ export function receiveHttp1(head: RequestRead, scheme: "https" | "http"): Recei
     target: target ?? "/",
     host: authority.host,
     port: authority.port,
+    hostField: authority.text,
     headers: fields,
     bodyLength,
     websocket: upgrade === "websocket",

@@ -12,6 +12,8 @@ export class ReceivedRequest implements RequestHead {
   readonly host: string;
   /** Port of the Host field or of `:authority`; 0 when it names none. */
   readonly port: number;
+  /** The Host field, or `:authority`, as sent. */
+  readonly hostField: string;
   readonly headers: FieldTable;
   /** Length of the body; 0 without one, -1 when only its end will tell. */
   bodyLength: number;
@@ -35,6 +37,7 @@ export class ReceivedRequest implements RequestHead {
     this.target = head.target;
     this.host = head.host;
     this.port = head.port;
+    this.hostField = head.hostField;
     this.headers = head.headers;
     this.bodyLength = head.bodyLength;
     this.websocket = head.websocket;

@@ -3,7 +3,7 @@ import { byteClass, targetByte } from "../../http1/bytes.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import { isHttpToken } from "../../lib/http-token.ts";
 import { parseAuthority } from "../../http1/authority.ts";
-import type { Authority } from "../../http1/authority.ts";
+import type { HostField } from "../../http1/host-reader.ts";
 import { ReceivedRequest } from "../http/received-request.ts";
 import type { HeadBuilder } from "../../http2/head-builder.ts";
 import { pseudo } from "../../http2/header-entry.ts";
@@ -69,6 +69,7 @@ export function readHead(
     target: target ?? "/",
     host: authority.host,
     port: authority.port,
+    hostField: authority.text,
     headers,
     bodyLength: endStream || isWebsocket ? 0 : headers.contentLength,
     websocket: isWebsocket,
@@ -77,7 +78,7 @@ export function readHead(
   });
 }
 
-function authorityOf(head: HeadBuilder): (Authority & { readonly text: string }) | Malformed {
+function authorityOf(head: HeadBuilder): HostField | Malformed {
   const authority = head.pseudo[pseudo[":authority"]];
   const host = head.hostField();
   const text = authority ?? host;

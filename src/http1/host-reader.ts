@@ -1,0 +1,30 @@
+import { parseAuthority } from "./authority.ts";
+import type { Authority } from "./authority.ts";
+import type { FieldTable } from "./field-table.ts";
+
+/** A Host field as it was sent, and what it names. */
+export interface HostField extends Authority {
+  readonly text: string;
+}
+
+/** Reads the Host fields of one connection's requests, which mostly are the same again: read, and kept, once. */
+export class HostReader {
+  #last: HostField | undefined;
+
+  /** The field that the table notes; undefined where it is no authority (RFC 9110 §7.2). */
+  read(fields: FieldTable): HostField | undefined {
+    const last = this.#last;
+    if (last !== undefined && isSame(fields, last.text)) return last;
+    const text = fields.valueAt(fields.hostIndex);
+    const authority = parseAuthority(text);
+    return (this.#last = authority && { ...authority, text });
+  }
+}
+
+function isSame(fields: FieldTable, text: string): boolean {
+  const { bytes, hostIndex } = fields;
+  const start = fields.valueStart(hostIndex);
+  if (fields.valueEnd(hostIndex) - start !== text.length) return false;
+  for (let at = 0; at < text.length; at += 1) if (bytes[start + at] !== text.charCodeAt(at)) return false;
+  return true;
+}
