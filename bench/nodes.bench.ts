@@ -1,41 +1,24 @@
-/** Several nodes on one PostgreSQL: a write at the others, writes at all, the death of one, what others' tunnels take. */
-import { randomBytes } from "node:crypto";
-import type { ChildProcess } from "node:child_process";
-import { startPostgres } from "../test/support/postgres.ts";
+/** Several nodes on one PostgreSQL: a write at the others, writes at all, the death of one. */
 import { api } from "./support/api-client.ts";
-import { authtoken, startAgent, startServer, startService } from "./support/postern.ts";
+import { startCluster } from "./support/cluster.ts";
+import { startAgent, startService } from "./support/postern.ts";
 import type { PosternServer } from "./support/postern.ts";
 import { quantile, verdict } from "./support/report.ts";
 import { client } from "./support/requests.ts";
-import { freePort, residentBytes, start, stop } from "./support/system.ts";
+import { stop } from "./support/system.ts";
 
 interface Named {
   readonly id: string;
 }
 
-const postgres = await startPostgres({ port: await freePort() });
-if (!postgres) throw new Error("measure nodes: PostgreSQL is not installed");
-process.env["POSTERN_SEALING_KEY"] = randomBytes(32).toString("base64");
-const startNode = (): Promise<PosternServer> =>
-  startServer(undefined, [
-    "--cluster",
-    "--database",
-    postgres.url,
-    "--peer-listen",
-    "127.0.0.1:0",
-    "--drain-delay",
-    "0",
-  ]);
+const cluster = await startCluster(3);
+const { nodes, startNode } = cluster;
+const first = nodes[0] as PosternServer;
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const first = await startNode();
-const nodes = [first, await startNode(), await startNode()];
-
 await propagation();
 await writes();
 await recovery();
-await tunnels();
-for (const node of nodes) await node.stop();
-await postgres.remove();
+await cluster.stop();
 
 /** From the answer of a write to the edges of the two other nodes that judge by it. */
 async function propagation(): Promise<void> {
@@ -125,42 +108,4 @@ async function recovery(): Promise<void> {
   await stop(service.child);
   print("\nan agent with one session, after kill -9 of its node");
   verdict("slowest of 3, s", Math.max(...took) / 1000, { atMost: 3 });
-}
-
-/** 20,000 tunnels in 2,000 sessions: what they take at another node, and how they come back when theirs dies. */
-async function tunnels(): Promise<void> {
-  const [sessions, each] = [2_000, 10];
-  const doomed = await startNode();
-  const other = nodes[1] as PosternServer;
-  const before = residentBytes(other.pid);
-  const agents = start(
-    process.execPath,
-    ["bench/support/moving-sessions.ts", ...[doomed.agentPort, first.agentPort].map(String), doomed.caFile].concat(
-      [sessions, each].map(String),
-    ),
-    { POSTERN_AUTHTOKEN: authtoken },
-  );
-  await says(agents, "bound");
-  const listed = await api<{ readonly nodes: readonly { readonly agents: number }[] }>(other.apiUrl, "GET", "/nodes");
-  print(
-    `\n${sessions * each} tunnels of another node; agents that nodes tell of: ${listed.nodes.map(({ agents: n }) => n).join(", ")}`,
-  );
-  verdict("resident bytes of each", (residentBytes(other.pid) - before) / (sessions * each), { atMost: 200 });
-  doomed.child.kill("SIGKILL");
-  const back = Number((await says(agents, "back ")).trim());
-  verdict(`${sessions} sessions at another node after kill -9, s`, back / 1000, { atMost: 3 });
-  await stop(agents);
-}
-
-/** What follows `word` in what the child prints, once it does. */
-function says(child: ChildProcess, word: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    child.stdout?.on("data", (bytes: Buffer) => {
-      text += bytes.toString();
-      const at = text.indexOf(word);
-      if (at >= 0 && text.endsWith("\n")) resolve(text.slice(at + word.length));
-    });
-    child.once("exit", (code) => reject(new Error(`${word} was not said: it ended with ${code}`)));
-  });
 }

@@ -1,11 +1,12 @@
 /**
- * `node moving-sessions.ts PORT OTHER_PORT CA_FILE SESSIONS TUNNELS`: as many agent sessions with so many tunnels each. Says
+ * `node moving-sessions.ts PORT OTHER_PORT CA_FILE SESSIONS TUNNELS`: as many agent sessions with so many named tunnels each. Says
  * `bound` when all are open; sessions that are lost are opened at the other port, and `back MS` says how long after the
  * first loss the last of them had its tunnels again.
  */
 import { readFileSync } from "node:fs";
 import { connectServer } from "../../src/agent/connect.ts";
 import { connectSession } from "../../src/tunnel/client.ts";
+import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
 import { sessionOptions } from "../../test/support/agents.ts";
 
 const [port, otherPort, caFile, sessions, tunnels] = process.argv.slice(2) as [string, string, string, string, string];
@@ -16,17 +17,27 @@ const atOnce = 64;
 let lostAt = 0;
 let lost: number[] = [];
 
+/** What each session brings back. */
+const kept = new Map<number, { readonly clientId: string; readonly cookie: string; readonly tunnels: BoundTunnel[] }>();
+
 async function open(index: number, at: string, closed: () => void): Promise<void> {
   const socket = await connectServer({ host: "localhost", port: Number(at) }, ca, never);
-  const session = await connectSession(socket, sessionOptions(process.env["POSTERN_AUTHTOKEN"] as string), {
+  const before = kept.get(index);
+  const { clientId = "", cookie = "" } = before ?? {};
+  const options = { ...sessionOptions(process.env["POSTERN_AUTHTOKEN"] as string), clientId, cookie };
+  const session = await connectSession(socket, options, {
     proxied: (_tunnel, _header, stream) => stream.abort(),
     command: async () => {},
     stopped() {},
     closed,
   });
-  const labelled = (tunnel: number): Promise<unknown> =>
-    session.startLabelled({ labels: { bench: `${index} ${tunnel}` }, forwardsTo: "nothing" });
-  await Promise.all(Array.from({ length: Number(tunnels) }, (_one, tunnel) => labelled(tunnel)));
+  const bind = (tunnel: number): Promise<BoundTunnel> => {
+    const resume = before?.tunnels[tunnel];
+    const asked = { proto: "https", subdomain: `bench-${index}-${tunnel}`, forwardsTo: "nothing" } as const;
+    return session.bind({ ...asked, ...(resume && { resume }) });
+  };
+  const bound = await Promise.all(Array.from({ length: Number(tunnels) }, (_one, tunnel) => bind(tunnel)));
+  kept.set(index, { clientId: session.clientId, cookie: session.cookie, tunnels: bound });
 }
 
 async function openAll(indices: readonly number[], at: string, closed: (index: number) => void): Promise<void> {
@@ -54,7 +65,7 @@ await openAll(all, port, (index) => {
   lost.push(index);
   if (lost.length === all.length) gone.resolve();
 });
-process.stdout.write("bound\n");
+process.stdout.write(`bound ${Math.round(performance.now())}\n`);
 await gone.promise;
 const again = lost;
 lost = [];

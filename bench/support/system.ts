@@ -40,6 +40,19 @@ export async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force);
 }
 
+/** What follows `word` in what the child prints, once it does. */
+export function says(child: ChildProcess, word: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout?.on("data", (bytes: Buffer) => {
+      text += bytes.toString();
+      const at = text.indexOf(word);
+      if (at >= 0 && text.endsWith("\n")) resolve(text.slice(at + word.length));
+    });
+    child.once("exit", (code) => reject(new Error(`${word} was not said: it ended with ${code}`)));
+  });
+}
+
 /** Runs to the end and returns what it printed. */
 export function run(
   command: string,

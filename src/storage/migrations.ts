@@ -2,7 +2,12 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { createNodeTables } from "./cluster/tables.ts";
-import { createPresenceTables, keepPlainNamesToAccounts, leaveMovedEntries } from "./cluster/presence-tables.ts";
+import {
+  claimManyAtOnce,
+  createPresenceTables,
+  keepPlainNamesToAccounts,
+  leaveMovedEntries,
+} from "./cluster/presence-tables.ts";
 import type { Database, Transaction } from "./database/database.ts";
 import { toSeal } from "./seal-stored.ts";
 
@@ -36,6 +41,7 @@ export const migrations: readonly Migration[] = [
   { name: "0006-presence", up: prepareForPresence },
   { name: "0007-plain-names", up: prepareForPlainNames },
   { name: "0008-moved-entries", up: prepareForMovedEntries },
+  { name: "0009-many-claims", up: prepareForManyClaims },
 ];
 
 /**
@@ -221,4 +227,8 @@ async function prepareForPlainNames(transaction: Transaction, { isSharable }: Co
 
 async function prepareForMovedEntries(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
   if (isSharable) await leaveMovedEntries(transaction);
+}
+
+async function prepareForManyClaims(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await claimManyAtOnce(transaction);
 }

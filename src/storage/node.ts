@@ -9,7 +9,7 @@ import { Lease } from "./cluster/lease.ts";
 import type { NodeReport } from "./cluster/lease.ts";
 import type { Membership } from "./cluster/membership.ts";
 import { listNodes } from "./cluster/nodes.ts";
-import { SharedPresence } from "./cluster/presence.ts";
+import { SharedPresence } from "./cluster/shared-presence.ts";
 import { Superseded } from "./database/database.ts";
 import type { Database, Shared, Step } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
@@ -73,7 +73,7 @@ export function makeNode(options: NodeOptions): Node {
     clock,
     log,
   });
-  const presence = new SharedPresence(shared, lease, options.sealer, log);
+  const presence = new SharedPresence({ shared, lease, sealer: options.sealer, clock, log });
   const jobs = sharedJobs(shared, lease, log);
   const following = makeFollowing(follower, turns);
   let commits: SharedCommits | undefined;

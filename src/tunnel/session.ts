@@ -6,13 +6,15 @@ import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import type { TunnelLimits } from "./limits.ts";
-import { echoOptions, openOptions } from "./bind-options.ts";
+import { readBind } from "./bind-asked.ts";
+import type { BindAsked } from "./bind-asked.ts";
+import { echoOptions } from "./bind-options.ts";
 import { commandAgent, moveAgentAway } from "./agent-commands.ts";
 import { renderMessage } from "./call.ts";
 import { textMember } from "./json-message.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
-import { parseBind, parseLabelled, parsePatch, renderBound, renderRefusedBind } from "./messages.ts";
+import { parseLabelled, parsePatch, renderBound, renderRefusedBind } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
 import { errorCode } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";
@@ -70,10 +72,9 @@ interface Attempt {
   readonly progress: BindProgress;
   /** Of the tunnel that a bind makes. */
   id: string | undefined;
+  /** What a bind asks for: read once, and its proof checked once. */
+  asking?: BindAsked;
 }
-
-/** Ids that a returning agent may bring: short and safe in a file name, since agents make socket paths of them. */
-const adoptable = /^[A-Za-z0-9_-]{1,64}$/;
 
 export class ServerSession implements AgentSession {
   readonly id: string;
@@ -273,17 +274,15 @@ export class ServerSession implements AgentSession {
   #bind(message: JsonObject, attempt: Attempt, bound: (tunnelId: string) => void): JsonObject | Unasked | Unclaimed {
     this.#checkTunnelCount();
     const { proofs, hooks, clock } = this.#parts;
-    const { token, ...request } = parseBind(message);
-    const returning =
-      adoptable.test(request.id) &&
-      !this.#tunnels.has(request.id) &&
-      proofs.provesTunnel(token, this.accountId, request.id);
-    const id = returning ? request.id : (attempt.id ?? newId("tn", clock.now()));
+    attempt.asking ??= readBind(message, proofs, this.accountId);
+    const { request, proven } = attempt.asking;
+    const returning = proven !== undefined && !this.#tunnels.has(proven.id);
+    const id = returning ? proven.id : (attempt.id ?? newId("tn", clock.now()));
     attempt.id = id;
-    const options = openOptions(request.options, proofs, this.accountId);
+    const { options } = request;
     this.#slots.add(id);
     try {
-      const asking = { ...request, id: returning ? id : "", options };
+      const asking = returning ? request : { ...request, id: "" };
       const given = hooks.bind(this, id, asking, attempt.asked, attempt.progress);
       if (isWaiting(given)) {
         this.#slots.remove(id);
@@ -291,7 +290,8 @@ export class ServerSession implements AgentSession {
       }
       this.#bound(id, bound);
       const echoed = echoOptions(options, { ...given, proto: request.proto }, proofs, this.accountId);
-      return renderBound(id, given.url, request.proto, echoed, proofs.tunnelToken(this.accountId, id));
+      const token = returning ? proven.token : proofs.tunnelToken(this.accountId, id);
+      return renderBound(id, given.url, request.proto, echoed, token);
     } catch (error) {
       this.#slots.remove(id);
       throw error;

@@ -142,13 +142,68 @@ if (postgres) {
       here.put("tn_1", "here");
       await here.told();
       // As another node does, before this one has heard of it.
-      const moved = `update presence set node = '${other.node?.id}', body = 'there' where id = 'tn_1'`;
+      const moved = `update presence set node = '${other.node?.id}', body = 'there', opened = opened + 1 where id = 'tn_1'`;
       await execute("postgres", place.url, moved);
       here.put("tn_1", "changed here");
       await once(here, () => news.length > 0);
-      assert.deepEqual(news, [{ what: "taken", id: "tn_1" }]);
+      assert.deepEqual(news.at(-1), { what: "taken", id: "tn_1" });
       const [row] = await execute("postgres", place.url, "select node, body from presence where id = 'tn_1'");
       assert.deepEqual(row, { node: other.node?.id, body: "there" });
+      // Nor by what it tells late of an agent that was there before.
+      const later = `insert into presence (id, node, epoch, change, at, body, opened)
+        select 'tn_2', id, epoch, nextval('presence_changes'), clock_timestamp(), 'there', 9000000000000000 from nodes
+        where id = '${other.node?.id}'`;
+      await execute("postgres", place.url, later);
+      here.put("tn_2", "was here");
+      await once(here, () => news.some(({ what, id }) => what === "taken" && id === "tn_2"));
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("the presence of an agent that has come back is where it is now, though another node told of it in between", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const here = presenceOf(one);
+      const taken: PresenceNews[] = [];
+      here.subscribe((news) => taken.push(...news.filter(({ what }) => what === "taken")));
+      here.put("tn_1", "here");
+      await here.told();
+      const moved = `update presence set node = '${other.node?.id}', body = 'there', opened = opened + 1 where id = 'tn_1'`;
+      await execute("postgres", place.url, moved);
+      here.remove("tn_1");
+      here.put("tn_1", "back");
+      await here.told();
+      const [row] = await execute("postgres", place.url, "select node from presence where id = 'tn_1'");
+      assert.deepEqual(row, { node: one.node?.id });
+      // What the other node says late of the time that it was there changes nothing.
+      await once(presenceOf(other), () => presenceOf(other).others().get("tn_1")?.body === "back");
+      assert.deepEqual(taken, []);
+      for (const node of [one, other]) await node.close();
+      await place.drop();
+    });
+
+    it("the presence of 2,000 names that two nodes ask for at once, each in an order of its own, goes to one of them each", async () => {
+      const place = await postgres.create();
+      const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
+      const names = Array.from({ length: 2000 }, (_, n) => `n${n}.example.com`);
+      const ask = (store: Store, prefix: string, order: readonly string[]): Promise<readonly string[]> =>
+        Promise.all(
+          order.map(async (name) => {
+            const id = `${prefix}_${name}`;
+            const outcome = await presenceOf(store).claim(id, { name, accountId: prefix, replaces: [] });
+            if (outcome === "granted") presenceOf(store).put(id, id, { name, accountId: prefix });
+            return outcome === "granted" ? name : "";
+          }),
+        );
+      const granted = await Promise.all([ask(one, "a", names), ask(other, "b", names.toReversed())]);
+      assert.deepEqual(
+        granted
+          .flat()
+          .filter((name) => name !== "")
+          .sort(),
+        names.toSorted(),
+      );
+      assert.ok(granted.every((some) => some.some((name) => name !== "")));
       for (const node of [one, other]) await node.close();
       await place.drop();
     });

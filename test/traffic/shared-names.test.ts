@@ -25,7 +25,12 @@ describe("a public name over two edges", () => {
   const agents: TestAgent[] = [];
 
   before(async () => {
-    const objects = [own.object, { ...other.object, account_id: "ac_other" }, ...httpsEdge("shop", [shop])];
+    const objects = [
+      own.object,
+      { ...other.object, account_id: "ac_other" },
+      ...httpsEdge("shop", [shop]),
+      ...httpsEdge("tour", ["tour.example.com"]),
+    ];
     both = await startTwoEdges(objects);
     service = await startHttpService((_request, response) => response.end("served"));
   });
@@ -57,6 +62,23 @@ describe("a public name over two edges", () => {
     assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   });
 
+  it("a tunnel that goes to the other edge and back is where it is now, though what was told of it comes later", async () => {
+    const returning = async (at: 0 | 1, earlier?: TestAgent): Promise<TestAgent> => {
+      const agent = await connectAgent(both.edges[at], own.token, service.port, true, earlier?.session);
+      agents.push(agent);
+      await agent.label({ app: "tour" });
+      return agent;
+    };
+    const first = await returning(0);
+    both.hold();
+    const second = await returning(1, first);
+    const third = await returning(0, first);
+    both.release();
+    await second.closed;
+    const { status, body } = await both.edges[0].ask("h1", { host: "tour.example.com" });
+    assert.deepEqual([status, body.toString(), third.opened], [200, "served", 1]);
+  });
+
   it("a public name over two edges that is made up is another for each of two agents that forward to the same", async () => {
     const [one, two] = [await agentAt(0, own.token), await agentAt(1, own.token)];
     const before = both.edges.map(({ reports }) => reports.filter(isClaim).length);
@@ -85,7 +107,7 @@ describe("a public name over two edges", () => {
     const options = { upstream: service.port, labels: { app: "shop" }, agent: { connections: 1 }, offline: true };
     const agent = await startOurAgent(at, options);
     test.after(() => agent.close());
-    await edge.report((report) => report.type === "tunnel_opened" && report.tunnel.labels !== undefined);
+    await edge.report((report) => report.type === "tunnel_opened" && report.tunnel.labels?.["app"] === "shop");
     const asking = protocols.map((protocol) => edge.ask(protocol, { host: shop, method: "POST", body: "once" }));
     const answers = await Promise.all(asking).finally(both.release);
     assert.deepEqual(

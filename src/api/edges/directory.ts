@@ -151,7 +151,10 @@ class Directory {
     const before = this.#lineOfSession.get(id);
     this.#lineOfSession.set(id, line);
     holding.sessions.set(id, session);
-    if (before && before !== line) before.send({ type: "session_taken", sessionId: id });
+    if (before && before !== line) {
+      this.#takeSession(id, before);
+      this.#nodes?.remove(id);
+    }
     this.#nodes?.putSession(holding.edgeId, session);
     this.#tell({ what: "session", edgeId: holding.edgeId, session }, line);
   }
@@ -168,14 +171,17 @@ class Directory {
   #openTunnel(report: TunnelReport, tunnel: SharedTunnel, line: EdgeLine, holding: Holding): void {
     const { id, endpoint, accountId } = tunnel;
     const before = this.#lineOfTunnel.get(id);
-    if (before && before !== line) before.send({ type: "tunnel_taken", tunnelId: id, moved: true });
+    if (before && before !== line) {
+      this.#takeTunnel(id, before, true);
+      this.#nodes?.remove(id);
+    }
     this.#lineOfTunnel.set(id, line);
     const former = holding.tunnels.get(id)?.endpoint;
     if (former && former.name !== endpoint?.name) this.#claims.release(former.name, id, line);
     holding.tunnels.set(id, tunnel);
     if (endpoint) {
       const made = this.#claims.open(endpoint.name, { tunnelId: id, accountId, pool: endpoint.pool, line });
-      for (const one of made) one.line.send({ type: "tunnel_taken", tunnelId: one.tunnelId, moved: false });
+      for (const one of made) this.#takeTunnel(one.tunnelId, one.line, false);
     }
     this.#nodes?.putTunnel(holding.edgeId, report, tunnel);
     this.#tell({ what: "tunnel", edgeId: holding.edgeId, tunnel }, line);
@@ -199,8 +205,19 @@ class Directory {
 
   /** Another node has it, where its agent has moved to, or its name. */
   #taken(id: string, moved: boolean): void {
-    this.#lineOfSession.get(id)?.send({ type: "session_taken", sessionId: id });
-    this.#lineOfTunnel.get(id)?.send({ type: "tunnel_taken", tunnelId: id, moved });
+    this.#takeSession(id, this.#lineOfSession.get(id));
+    this.#takeTunnel(id, this.#lineOfTunnel.get(id), moved);
+  }
+
+  #takeSession(sessionId: string, from: EdgeLine | undefined): void {
+    const session = from && this.#holdings.get(from)?.sessions.get(sessionId);
+    const startedMs = session?.startedMs;
+    if (startedMs !== undefined) from?.send({ type: "session_taken", sessionId, startedMs });
+  }
+
+  #takeTunnel(tunnelId: string, from: EdgeLine | undefined, moved: boolean): void {
+    const tunnel = from && this.#holdings.get(from)?.tunnels.get(tunnelId);
+    if (tunnel) from.send({ type: "tunnel_taken", tunnelId, moved, startedAt: tunnel.startedAt });
   }
 }
 

@@ -7,7 +7,7 @@ import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";
-import type { AgentSession, BindRequest, LabelRequest, TunnelChange } from "../../tunnel/server-hooks.ts";
+import type { AgentSession, BindProgress, BindRequest, LabelRequest, TunnelChange } from "../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
 import { AccountObjects } from "./account-objects.ts";
 import { companyOf } from "./company.ts";
@@ -37,7 +37,7 @@ export interface Opening {
    * Throws `Refusal`. `replaces` are the tunnels of the same credential that must be taken away first: their agent was
    * asked and is silent. `ask` is the session that must be asked before anything can be said.
    */
-  endpoint(asking: EndpointRequest): OpenedEndpoint | Unasked;
+  endpoint(asking: EndpointRequest, progress: BindProgress): OpenedEndpoint | Unasked;
   /** What the tunnel's endpoint becomes. Throws `Refusal`. */
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
   /** What the tunnel's endpoint was made of. */
@@ -53,14 +53,26 @@ export function makeOpening(options: OpeningOptions): Opening {
   const endpointPlaces = makeEndpointPlaces(options);
   /** What the endpoints of tunnels were made of. */
   const askedFor = new WeakMap<Tunnel, EndpointRequest>();
+  /** What was made for a bind that is repeated: the same again, where the place and the configuration are. */
+  const madeFor = new WeakMap<BindProgress, { readonly tunnel: Tunnel; readonly revision: number }>();
+  const made = (place: PublicPlace, asking: EndpointRequest, progress: BindProgress): Tunnel => {
+    const before = madeFor.get(progress);
+    const { host, port } = before?.tunnel.endpoint ?? {};
+    const { revision } = options.table;
+    const { session, id, request } = asking;
+    const isSame = before?.revision === revision && before.tunnel.id === id;
+    if (isSame && host === place.host && port === place.port) return before.tunnel;
+    const endpoint = endpointAt(place, asking, options);
+    const tunnel = tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined });
+    madeFor.set(progress, { tunnel, revision });
+    return tunnel;
+  };
   return {
-    endpoint(asking) {
-      const { session, id, request } = asking;
-      checkTexts(request, limits);
+    endpoint(asking, progress) {
+      checkTexts(asking.request, limits);
       const place = endpointPlaces.claim(asking);
       if ("ask" in place) return place;
-      const endpoint = endpointAt(place, asking, options);
-      const tunnel = tunnelOf(id, session, request, clock.now(), { endpoint, labels: undefined });
+      const tunnel = made(place, asking, progress);
       askedFor.set(tunnel, asking);
       return { tunnel, replaces: place.replaces, isFresh: place.isFresh };
     },

@@ -2,7 +2,7 @@
  * The options that an agent sends with a tunnel (agent-protocol, "Options of a tunnel"), compiled to the same modules that a route
  * has. What no module stands for is refused: an option that was asked for is never left out silently.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -155,9 +155,7 @@ const translations: Readonly<Record<string, Translation>> = {
 /** The same text for tunnels of one protocol whose options do the same to traffic; it shows nothing of them. */
 export function likenessOf(proto: string, options: Option): string {
   const acting = Object.entries(options).filter(([name, value]) => !isUnset(value) && !inert.has(name.toLowerCase()));
-  return createHash("sha256")
-    .update(JSON.stringify([proto, acting]))
-    .digest("base64");
+  return hash("sha256", JSON.stringify([proto, acting]), "base64");
 }
 
 /**

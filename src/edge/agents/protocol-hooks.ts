@@ -94,14 +94,8 @@ function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof Ses
       let tunnel: Tunnel;
       try {
         const { grant, before } = room(session, id);
-        const opened = opening.endpoint({
-          grant,
-          session,
-          id,
-          request,
-          asked,
-          canClaim: names?.canAsk(progress) ?? true,
-        });
+        const canClaim = names?.canAsk(progress) ?? true;
+        const opened = opening.endpoint({ grant, session, id, request, asked, canClaim }, progress);
         if ("ask" in opened) return opened;
         const unclaimed = names?.demand(opened, progress);
         if (unclaimed) return unclaimed;
@@ -183,6 +177,7 @@ export function renderSession(session: AgentSession, region: string): SessionRep
     metadata: session.metadata,
     region,
     startedAt: timestamp(session.startedAt),
+    startedMs: session.startedAt,
     transport: "ngrok/2",
   };
 }

@@ -6,7 +6,7 @@ import { nameOf } from "../../lib/plain-names.ts";
 import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
-import type { SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "../peers/arriving-stream.ts";
 import type { Peers } from "../peers/peers.ts";
@@ -60,9 +60,9 @@ export interface SharedRegister {
   readonly names: SharedNames;
   readonly elsewhere: Elsewhere;
   /** Another edge has the tunnel, which its agent has `moved` there, or its name, now. */
-  tunnelTaken(id: string, moved: boolean): void;
+  tunnelTaken(taken: Extract<Downward, { readonly type: "tunnel_taken" }>): void;
   /** The session goes on at another edge. */
-  sessionTaken(id: string): void;
+  sessionTaken(taken: Extract<Downward, { readonly type: "session_taken" }>): void;
 }
 
 export interface AgentRegistry extends ServerHooks {
@@ -200,15 +200,16 @@ function makeTakings({
   readonly leave: (session: AgentSession) => void;
 }): Pick<SharedRegister, "tunnelTaken" | "sessionTaken"> {
   return {
-    tunnelTaken(id, moved) {
-      const tunnel = tunnels.byId(id);
-      if (tunnel?.isElsewhere !== false) return;
+    tunnelTaken({ tunnelId, moved, startedAt }) {
+      const tunnel = tunnels.byId(tunnelId);
+      // Its agent may have come back meanwhile: what has opened last is not taken by what was opened before.
+      if (tunnel?.isElsewhere !== false || tunnel.startedAt > startedAt) return;
       if (moved) tunnels.withdraw(tunnel);
       else tunnels.stop(tunnel, newerSession, "agent_name_taken");
     },
-    sessionTaken(id) {
-      const session = sessions.byId(id);
-      if (!session) return;
+    sessionTaken({ sessionId, startedMs }) {
+      const session = sessions.byId(sessionId);
+      if (!session || session.startedAt > startedMs) return;
       leave(session);
       session.close("replaced by a new connection");
     },

@@ -34,7 +34,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.os = report.os;
     this.metadata = report.metadata;
     this.ip = report.ip;
-    this.startedAt = Date.parse(report.startedAt);
+    this.startedAt = report.startedMs ?? Date.parse(report.startedAt);
     this.#peers = peers;
     this.#place = place;
     this.#share = share;

@@ -100,10 +100,10 @@ export function followControlPlane(options: ControlLineOptions): void {
         shared?.names.answered(message.call, message.answer);
         return;
       case "tunnel_taken":
-        shared?.tunnelTaken(message.tunnelId, message.moved);
+        shared?.tunnelTaken(message);
         return;
       case "session_taken":
-        shared?.sessionTaken(message.sessionId);
+        shared?.sessionTaken(message);
         return;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });

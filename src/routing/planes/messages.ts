@@ -50,12 +50,15 @@ export type Downward =
   | { readonly type: "published"; readonly tunnelId: string }
   /** What came of this call's `claim`. */
   | { readonly type: "claimed"; readonly call: number; readonly answer: ClaimAnswer }
-  /** Another edge has the tunnel itself, which its agent has `moved` there, or its name, from now on. */
-  | { readonly type: "tunnel_taken"; readonly tunnelId: string; readonly moved: boolean }
+  /**
+   * Another edge has the tunnel itself, which its agent has `moved` there, or its name, from now on. Of the one that was
+   * opened at `startedAt`, and not of one that its agent has opened here since.
+   */
+  | { readonly type: "tunnel_taken"; readonly tunnelId: string; readonly moved: boolean; readonly startedAt: number }
   /** For the edge at `address`, of another node: a question or command, whose answer comes back as if it were one's own. */
   | { readonly type: "relay"; readonly edgeId: string; readonly address: string; readonly message: Relayed }
-  /** The session goes on at another edge. */
-  | { readonly type: "session_taken"; readonly sessionId: string };
+  /** The session goes on at another edge: the one that was opened at `startedMs`, and not one that has come back since. */
+  | { readonly type: "session_taken"; readonly sessionId: string; readonly startedMs: number };
 
 /** What one node asks of another's edge. */
 export type Relayed = Extract<Downward, { readonly type: "question" | "command" }>;
@@ -154,6 +157,8 @@ export interface SessionReport {
   readonly region: string;
   /** RFC 3339. */
   readonly startedAt: string;
+  /** The same, milliseconds since 1970; absent from nodes of earlier versions. */
+  readonly startedMs?: number;
   /** Always `ngrok/2` for the multiplexed protocol (semantics, "Sessions of agents"). */
   readonly transport: string;
 }

@@ -7,6 +7,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { channel } from "../database/database.ts";
 import type { Shared } from "../database/database.ts";
+import { DatabaseClock } from "./database-clock.ts";
 import { leaseMs } from "./tables.ts";
 
 /** What a commit compares: that the node's lease is the one under which it was begun. */
@@ -37,18 +38,27 @@ export interface LeaseOptions {
   readonly log: Log;
 }
 
+interface Renewed {
+  readonly epoch: number;
+  /** By the database's clock, microseconds since 1970. */
+  readonly at: number;
+}
+
 const renewEveryMs = 2000;
 /** Renewals after which it is looked for what dead nodes had, though none seems to have died. */
 const buryEvery = 30;
 
+/** Microseconds since 1970. */
+const present = "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 const renewText = `update nodes set renewed_at = clock_timestamp(), version = $3, region = $4, api_url = $5,
   peer_address = $6, revision = $7, agents = $8, connections = $9
-  where id = $1 and epoch = $2 and renewed_at > clock_timestamp() - interval '${leaseMs} ms' returning epoch`;
+  where id = $1 and epoch = $2 and renewed_at > clock_timestamp() - interval '${leaseMs} ms'
+  returning epoch, ${present} as at`;
 const joinText = `insert into nodes (id, epoch, version, region, api_url, peer_address, revision, agents, connections,
   started_at, renewed_at)
   values ($1, nextval('node_epochs'), $3, $4, $5, $6, $7, $8, $9, $2, clock_timestamp())
   on conflict (id) do update set epoch = excluded.epoch, renewed_at = clock_timestamp(), revision = excluded.revision
-  returning epoch`;
+  returning epoch, ${present} as at`;
 /**
  * A commit under the epoch of a dead node ends before its row does. Counts those that live, and tells them apart from
  * those of the last time: also where one has come for one that has left, or has come and left since.
@@ -60,6 +70,7 @@ const buryText = `with dead as (delete from nodes where renewed_at <= clock_time
 export class Lease {
   readonly #options: LeaseOptions;
   readonly #watchers: (() => void)[] = [];
+  readonly #databaseClock = new DatabaseClock();
   #epoch = 0;
   #alive = 1;
   /** Which they are. */
@@ -95,6 +106,11 @@ export class Lease {
   /** When it was last renewed, milliseconds since 1970; undefined before it was had. */
   get renewedAt(): number | undefined {
     return this.#renewedAt;
+  }
+
+  /** A moment, as `Clock.monotonic` has it, in microseconds since 1970 by the database; good to a round trip. */
+  databaseTimeAt(monotonicMs: number): number {
+    return this.#databaseClock.at(monotonicMs);
   }
 
   /** `watch` is called after each renewal, and when the lease is lost. */
@@ -141,10 +157,16 @@ export class Lease {
     const sentAt = clock.monotonic();
     this.#noticeLoss();
     const epoch = this.#epoch;
-    const [renewed] = epoch > 0 ? await shared.query<{ epoch: number }>(renewText, [node, epoch, ...told]) : [];
+    const ask = async (text: string, first: unknown): Promise<Renewed | undefined> => {
+      const askedAt = clock.monotonic();
+      const [row] = await shared.query<Renewed>(text, [node, first, ...told]);
+      if (row) this.#databaseClock.take(askedAt, clock.monotonic(), row.at);
+      return row;
+    };
+    const renewed = epoch > 0 ? await ask(renewText, epoch) : undefined;
     if (!renewed) {
       this.#lose();
-      const [joined] = await shared.query<{ epoch: number }>(joinText, [node, startedAt, ...told]);
+      const joined = await ask(joinText, startedAt);
       this.#epoch = joined?.epoch ?? 0;
       if (epoch > 0) this.#options.log.info("this node has joined the others again", { node });
     }

@@ -188,3 +188,69 @@ export async function leaveMovedEntries(transaction: Transaction): Promise<void>
   end $$`)
     .execute(transaction);
 }
+
+/**
+ * Names are asked for many at a time. Whoever locks several does so in one order, the lone writer included, so that none
+ * waits for another that waits for it. And entries have the moment at which they were opened, in microseconds of the
+ * database's clock: the latest is where the agent is, whoever tells of it last.
+ */
+export async function claimManyAtOnce(transaction: Transaction): Promise<void> {
+  const steps = [
+    "alter table presence add opened bigint not null default 0",
+    `create function presence_lock(names text[]) returns void language plpgsql as $$
+    declare one bigint;
+    begin
+      for one in select distinct hashtextextended(regexp_replace(name, '^http://', ''), ${writeKey})
+        from unnest(names) as name order by 1 loop
+        perform pg_advisory_xact_lock(one);
+      end loop;
+    end $$`,
+    // What came of each, in their order.
+    `create function presence_claims(of_node text, of_epoch bigint, claims jsonb) returns text[] language plpgsql as $$
+    declare
+      one record;
+      outcomes text[] := '{}';
+    begin
+      perform presence_lock(array(select name from jsonb_to_recordset(claims) as asked (name text)));
+      for one in select * from jsonb_to_recordset(claims)
+        as asked (name text, entry text, account_id text, pool text, replaces text[]) loop
+        outcomes := outcomes || presence_claim(of_node, of_epoch, one.name, one.entry, one.account_id, one.pool, one.replaces);
+      end loop;
+      return outcomes;
+    end $$`,
+    // A node of an earlier version says whether it has told of an entry, and not when that was opened.
+    `create or replace function presence_write(of_node text, of_epoch bigint, puts jsonb, removed text[], dropped jsonb)
+    returns jsonb language plpgsql as $$
+    declare
+      put record;
+      refused text[];
+      present bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint;
+    begin
+      perform pg_advisory_xact_lock(${writeKey});
+      if not presence_alive(of_node, of_epoch) then return null; end if;
+      perform presence_lock(array(select name from jsonb_to_recordset(puts) as one (name text) where name is not null));
+      refused := array(select presence.id from presence
+        join jsonb_to_recordset(puts) as one (id text, held boolean, opened bigint) on presence.id = one.id
+        where presence.node <> of_node
+        and case when one.opened is null then one.held else presence.body is not null and presence.opened > one.opened end);
+      perform presence_end(array(select id from presence where id = any(removed) and node = of_node));
+      delete from presence_names where node = of_node and entry = any(removed);
+      delete from presence_names using jsonb_to_recordset(dropped) as one (id text, name text)
+        where node = of_node and entry = one.id and presence_names.name = one.name and not is_served;
+      for put in select * from jsonb_to_recordset(puts)
+        as one (id text, name text, account_id text, pool text) where name is not null and not id = any(refused) loop
+        if not presence_serve(of_node, of_epoch, put.name, put.id, put.account_id, put.pool) then
+          refused := refused || put.id;
+        end if;
+      end loop;
+      insert into presence (id, node, epoch, change, at, body, opened)
+        select id, of_node, of_epoch, nextval('presence_changes'), clock_timestamp(), body, coalesce(one.opened, present)
+        from jsonb_to_recordset(puts) as one (id text, body text, opened bigint) where not id = any(refused)
+        on conflict (id) do update set node = excluded.node, epoch = excluded.epoch, change = excluded.change,
+          at = excluded.at, body = excluded.body, opened = excluded.opened;
+      perform pg_notify('postern', 'presence ' || of_node);
+      return jsonb_build_object('change', (select last_value from presence_changes), 'refused', to_jsonb(refused));
+    end $$`,
+  ];
+  for (const text of steps) await sql.raw(text).execute(transaction);
+}

@@ -1,0 +1,50 @@
+/** 20,000 tunnels in 2,000 sessions of one node: what they take at another, and how they come back when theirs dies. */
+import { api } from "./support/api-client.ts";
+import { startCluster, threadSeconds } from "./support/cluster.ts";
+import { authtoken } from "./support/postern.ts";
+import type { PosternServer } from "./support/postern.ts";
+import { verdict } from "./support/report.ts";
+import { cpuMicros, residentBytes, says, start, stop } from "./support/system.ts";
+
+/** Fewer where the machine is not one's own: `BENCH_SESSIONS`. */
+const [sessions, each] = [Number(process.env["BENCH_SESSIONS"] ?? 2_000), 10];
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const cluster = await startCluster(2);
+const [first, other] = cluster.nodes as [PosternServer, PosternServer];
+const doomed = await cluster.startNode();
+const before = residentBytes(other.pid);
+const agents = start(
+  process.execPath,
+  ["bench/support/moving-sessions.ts", ...[doomed.agentPort, first.agentPort].map(String), doomed.caFile].concat(
+    [sessions, each].map(String),
+  ),
+  { POSTERN_AUTHTOKEN: authtoken },
+);
+print(`bound after ${(await says(agents, "bound ")).trim()} ms`);
+const listed = await api<{ readonly nodes: readonly { readonly agents: number }[] }>(other.apiUrl, "GET", "/nodes");
+print(
+  `\n${sessions * each} tunnels of another node; agents that nodes tell of: ${listed.nodes.map(({ agents: n }) => n).join(", ")}`,
+);
+verdict("resident bytes of each", (residentBytes(other.pid) - before) / (sessions * each), { atMost: 200 });
+const used = {
+  first: threadSeconds(first.pid),
+  other: threadSeconds(other.pid),
+  agents: cpuMicros(agents.pid as number) / 1e6,
+  database: cluster.databaseSeconds(),
+  transactions: await cluster.transactions(),
+};
+doomed.child.kill("SIGKILL");
+const back = Number((await says(agents, "back ")).trim());
+verdict(`${sessions} sessions at another node after kill -9, s`, back / 1000, { atMost: 3 });
+const since = (name: string, now: ReadonlyMap<string, number>, then: ReadonlyMap<string, number>): void =>
+  print(
+    `${name}: ${[...now].map(([thread, s]) => `${thread} ${(s - (then.get(thread) ?? 0)).toFixed(2)}`).join(", ")}`,
+  );
+since("CPU s of the node that has them now", threadSeconds(first.pid), used.first);
+since("CPU s of another", threadSeconds(other.pid), used.other);
+print(`CPU s of the agents: ${(cpuMicros(agents.pid as number) / 1e6 - used.agents).toFixed(2)}`);
+print(`CPU s of the database: ${(cluster.databaseSeconds() - used.database).toFixed(2)}`);
+print(`transactions: ${(await cluster.transactions()) - used.transactions}`);
+await stop(agents);
+await cluster.stop();

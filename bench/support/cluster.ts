@@ -1,0 +1,68 @@
+/** Servers that share a PostgreSQL of their own, and what each part of them has used of the processor. */
+import { randomBytes } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Client } from "pg";
+import { startPostgres } from "../../test/support/postgres.ts";
+import { startServer } from "./postern.ts";
+import type { PosternServer } from "./postern.ts";
+import { cpuMicros, freePort } from "./system.ts";
+
+export interface Cluster {
+  readonly nodes: readonly PosternServer[];
+  /** One more node, which whoever starts it stops. */
+  startNode(): Promise<PosternServer>;
+  /** CPU seconds of PostgreSQL so far. */
+  databaseSeconds(): number;
+  /** Transactions of all nodes so far. */
+  transactions(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export async function startCluster(count: number): Promise<Cluster> {
+  const postgres = await startPostgres({ port: await freePort() });
+  if (!postgres) throw new Error("measure nodes: PostgreSQL is not installed");
+  process.env["POSTERN_SEALING_KEY"] = randomBytes(32).toString("base64");
+  const startNode = (): Promise<PosternServer> =>
+    startServer(undefined, [
+      "--cluster",
+      "--database",
+      postgres.url,
+      "--peer-listen",
+      "127.0.0.1:0",
+      "--drain-delay",
+      "0",
+    ]);
+  const nodes: PosternServer[] = [];
+  for (let at = 0; at < count; at += 1) nodes.push(await startNode());
+  const client = new Client({ connectionString: postgres.url });
+  await client.connect();
+  const postmaster = Number(readFileSync(join(postgres.directory, "data", "postmaster.pid"), "utf8").split("\n")[0]);
+  return {
+    nodes,
+    startNode,
+    databaseSeconds: () => cpuMicros(postmaster) / 1e6,
+    async transactions() {
+      const text = "select xact_commit as count from pg_stat_database where datname = current_database()";
+      const { rows } = await client.query<{ count: string }>(text);
+      return Number(rows[0]?.count);
+    },
+    async stop() {
+      for (const node of nodes) await node.stop();
+      await client.end();
+      await postgres.remove();
+    },
+  };
+}
+
+/** CPU seconds of a process so far, by the names of its threads. */
+export function threadSeconds(pid: number): ReadonlyMap<string, number> {
+  const seconds = new Map<string, number>();
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const at = `/proc/${pid}/task/${task}`;
+    const name = readFileSync(`${at}/comm`, "utf8").trim();
+    const [cpu = 0] = readFileSync(`${at}/schedstat`, "utf8").split(" ").map(Number);
+    seconds.set(name, (seconds.get(name) ?? 0) + cpu / 1e9);
+  }
+  return seconds;
+}

@@ -1,0 +1,46 @@
+/** Claims of public names, asked for many at a time: while one question is out, those that come wait for the next. */
+import type { Shared } from "../database/database.ts";
+import type { Lease } from "./lease.ts";
+import type { ClaimOutcome, NameClaim } from "./presence.ts";
+
+interface Asked {
+  readonly row: object;
+  readonly answer: PromiseWithResolvers<ClaimOutcome>;
+}
+
+/** Names that one question locks: 20 nodes that ask at once keep within what PostgreSQL has room for by default. */
+const atOnce = 128;
+
+/** Rejects when the database does not answer. */
+export type AskForName = (id: string, claim: NameClaim) => Promise<ClaimOutcome>;
+
+export function makeNameQuestions(shared: Shared, lease: Lease): AskForName {
+  let waiting: Asked[] = [];
+  let isAsking = false;
+
+  const ask = async (asked: readonly Asked[]): Promise<void> => {
+    const { node, epoch } = lease.fence();
+    try {
+      const [answer] = await shared.query<{ outcomes: readonly ClaimOutcome[] }>(
+        "select presence_claims($1, $2, $3) as outcomes",
+        [node, epoch, JSON.stringify(asked.map(({ row }) => row))],
+      );
+      for (const [at, one] of asked.entries()) one.answer.resolve(answer?.outcomes[at] ?? "lost");
+    } catch (error) {
+      for (const one of asked) one.answer.reject(error);
+    }
+  };
+  const work = async (): Promise<void> => {
+    isAsking = true;
+    // With whatever else comes in this turn.
+    await new Promise(setImmediate);
+    while (waiting.length > 0) await ask(waiting.splice(0, atOnce));
+    isAsking = false;
+  };
+  return (id, { name, accountId, pool, replaces }) => {
+    const answer = Promise.withResolvers<ClaimOutcome>();
+    waiting.push({ row: { name, entry: id, account_id: accountId, pool, replaces }, answer });
+    if (!isAsking) void work();
+    return answer.promise;
+  };
+}
