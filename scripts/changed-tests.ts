@@ -26,7 +26,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api/scopes": ["test/api/{scopes,reach}.test.ts"],
   "src/api/traffic": ["test/api/traffic.test.ts"],
   "src/cel": ["test/cel/*.test.ts", "test/api/filter.test.ts"],
-  "src/inspector": ["test/cli/inspector{,-page}.test.ts"],
+  "src/inspector": ["test/cli/{inspector{,-page},local-tunnels}.test.ts"],
   "src/pages": ["test/cli/{inspector,console}-page.test.ts"],
   "src/cli": ["test/cli/{commands,platform}.test.ts"],
   "src/cli/agent": ["test/cli/start.test.ts"],

@@ -123,10 +123,10 @@ export class SessionTunnels {
     const { clock, log } = this.#all;
     const { upstream, request, opened } = tunnel.options;
     const http = proto === "http" || proto === "https";
-    // Requests are seen in HTTP/1.1 only.
-    const isSeen = http && !upstream.http2;
-    const requests = isSeen && request ? new RequestWatch(() => clock.monotonic(), request) : undefined;
-    const along = opened?.(clientAddress, isSeen);
+    // Those in HTTP/2 are seen only by who reads along.
+    const requests =
+      http && request && !upstream.http2 ? new RequestWatch(() => clock.monotonic(), request) : undefined;
+    const along = opened?.(clientAddress, http);
     forward(stream, {
       upstream,
       clock,

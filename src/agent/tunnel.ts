@@ -31,7 +31,7 @@ export interface TunnelOptions {
   readonly status?: (status: TunnelStatus) => void;
   readonly request?: ((request: WatchedRequest) => void) | undefined;
   /**
-   * A public connection has come: what is returned reads along on it. `isHttp`: it carries HTTP/1. Absent, it costs
+   * A public connection has come: what is returned reads along on it. `isHttp`: it carries HTTP. Absent, it costs
    * nothing.
    */
   readonly opened?: ((clientAddress: string, isHttp: boolean) => StreamWatch) | undefined;

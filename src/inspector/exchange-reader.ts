@@ -12,27 +12,17 @@ import { readResponseHead } from "../http1/read-response.ts";
 import type { ResponseRead } from "../http1/read-response.ts";
 import { startResponseBody } from "../http1/response-body.ts";
 import type { Clock } from "../lib/clock.ts";
+import { beginExchange, clientOf } from "./begin-exchange.ts";
+import type { FollowOptions } from "./begin-exchange.ts";
 import { BodyCopy } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
 import { preambleLength } from "./proxy-preamble.ts";
 import type { Recording } from "./recording.ts";
-import type { ExchangeStore } from "./store.ts";
+import { WebSocketLog } from "./websocket-log.ts";
 
 /** Wider than the edge's own limits: what it lets through is read. */
 const limits = { maxHeadBytes: 131_072, maxTargetBytes: 65_536, maxFields: 512 };
 const none = Buffer.alloc(0);
-
-export interface FollowOptions {
-  readonly tunnel: string;
-  /** Whose connection it is, where its requests do not say: an address. */
-  readonly client: string;
-  /** A PROXY protocol header comes first. */
-  readonly hasPreamble: boolean;
-  /** The exchange that is repeated on it. */
-  readonly replayOf?: string;
-  readonly clock: Clock;
-  readonly store: ExchangeStore;
-}
 
 /** One direction: a head, or a body behind one. */
 class Direction {
@@ -95,10 +85,7 @@ export class ExchangeReader implements StreamWatch {
       return this.fromServer(Buffer.from(held.subarray(length)));
     }
     while (at < bytes.length) {
-      if (this.#blind) {
-        this.#blind.bytesIn += bytes.length - at;
-        return;
-      }
+      if (this.#blind) return this.#pass(this.#blind, "fromVisitor", bytes.subarray(at));
       const asked = this.#asked;
       if (this.#forth.inBody && asked) at = this.#step(this.#forth, asked, asked.body, bytes, at);
       else at = this.#requestHead(bytes, at);
@@ -108,10 +95,7 @@ export class ExchangeReader implements StreamWatch {
   fromService(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
-      if (this.#blind) {
-        this.#blind.bytesOut += bytes.length - at;
-        return;
-      }
+      if (this.#blind) return this.#pass(this.#blind, "fromService", bytes.subarray(at));
       const [current] = this.#waiting;
       // They answer nothing that was asked.
       if (!current) return;
@@ -166,35 +150,20 @@ export class ExchangeReader implements StreamWatch {
   }
 
   #begin(read: RequestRead | { readonly outcome: number }, source: Buffer, start: number): Exchange {
-    const { tunnel, client, replayOf, store } = this.#options;
     const isRead = "method" in read;
-    const place = this.#place ?? store.take();
+    const place = this.#place ?? this.#options.store.take();
     this.#place = undefined;
-    const exchange: Exchange = {
-      id: store.idOf(place.number),
-      number: place.number,
-      tunnel,
-      client: (isRead && clientOf(read)) || client,
+    const exchange = beginExchange(this.#options, place, {
       at: this.#headAt,
       since: this.#headSince,
+      client: isRead ? clientOf(read.fields.get("x-forwarded-for")) : undefined,
       method: isRead ? read.method : "",
       target: isRead ? read.target : "",
       head: isRead ? Buffer.from(source.subarray(start, read.end)) : none,
-      body: new BodyCopy(),
-      replayOf,
-      response: undefined,
-      outcome: "open",
-      fault: undefined,
-      durationMs: undefined,
-      bytesIn: 0,
-      bytesOut: 0,
-    };
+    });
     this.first ??= exchange;
     this.#asked = exchange;
     this.#waiting.push(exchange);
-    place.exchange = exchange;
-    store.grew(exchange, exchange.head.length);
-    store.changed(exchange);
     return exchange;
   }
 
@@ -226,8 +195,11 @@ export class ExchangeReader implements StreamWatch {
     }
     head.clear();
     if (isInterim) return next;
-    if (switches(current, read)) this.#goBlind(current, undefined);
-    else {
+    if (switches(current, read)) {
+      const isWebSocket = read.status === 101 && read.fields.get("upgrade")?.toLowerCase() === "websocket";
+      if (isWebSocket) current.webSocket = new WebSocketLog();
+      this.#goBlind(current, undefined);
+    } else {
       startResponseBody(body, read, current.method === "HEAD");
       this.#back.inBody = !body.done;
       if (body.done && current.response) {
@@ -264,6 +236,17 @@ export class ExchangeReader implements StreamWatch {
     this.#end(exchange, "complete");
   }
 
+  /** Bytes of what is not read; of a WebSocket they are kept. */
+  #pass(exchange: Exchange, way: "fromVisitor" | "fromService", bytes: Buffer): void {
+    const { store } = this.#options;
+    if (way === "fromVisitor") exchange.bytesIn += bytes.length;
+    else exchange.bytesOut += bytes.length;
+    if (!exchange.webSocket) return;
+    if (store.has(exchange)) store.grew(exchange, exchange.webSocket[way](bytes, this.clock.now()));
+    else exchange.webSocket = undefined;
+    store.changed(exchange);
+  }
+
   /** Nothing is read from now on. @param why undefined: both sides speak something else, as they agreed to */
   #goBlind(exchange: Exchange, why: string | undefined): void {
     this.#blind = exchange;
@@ -280,9 +263,4 @@ export class ExchangeReader implements StreamWatch {
 
 function switches({ method }: Exchange, { status }: ResponseRead): boolean {
   return status === 101 || (method === "CONNECT" && status >= 200 && status < 300);
-}
-
-/** The edge says who asks: streams to the agent carry requests of several visitors, one after the other. */
-function clientOf({ fields }: RequestRead): string | undefined {
-  return fields.get("x-forwarded-for")?.split(",", 1)[0]?.trim();
 }

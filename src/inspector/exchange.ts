@@ -1,4 +1,5 @@
 /** One request and its answer as they passed through the agent, bounded. */
+import type { WebSocketLog } from "./websocket-log.ts";
 
 /** What is kept of one body, bytes; the rest is counted. */
 export const maxBodyBytes = 262_144;
@@ -61,6 +62,8 @@ export interface CapturedResponse {
   readonly body: BodyCopy;
   /** Milliseconds since the request began. */
   readonly firstByteMs: number;
+  /** Fields behind the body, as lines; of HTTP/2 alone. */
+  trailers?: Buffer;
 }
 
 export interface Exchange {
@@ -91,4 +94,6 @@ export interface Exchange {
   /** Bytes of another protocol, once both sides have taken it up. */
   bytesIn: number;
   bytesOut: number;
+  /** Of a WebSocket, while it is kept. */
+  webSocket: WebSocketLog | undefined;
 }

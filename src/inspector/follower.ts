@@ -4,7 +4,7 @@
  */
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import { ExchangeReader } from "./exchange-reader.ts";
-import type { FollowOptions } from "./exchange-reader.ts";
+import type { FollowOptions } from "./begin-exchange.ts";
 import { maxRecordedBytes } from "./recording.ts";
 import type { RecordedEnd, Recording, RecordingSource } from "./recording.ts";
 import { requestLength } from "./request-length.ts";

@@ -2,7 +2,10 @@
 import type { TunnelOptions } from "../agent/tunnel.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { WatchedRequest } from "../agent/request-watch.ts";
+import type { Exchange } from "./exchange.ts";
 import { Follower } from "./follower.ts";
+import type { Http2Reader } from "./http2-reader.ts";
 import { Meter } from "./meter.ts";
 import { ExchangeStore } from "./store.ts";
 
@@ -30,6 +33,8 @@ export class Inspector {
   readonly tunnels = new Map<string, InspectedTunnel>();
 
   readonly totals: Totals;
+  /** What follows HTTP/2: loaded with the first tunnel that speaks it. */
+  http2Reader: typeof Http2Reader | undefined;
 
   /** @param maxHeldBytes of what is kept; as `ExchangeStore` has it unless given */
   constructor(clock: Clock, maxHeldBytes?: number) {
@@ -40,35 +45,37 @@ export class Inspector {
   }
 
   /** The tunnel as the agent is to have it. @param keeps whether its requests may be kept */
-  watch(options: TunnelOptions, keeps: boolean): TunnelOptions {
+  async watch(options: TunnelOptions, keeps: boolean): Promise<TunnelOptions> {
     const { clock, totals } = this;
     const monotonic = (): number => clock.monotonic();
     const tunnel: InspectedTunnel = {
       options,
-      isKept: keeps && !options.upstream.http2,
+      isKept: keeps,
       connections: new Meter(monotonic),
       requests: new Meter(monotonic),
       url: undefined,
       isOnline: false,
     };
     this.tunnels.set(options.name, tunnel);
+    if (keeps && options.upstream.http2) this.http2Reader ??= (await import("./http2-reader.ts")).Http2Reader;
+    const request = (one: WatchedRequest): void => {
+      const now = monotonic();
+      tunnel.requests.begin(now);
+      totals.requests.begin(now);
+      tunnel.requests.end(one.durationMs);
+      totals.requests.end(one.durationMs);
+      options.request?.(one);
+    };
     return {
       ...options,
-      request(request) {
-        const now = monotonic();
-        tunnel.requests.begin(now);
-        totals.requests.begin(now);
-        tunnel.requests.end(request.durationMs);
-        totals.requests.end(request.durationMs);
-        options.request?.(request);
-      },
+      request,
       status: (status) => {
         tunnel.isOnline = status.state === "online";
         if (status.state === "online") tunnel.url = status.url;
         else if (status.state !== "waiting") this.tunnels.delete(options.name);
         options.status?.(status);
       },
-      opened: (clientAddress, isHttp) => new Connection(this, tunnel, clientAddress, isHttp),
+      opened: (clientAddress, isHttp) => new Connection(this, tunnel, request, clientAddress, isHttp),
     };
   }
 }
@@ -79,10 +86,17 @@ class Connection implements StreamWatch {
   readonly #totals: Totals;
   readonly #clock: Clock;
   readonly #since: number;
-  readonly #follower: Follower | undefined;
+  readonly #follower: StreamWatch | undefined;
   #isOver = false;
 
-  constructor({ clock, store, totals }: Inspector, tunnel: InspectedTunnel, clientAddress: string, isHttp: boolean) {
+  /** @param request told of requests that the agent itself does not see: those in HTTP/2 */
+  constructor(
+    { clock, store, totals, http2Reader }: Inspector,
+    tunnel: InspectedTunnel,
+    request: (one: WatchedRequest) => void,
+    clientAddress: string,
+    isHttp: boolean,
+  ) {
     this.#tunnel = tunnel;
     this.#totals = totals;
     this.#clock = clock;
@@ -90,9 +104,15 @@ class Connection implements StreamWatch {
     tunnel.connections.begin();
     totals.connections.begin();
     if (!tunnel.isKept || !isHttp) return;
-    const { name, proxyProtocol = 0 } = tunnel.options;
+    const { name, proxyProtocol = 0, upstream } = tunnel.options;
     const client = clientAddress.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-    this.#follower = new Follower({ tunnel: name, client, hasPreamble: proxyProtocol !== 0, clock, store });
+    const options = { tunnel: name, client, hasPreamble: proxyProtocol !== 0, clock, store };
+    if (!upstream.http2) this.#follower = new Follower(options);
+    else if (http2Reader) {
+      const answered = ({ method, target, response, durationMs = 0 }: Exchange): void =>
+        request({ method, target, status: response?.status ?? 0, durationMs: response?.firstByteMs ?? durationMs });
+      this.#follower = new http2Reader({ ...options, answered });
+    }
   }
 
   fromServer(bytes: Buffer): void {

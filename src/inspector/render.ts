@@ -1,8 +1,9 @@
 /** Tunnels and exchanges in the shapes that scripts know from other agents' local APIs; durations are nanoseconds. */
-import type { BodyCopy, Exchange } from "./exchange.ts";
+import { contentsOf, webSocketOf } from "./contents.ts";
+import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
 import type { InspectedTunnel } from "./inspector.ts";
 import type { Measured } from "./meter.ts";
-import { linesOf, renderHead } from "./secrets.ts";
+import { linesOf, renderHead, trailersOf } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
 import { webhooksOf } from "./sign-anew.ts";
 
@@ -55,7 +56,7 @@ function paces({ rates, percentile }: Measured): object {
 export interface RenderOptions {
   /** Whether authorization and cookies are in it. */
   readonly reveals?: boolean;
-  /** Without `raw`. */
+  /** Without `raw` and what is read from it. */
   readonly isBrief?: boolean;
 }
 
@@ -74,32 +75,36 @@ export function renderExchange(exchange: Exchange, { reveals = false, isBrief = 
       proto: asked.first.slice(asked.first.lastIndexOf(" ") + 1),
       headers: headersOf(asked),
       uri: target,
-      ...(!isBrief && { raw: rawOf(asked, body) }),
+      ...(!isBrief && { raw: rawOf(asked, body), ...contentsOf(asked, body) }),
       body: sizesOf(body),
     },
-    response: response ? renderResponse(linesOf(response.head, reveals), response, isBrief) : null,
+    response: response ? renderResponse(response, reveals, isBrief) : null,
     outcome: exchange.outcome,
     first_byte: response ? Math.round(response.firstByteMs * nsPerMs) : null,
     ...(exchange.fault !== undefined && { fault: exchange.fault }),
     ...(exchange.bytesIn + exchange.bytesOut > 0 && {
       passed: { bytes_in: exchange.bytesIn, bytes_out: exchange.bytesOut },
     }),
+    ...(!isBrief && webSocketOf(exchange)),
     ...(exchange.replayOf !== undefined && { replay_of: exchange.replayOf }),
   };
 }
 
 function renderResponse(
-  lines: HeadLines,
-  { status, body }: NonNullable<Exchange["response"]>,
+  { status, head, body, trailers }: CapturedResponse,
+  reveals: boolean,
   isBrief: boolean,
 ): object {
+  const lines = linesOf(head, reveals);
+  const behind = trailers && trailersOf(trailers, reveals);
   const [proto] = lines.first.split(" ", 1);
   return {
     status: lines.first.slice(lines.first.indexOf(" ") + 1),
     status_code: status,
     proto,
     headers: headersOf(lines),
-    ...(!isBrief && { raw: rawOf(lines, body) }),
+    ...(behind && { trailers: headersOf(behind) }),
+    ...(!isBrief && { raw: rawOf(lines, body), ...contentsOf(lines, body, behind && renderHead(behind)) }),
     body: sizesOf(body),
   };
 }

@@ -18,13 +18,20 @@ export interface HeadLines {
 /** A head that the strict codec has read; Latin-1. @param reveals whether credentials are in it */
 export function linesOf(head: Buffer, reveals: boolean): HeadLines {
   const [first = "", ...lines] = head.toString("latin1").replace(/^\r\n/, "").trimEnd().split("\r\n");
-  const fields = lines.map((line) => {
-    const at = line.indexOf(":");
-    const name = line.slice(0, at);
-    const value = line.slice(at + 1).trim();
-    return [name, !reveals && secretNames.has(name.toLowerCase()) ? hidden : value] as const;
-  });
-  return { first, fields };
+  return { first, fields: lines.map((line) => fieldOf(line, reveals)) };
+}
+
+/** Trailers, as `linesOf` has heads. */
+export function trailersOf(trailers: Buffer, reveals: boolean): HeadLines {
+  const lines = trailers.toString("latin1").trimEnd().split("\r\n");
+  return { first: "", fields: lines.map((line) => fieldOf(line, reveals)) };
+}
+
+function fieldOf(line: string, reveals: boolean): readonly [name: string, value: string] {
+  const at = line.indexOf(":");
+  const name = line.slice(0, at);
+  const value = line.slice(at + 1).trim();
+  return [name, !reveals && secretNames.has(name.toLowerCase()) ? hidden : value];
 }
 
 export function renderHead({ first, fields }: HeadLines): string {

@@ -1,11 +1,13 @@
 /** The agent's inspector as a page, in a real browser, beside a real agent. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { WebSocket, WebSocketServer } from "ws";
 import { request as requestHttp } from "../../src/lib/http.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { startCommand } from "../support/command.ts";
@@ -72,7 +74,7 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     rmSync(directory, { recursive: true });
   });
   const row = (text: string) => page.locator(".requests button", { hasText: text }).first();
-  const ask = (path: string, headers: Record<string, string> = {}, body?: string) =>
+  const ask = (path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
     platform.request(`${url}${path}`, { headers, ...(body !== undefined && { method: "POST", body }) });
 
   it("the inspector's page says what to send while nothing has come, and shows what comes by itself", async () => {
@@ -166,6 +168,39 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     streaming?.end();
     await body.getByText("arriving").waitFor({ state: "detached" });
     await visitor;
+  });
+
+  it("the inspector's page shows messages of a WebSocket as they pass, text as text and others as bytes", async () => {
+    const server = new WebSocketServer({ server: service.server });
+    server.on("connection", (one) => one.on("message", () => one.send(Buffer.from([0xca, 0xfe]))));
+    const { host, hostname } = new URL(url);
+    const secure = await platform.connect(hostname);
+    const socket = new WebSocket(`ws://${host}/chat`, { createConnection: () => secure });
+    await once(socket, "open");
+    await row("/chat").click();
+    socket.send(hostile);
+    const messages = page.getByRole("region", { name: "Messages" });
+    await messages.getByText(hostile).waitFor();
+    await messages.getByText("from the visitor").waitFor();
+    await messages.getByText("000000  ca fe").waitFor();
+    await assertAccessible(page, "messages");
+    socket.close(4000, "over");
+    await messages.getByText("4000").first().waitFor();
+    server.close();
+    watched.assertQuiet();
+  });
+
+  it("the inspector's page shows a form's parts with names, files, types and sizes", async () => {
+    const form = new FormData();
+    form.set("note", hostile);
+    form.set("photo", new Blob([Buffer.from([0xff, 0])], { type: "image/jpeg" }), "a.jpg");
+    const encoded = new Request("http://a.example", { method: "POST", body: form });
+    await ask("/upload", Object.fromEntries(encoded.headers), Buffer.from(await encoded.arrayBuffer()));
+    await row("/upload").click();
+    const parts = page.getByRole("list", { name: "Parts" });
+    await parts.getByText(hostile).waitFor();
+    for (const text of ["photo", "a.jpg", "image/jpeg", "2 B"]) await parts.getByText(text, { exact: true }).waitFor();
+    watched.assertQuiet();
   });
 
   it("the inspector's page has no serious fault for whoever cannot see it well, in both colours and at 360 px", async () => {

@@ -1,129 +1,23 @@
 /** The agent's inspector: its local API beside a real agent. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
-import { request as requestHttp } from "../../src/lib/http.ts";
-import { catalogue, errorCode } from "../../src/lib/errors.ts";
+import { once } from "node:events";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { describe, it } from "node:test";
+import { WebSocket, WebSocketServer } from "ws";
+import { errorCode } from "../../src/lib/errors.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { startCommand } from "../support/command.ts";
-import type { Running } from "../support/command.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
-import { startPlatform } from "../support/platform.ts";
-import type { TestPlatform } from "../support/platform.ts";
-import { startHttpService } from "../support/services.ts";
-import type { HttpService } from "../support/services.ts";
-
-interface Seen {
-  readonly status: number;
-  readonly headers: IncomingMessage["headers"];
-  // oxlint-disable-next-line typescript/no-explicit-any
-  readonly body: any;
-}
-
-const json = { "content-type": "application/json" };
+import { json, useInspectedAgent } from "../support/inspected-agent.ts";
 
 describe("the inspector of an agent", { timeout: 120_000 }, () => {
-  const directory = mkdtempSync(join(tmpdir(), "postern-inspector-"));
-  const received: string[] = [];
-  const started: Running[] = [];
-  let platform: TestPlatform;
-  let service: HttpService;
-  let agent: Running;
-  let url: string;
-  let port: number;
-  before(async () => {
-    platform = await startPlatform({ drainMs: 50 });
-    service = await startHttpService((request, response) => {
-      let text = "";
-      request.on("data", (part) => (text += String(part)));
-      request.on("end", () => {
-        received.push(`${request.method} ${request.url} ${text}`);
-        if (request.url === "/stream") {
-          response.write("one");
-          return;
-        }
-        response.setHeader("set-cookie", "session=service-secret");
-        response.end(`${request.method} ${text} ${request.headers.authorization ?? ""}`);
-      });
-    });
-    writeFileSync(join(directory, "ca.pem"), platform.caPem);
-    ({ agent, url, port } = await start("--inspector", "0"));
-  });
-  after(async () => {
-    for (const one of started) await one.end();
-    await platform.stop();
-    await service.stop();
-    rmSync(directory, { recursive: true });
-  });
-
-  async function start(...args: readonly string[]) {
-    const access = ["--server", `127.0.0.1:${platform.agentPort}`, "--ca", join(directory, "ca.pem")];
-    const env = { HOME: directory, XDG_CONFIG_HOME: directory, POSTERN_AUTHTOKEN: platform.authtoken };
-    const logged = ["--json", "--log-format", "json", ...access];
-    const own = startCommand(["http", String(service.port), ...logged, ...args], { env });
-    const online = JSON.parse(await own.firstLine()) as { url: string };
-    const isOff = args.includes("off");
-    const line = isOff
-      ? ""
-      : await eventually(() => /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(own.stderr())?.[1] ?? "", Boolean);
-    started.push(own);
-    return { agent: own, url: online.url, port: Number(line) };
-  }
-  function call(
-    method: string,
-    path: string,
-    body?: object,
-    headers: Record<string, string> = body ? json : {},
-    at = port,
-  ): Promise<Seen> {
-    return new Promise((resolve, reject) => {
-      const request = requestHttp({ host: "127.0.0.1", port: at, method, path, headers }, (response) => {
-        let text = "";
-        response.on("data", (part) => (text += String(part)));
-        response.on("end", () => {
-          const { statusCode: status = 0, headers: fields } = response;
-          resolve({ status, headers: fields, body: text === "" ? undefined : JSON.parse(text) });
-        });
-      });
-      request.on("error", reject);
-      request.end(body && JSON.stringify(body));
-    });
-  }
-  const listed = async (query = "") => (await call("GET", `/api/requests/http${query}`)).body.requests;
-
-  it("the local API names the tunnel with its URL, as scripts look for it", async () => {
-    const { body } = await call("GET", "/api/tunnels");
-    const [{ metrics, ...tunnel }] = body.tunnels;
-    assert.deepEqual(tunnel, {
-      name: "command_line",
-      uri: "/api/tunnels/command_line",
-      public_url: url,
-      proto: "https",
-      config: { addr: `http://localhost:${service.port}`, inspect: true },
-    });
-    assert.deepEqual(Object.keys(metrics.conns), [
-      "count",
-      "gauge",
-      "rate1",
-      "rate5",
-      "rate15",
-      "p50",
-      "p90",
-      "p95",
-      "p99",
-    ]);
-    assert.deepEqual((await call("GET", tunnel.uri)).body.public_url, url);
-    assert.equal((await call("GET", "/api/endpoints")).body.endpoints[0].url, url);
-    assert.equal((await call("GET", "/api/status")).body.status, "online");
-    assert.equal((await call("GET", "/api/tunnels/other")).status, 404);
-  });
+  const inspected = useInspectedAgent();
+  const { call, start, listed, received } = inspected;
 
   it("the local API lists what passed, with credentials hidden unless they are asked for", async () => {
-    await platform.request(`${url}/first?q=1`, {
+    await inspected.platform.request(`${inspected.url}/first?q=1`, {
       method: "POST",
       headers: { authorization: "Bearer visitor-secret", "x-team": "web" },
       body: "hello",
@@ -147,14 +41,14 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
   });
 
   it("the local API shows a stream while it goes on", async () => {
-    const visitor = platform.request(`${url}/stream`).catch(() => undefined);
+    const visitor = inspected.platform.request(`${inspected.url}/stream`).catch(() => undefined);
     const open = await eventually(
       async () => (await listed("?limit=1"))[0],
       (one) => one?.request.uri === "/stream" && one.response?.body.bytes > 0,
     );
     assert.deepEqual([open.outcome, open.response.body.ended], ["open", false]);
     assert.match(Buffer.from(open.response.raw, "base64").toString(), /\r\n\r\none$/);
-    service.server.closeAllConnections();
+    inspected.service.server.closeAllConnections();
     await visitor;
     assert.equal(
       (
@@ -167,8 +61,95 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     );
   });
 
+  it("the local API shows the messages of a WebSocket while it is open, from both sides, uncompressed", async () => {
+    const server = new WebSocketServer({ server: inspected.service.server, perMessageDeflate: { threshold: 0 } });
+    server.on("connection", (one) => one.on("message", () => one.send("hello hello again")));
+    const { host, hostname } = new URL(inspected.url);
+    const secure = await inspected.platform.connect(hostname);
+    const socket = new WebSocket(`ws://${host}/chat`, { createConnection: () => secure });
+    await once(socket, "open");
+    socket.send("hello hello hello");
+    await once(socket, "message");
+    const [open] = await listed("?limit=1");
+    assert.deepEqual([open.request.uri, open.response.status_code, open.outcome], ["/chat", 101, "open"]);
+    assert.match(open.response.headers["Sec-WebSocket-Extensions"][0], /permessage-deflate/);
+    assert.deepEqual(
+      open.websocket.messages.map(({ from, type, text }: Record<string, unknown>) => [from, type, text]),
+      [
+        ["visitor", "text", "hello hello hello"],
+        ["service", "text", "hello hello again"],
+      ],
+    );
+    socket.close(1000, "enough");
+    await once(socket, "close");
+    const closed = await eventually(
+      async () => (await call("GET", open.uri)).body,
+      (one) => one.outcome === "upgraded",
+    );
+    const { from, type, code, text } = closed.websocket.messages[2];
+    assert.deepEqual([from, type, code, text], ["visitor", "close", 1000, "enough"]);
+    assert.equal((await listed("?limit=1&brief=true"))[0].websocket, undefined);
+    server.close();
+  });
+
+  it("the local API shows a form's parts by name, with files that are no text by type and size", async () => {
+    const form = new FormData();
+    form.set("note", "hello");
+    form.set("photo", new Blob([Buffer.from([0xff, 0xd8, 0])], { type: "image/jpeg" }), "a.jpg");
+    const encoded = new Request("http://a.example", { method: "POST", body: form });
+    await inspected.platform.request(`${inspected.url}/form`, {
+      method: "POST",
+      headers: { "content-type": encoded.headers.get("content-type") ?? "" },
+      body: Buffer.from(await encoded.arrayBuffer()),
+    });
+    assert.deepEqual((await listed("?limit=1"))[0].request.parts, [
+      { name: "note", bytes: 5, text: "hello" },
+      { name: "photo", file_name: "a.jpg", content_type: "image/jpeg", bytes: 3 },
+    ]);
+  });
+
+  it("the local API shows calls of gRPC at a service that speaks HTTP/2 only, with messages, trailers and status", async () => {
+    const service = createHttp2Server((request, response) => {
+      response.writeHead(200, { "content-type": "application/grpc" });
+      response.addTrailers({ "grpc-status": "7", "grpc-message": "not%20you" });
+      request.resume().on("end", () => response.end(Buffer.from([0, 0, 0, 0, 2, 8, 1])));
+    }).listen(0, "127.0.0.1");
+    await once(service, "listening");
+    const target = `h2c://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const rpc = await inspected.startAt(target, "--inspector", "0", "--url", "https://rpc.localhost");
+    const secure = await inspected.platform.connect("rpc.localhost", ["h2"]);
+    const session = connectHttp2(rpc.url, { createConnection: () => secure });
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/shop.Orders/Get",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    stream.resume().end(Buffer.from([0, 0, 0, 0, 1, 42]));
+    await once(stream, "close");
+    session.destroy();
+    const [one] = (await call("GET", "/api/requests/http", undefined, {}, rpc.port)).body.requests;
+    assert.deepEqual([one.request.uri, one.request.proto, one.outcome], ["/shop.Orders/Get", "HTTP/2.0", "complete"]);
+    assert.deepEqual(one.request.grpc.messages, [{ bytes: 1, compressed: false, base64: "Kg==" }]);
+    assert.deepEqual(
+      [one.response.grpc.messages[0].base64, one.response.grpc.status_name, one.response.grpc.message],
+      ["CAE=", "PERMISSION_DENIED", "not you"],
+    );
+    assert.deepEqual(one.response.trailers["grpc-status"], ["7"]);
+    const [{ metrics }] = (await call("GET", "/api/tunnels", undefined, {}, rpc.port)).body.tunnels;
+    assert.equal(metrics.http.count, 1);
+    const again = await call("POST", "/api/requests/http", { id: one.id }, json, rpc.port);
+    assert.deepEqual([again.status, again.body.details.code], [400, errorCode("local_replay_impossible")]);
+    await rpc.agent.end();
+    service.close();
+  });
+
   it("a replay reaches the service once, with the credentials that it came with", async () => {
-    await platform.request(`${url}/again`, { method: "PUT", headers: { authorization: "Bearer kept" }, body: "body" });
+    await inspected.platform.request(`${inspected.url}/again`, {
+      method: "PUT",
+      headers: { authorization: "Bearer kept" },
+      body: "body",
+    });
     const [one] = await listed("?limit=1");
     received.length = 0;
     const { status, headers } = await call("POST", "/api/requests/http", { id: one.id });
@@ -200,21 +181,21 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
   });
 
   it("replays are bounded in number, and one that has ended makes room", async () => {
-    const visitor = platform.request(`${url}/stream`).catch(() => undefined);
+    const visitor = inspected.platform.request(`${inspected.url}/stream`).catch(() => undefined);
     const open = await eventually(
       async () => (await listed("?limit=1"))[0],
       (one) => one?.request.uri === "/stream" && one.response !== null,
     );
-    service.server.closeAllConnections();
+    inspected.service.server.closeAllConnections();
     await visitor;
     const again = async () => await call("POST", "/api/requests/http", { id: open.id });
     const answers = await Promise.all(Array.from({ length: 33 }, again));
     const count = (wanted: number): number => answers.filter(({ status }) => status === wanted).length;
     assert.deepEqual([count(204), count(503)], [32, 1]);
-    service.server.closeAllConnections();
+    inspected.service.server.closeAllConnections();
     const next = await eventually(again, ({ status }) => status === 204);
     assert.equal(next.status, 204);
-    service.server.closeAllConnections();
+    inspected.service.server.closeAllConnections();
   });
 
   for (const [what, headers, method, status] of [
@@ -259,7 +240,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
       assert.equal(await status(host), 403, host);
     }
     // A database of no bytes keeps none.
-    await platform.request(`${one.url}/x`);
+    await inspected.platform.request(`${one.url}/x`);
     assert.deepEqual((await call("GET", "/api/requests/http", undefined, {}, one.port)).body.requests, []);
     await one.agent.end();
   });
@@ -271,7 +252,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
   });
 
   it("captured credentials are in no log and in no refusal", async () => {
-    await platform.request(`${url}/secret`, {
+    await inspected.platform.request(`${inspected.url}/secret`, {
       headers: { authorization: "Bearer log-secret", cookie: "a=log-secret" },
     });
     const [one] = await listed("?limit=1");
@@ -281,64 +262,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
       headers: { authorization: ["log-secret\n"] },
     });
     assert.doesNotMatch(JSON.stringify(refused.body), /log-secret/);
-    assert.doesNotMatch(agent.stderr() + agent.stdout(), /log-secret/);
-  });
-
-  it("a tunnel is started and stopped by the local API, and is there again after its session was lost", async () => {
-    const asked = { name: "late", addr: String(service.port), proto: "http", url: "https://late.localhost" };
-    const { status, body: started } = await call("POST", "/api/tunnels", asked);
-    assert.deepEqual(
-      [status, started.name, started.uri, started.public_url, started.proto, started.config],
-      [
-        201,
-        "late",
-        "/api/tunnels/late",
-        `https://late.localhost:${platform.httpsPort}`,
-        "https",
-        { addr: `http://localhost:${service.port}`, inspect: true },
-      ],
-    );
-    assert.deepEqual(Object.keys(started.metrics), ["conns", "http"]);
-    assert.equal((await platform.request(`${started.public_url}/x`)).status, 200);
-    const again = await call("POST", "/api/tunnels", asked);
-    assert.equal(again.status, 400);
-    assert.deepEqual(again.body, {
-      error_code: 102,
-      status_code: 400,
-      msg: "invalid tunnel configuration",
-      details: {
-        err: 'tunnel "late" already exists',
-        code: errorCode("local_tunnel_invalid"),
-        fix: catalogue.local_tunnel_invalid.fix,
-      },
-    });
-    const { body: sessions } = await platform.api("GET", "/tunnel_sessions");
-    for (const { id } of sessions.tunnel_sessions) await platform.api("POST", `/tunnel_sessions/${id}/restart`);
-    const list = async () =>
-      (await platform.api("GET", "/tunnel_sessions")).body.tunnel_sessions.map(({ id }: { id: string }) => id);
-    const former = sessions.tunnel_sessions.map(({ id }: { id: string }) => id);
-    await eventually(list, (ids) => ids.length > 0 && !ids.some((id: string) => former.includes(id)));
-    assert.equal((await platform.request(`${started.public_url}/x`)).status, 200);
-    assert.deepEqual([(await call("DELETE", started.uri)).status, (await call("GET", started.uri)).status], [204, 404]);
-    assert.equal((await call("DELETE", started.uri)).status, 404);
-    assert.equal((await platform.request(`${started.public_url}/x`)).status, 404);
-    assert.equal((await platform.request(`${url}/x`)).status, 200);
-  });
-
-  it("an endpoint is started and stopped by the local API, in the words of version 3", async () => {
-    const asked = { name: "third", url: "https://third.localhost", upstream: { url: String(service.port) } };
-    const { status, body } = await call("POST", "/api/endpoints", { ...asked, pooling_enabled: true });
-    assert.deepEqual(
-      [status, body.uri, body.url, body.upstream.url, body.pooling_enabled],
-      [
-        201,
-        "/api/endpoints/third",
-        `https://third.localhost:${platform.httpsPort}`,
-        `http://localhost:${service.port}`,
-        true,
-      ],
-    );
-    assert.equal((await call("DELETE", body.uri)).status, 204);
+    assert.doesNotMatch(inspected.agent.stderr() + inspected.agent.stdout(), /log-secret/);
   });
 
   it("a webhook is replayed with a signature of now where its tunnel verifies it, unless it is told to leave it", async () => {
@@ -347,7 +271,11 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     const body = '{"type":"ping"}';
     const then = Date.now() - 100_000;
     const { headers } = sign("slack", { secret: "s3cret", body: Buffer.from(body), url: one.url, now: then });
-    const came = await platform.request(`${one.url}/in`, { method: "POST", body, headers: { ...headers, ...json } });
+    const came = await inspected.platform.request(`${one.url}/in`, {
+      method: "POST",
+      body,
+      headers: { ...headers, ...json },
+    });
     assert.equal(came.status, 200);
     const at = (method: string, path: string, given?: object) => call(method, path, given, given ? json : {}, one.port);
     const [first] = (await at("GET", "/api/requests/http")).body.requests;
@@ -365,69 +293,11 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     await one.agent.end("SIGINT");
   });
 
-  it("an endpoint is put in the place of another by the local API, which is back where the server refuses it", async () => {
-    const asked = { url: "https://put.localhost", upstream: { url: String(service.port) } };
-    const made = await call("PUT", "/api/endpoints/put", asked);
-    assert.deepEqual([made.status, made.body.name, made.body.pooling_enabled], [201, "put", false]);
-    const { status, body } = await call("PUT", made.body.uri, { ...asked, pooling_enabled: true });
-    assert.deepEqual([status, body.url, body.pooling_enabled], [200, made.body.url, true]);
-    assert.equal((await platform.request(`${body.url}/x`)).status, 200);
-    for (const [wrong, code, reason] of [
-      [{ ...asked, url: "http://put.localhost" }, 502, "local_tunnel_refused"],
-      [{ ...asked, name: "other" }, 400, "local_tunnel_invalid"],
-      [{ ...asked, upstrem: {} }, 400, "local_tunnel_invalid"],
-    ] as const) {
-      const refused = await call("PUT", made.body.uri, wrong);
-      assert.deepEqual([refused.status, refused.body.details.code], [code, errorCode(reason)]);
-      assert.equal((await platform.request(`${body.url}/x`)).status, 200);
-    }
-    const tunnel = { proto: "http", addr: String(service.port), subdomain: "put" };
-    assert.equal((await call("PUT", "/api/tunnels/put", tunnel)).status, 200);
-    assert.equal((await platform.request(`${body.url}/x`)).status, 200);
-    assert.equal((await call("DELETE", made.body.uri)).status, 204);
-  });
-
-  for (const [what, body, status, code, err] of [
-    ["without a name", { addr: "80" }, 400, 102, /needs a "name"/],
-    ["without an address", { name: "x", proto: "http" }, 400, 102, /needs an address/],
-    ["of another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
-    ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /there is no key "options"/],
-    ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" is on this machine's disk/],
-    ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /is on this machine's disk/],
-    ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
-    ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes over HTTPS only/],
-  ] as const) {
-    it(`a tunnel ${what} is refused by the local API in the form that scripts know`, async () => {
-      const refused = await call("POST", "/api/tunnels", body);
-      assert.deepEqual([refused.status, refused.body.status_code, refused.body.error_code], [status, status, code]);
-      assert.match(refused.body.details.err, err);
-      assert.equal((await call("GET", "/api/tunnels/x")).status, 404);
-    });
-  }
-
-  it("postern agent lists, adds and removes tunnels of the agent that runs, and ends it", async () => {
-    const one = await start("--inspector", "0", "--url", "https://commanded.localhost");
-    const at = ["--inspector", String(one.port)];
-    const run = async (...words: string[]) => await startCommand(["agent", ...words, ...at]).finished;
-    assert.match((await run("status")).stdout, /^online, \d+ms to the server/);
-    const added = await run("add", "more", String(service.port), "--url", "https://more.localhost");
-    assert.equal(added.stdout, `https://more.localhost:${platform.httpsPort}\n`, added.stderr);
-    assert.match((await run("tunnels")).stdout, /^NAME .*\ncommand_line .*\nmore +https:\/\/more\.localhost/);
-    assert.equal((await run("remove", "more")).code, 0);
-    const gone = await run("remove", "more");
-    assert.deepEqual([gone.code, gone.stderr.includes("there is no tunnel of this name")], [7, true]);
-    assert.equal((await run("stop")).code, 0);
-    assert.equal((await one.agent.finished).code, 0);
-    const late = await run("status");
-    assert.equal(late.code, 4);
-    assert.match(late.stderr, /no agent answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): start one, or name its address/);
-  });
-
   it("the inspector keeps nothing where a tunnel says so, nor unasked without a terminal, and can be off", async () => {
     const silent = await start("--inspector", "0", "--inspect", "false", "--url", "https://silent.localhost");
     const usual = await start("--url", "https://usual.localhost");
     const off = await start("--inspector", "off", "--url", "https://off.localhost");
-    for (const one of [silent, usual, off]) await platform.request(`${one.url}/x`);
+    for (const one of [silent, usual, off]) await inspected.platform.request(`${one.url}/x`);
     for (const one of [silent, usual]) {
       assert.deepEqual((await call("GET", "/api/requests/http", undefined, {}, one.port)).body.requests, []);
       const [tunnel] = (await call("GET", "/api/tunnels", undefined, {}, one.port)).body.tunnels;
@@ -440,7 +310,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
 
   it("a place that is taken is told, where it was asked for", async () => {
     const access = ["--server", "127.0.0.1:1", "--token", "x"];
-    const ended = await startCommand(["http", "3000", ...access, "--inspector", String(port)]).finished;
+    const ended = await startCommand(["http", "3000", ...access, "--inspector", String(inspected.port)]).finished;
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /the inspector cannot listen: .*EADDRINUSE/);
   });

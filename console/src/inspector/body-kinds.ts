@@ -1,4 +1,5 @@
 /** Bodies, undone of their coding and read as what they say they are. */
+import { hexOf } from "./hex.ts";
 import { fieldOf } from "./model.ts";
 import type { Headers } from "./model.ts";
 
@@ -16,7 +17,6 @@ export interface StreamEvent {
   readonly data: string;
 }
 
-const maxHexBytes = 4_096;
 /** Those that browsers undo. */
 const codings = new Map<string, CompressionFormat>([
   ["gzip", "gzip"],
@@ -43,10 +43,6 @@ export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, 
   if (essence === "text/event-stream") return { kind: "events", events: readEvents(text) };
   if (essence === "application/x-www-form-urlencoded") {
     return { kind: "pairs", of: "form", pairs: [...new URLSearchParams(text)] };
-  }
-  if (essence === "multipart/form-data") {
-    const parts = readMultipart(text, type);
-    if (parts) return { kind: "pairs", of: "multipart form", pairs: parts };
   }
   if (/[/+]json$/.test(essence) || /^\s*[[{]/.test(text)) {
     const pretty = prettyJson(text);
@@ -112,22 +108,6 @@ export function prettyXml(text: string): string {
     .join("\n");
 }
 
-function readMultipart(text: string, type: string): (readonly [string, string])[] | undefined {
-  const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
-  if (boundary === undefined) return undefined;
-  return text
-    .split(`--${boundary}`)
-    .slice(1)
-    .filter((part) => !part.startsWith("--"))
-    .map((part) => {
-      const at = part.indexOf("\r\n\r\n");
-      const head = part.slice(0, at);
-      const name = /name="([^"]*)"/i.exec(head)?.[1] ?? "";
-      const file = /filename="([^"]*)"/i.exec(head)?.[1];
-      return [file === undefined ? name : `${name} (${file})`, part.slice(at + 4).replace(/\r\n$/, "")] as const;
-    });
-}
-
 /** As far as it has come (WHATWG HTML, "Parsing an event stream"). */
 export function readEvents(text: string): StreamEvent[] {
   return text
@@ -144,13 +124,5 @@ export function readEvents(text: string): StreamEvent[] {
 }
 
 function asBytes(bytes: Uint8Array, why: string): Shown {
-  const lines: string[] = [];
-  for (let at = 0; at < Math.min(bytes.length, maxHexBytes); at += 16) {
-    const row = [...bytes.subarray(at, at + 16)];
-    const hex = row.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    const letters = row.map((byte) => (byte > 31 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
-    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex.padEnd(47)}  ${letters}`);
-  }
-  if (bytes.length > maxHexBytes) lines.push(`… ${bytes.length - maxHexBytes} bytes more`);
-  return { kind: "bytes", text: lines.join("\n"), why };
+  return { kind: "bytes", text: hexOf(bytes), why };
 }

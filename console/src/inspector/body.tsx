@@ -4,6 +4,7 @@ import { Copy, Tabs, Tag } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";
 import { readBody } from "./body-kinds.ts";
 import type { Shown } from "./body-kinds.ts";
+import { GrpcMessages, Parts } from "./contents.tsx";
 import { bodyOf } from "./model.ts";
 import type { Message } from "./model.ts";
 
@@ -38,7 +39,15 @@ export function Body({ message, title }: { readonly message: Message; readonly t
           onChoose={(name) => setWay(() => name)}
         />
       )}
-      {way === "Raw" && kept > 0 ? <pre class="box">{raw()}</pre> : <Read shown={shown} />}
+      {way === "Raw" && kept > 0 ? (
+        <pre class="box">{raw()}</pre>
+      ) : message.parts ? (
+        <Parts parts={message.parts} />
+      ) : message.grpc ? (
+        <GrpcMessages grpc={message.grpc} />
+      ) : (
+        <Read shown={shown} />
+      )}
     </section>
   );
 }

@@ -5,6 +5,7 @@ import { bytesText, durationText } from "../ui/format.ts";
 import { Body } from "./body.tsx";
 import { Compare } from "./compare.tsx";
 import { EditReplay } from "./edit-replay.tsx";
+import { WebSocketMessages } from "./contents.tsx";
 import { cookiesOf, curlOf, download, harOf, queryOf } from "./export.ts";
 import { Outcome } from "./list.tsx";
 import { fieldOf, msOf, valuesOf } from "./model.ts";
@@ -48,6 +49,7 @@ export function Detail() {
         <Request exchange={exchange} />
         <Response exchange={exchange} />
       </div>
+      {exchange.websocket && <WebSocketMessages {...exchange.websocket} />}
       {edits && <EditReplay exchange={exchange} onClose={() => setEdits(false)} />}
       {comparedId.value !== undefined && <CompareDialog exchange={exchange} />}
     </article>
@@ -190,6 +192,7 @@ function Response({ exchange: { response } }: { readonly exchange: Exchange }) {
         <>
           <Fields headers={response.headers} />
           <Body message={response} title="Response body" />
+          {response.trailers && <Fields headers={response.trailers} title="Trailers" />}
         </>
       ) : (
         <p class="muted">Nothing has been answered.</p>
@@ -215,11 +218,11 @@ function Pairs({
   );
 }
 
-function Fields({ headers }: { readonly headers: Headers }) {
+function Fields({ headers, title = "Headers" }: { readonly headers: Headers; readonly title?: string }) {
   return (
-    <section aria-label="Headers">
+    <section aria-label={title}>
       <div class="row">
-        <h3 class="grow">Headers</h3>
+        <h3 class="grow">{title}</h3>
         {fieldOf(headers, "content-type") !== undefined && <Tag>{fieldOf(headers, "content-type")}</Tag>}
       </div>
       <dl class="pairs box mono">

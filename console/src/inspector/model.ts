@@ -9,9 +9,48 @@ export interface Sizes {
 
 export type Headers = Readonly<Record<string, readonly string[]>>;
 
+/** A part of a multipart body. */
+export interface Part {
+  readonly name: string;
+  readonly file_name?: string;
+  readonly content_type?: string;
+  readonly bytes: number;
+  readonly text?: string;
+  readonly cut?: boolean;
+}
+
+/** What a body of gRPC says; `status` once it is known. */
+export interface Grpc {
+  readonly messages: readonly {
+    readonly bytes: number;
+    readonly compressed: boolean;
+    readonly base64: string;
+    readonly cut?: boolean;
+  }[];
+  readonly cut: boolean;
+  readonly status?: number;
+  readonly status_name?: string;
+  readonly message?: string;
+}
+
+export interface WebSocketMessage {
+  readonly from: "visitor" | "service";
+  readonly at: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly text?: string;
+  readonly base64?: string;
+  readonly code?: number;
+  readonly compressed?: boolean;
+  readonly cut?: boolean;
+}
+
 export interface Message {
   readonly proto: string;
   readonly headers: Headers;
+  readonly trailers?: Headers;
+  readonly parts?: readonly Part[];
+  readonly grpc?: Grpc;
   readonly body: Sizes;
   /** Head and body in base64; absent in lists. */
   readonly raw?: string;
@@ -29,6 +68,8 @@ export interface Exchange {
   readonly fault?: string;
   readonly passed?: { readonly bytes_in: number; readonly bytes_out: number };
   readonly replay_of?: string;
+  /** `cut`: the first of them are not here. */
+  readonly websocket?: { readonly messages: readonly WebSocketMessage[]; readonly cut: boolean };
   readonly request: Message & { readonly method: string; readonly uri: string };
   readonly response: (Message & { readonly status: string; readonly status_code: number }) | null;
 }

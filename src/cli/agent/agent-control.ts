@@ -15,14 +15,14 @@ import { askedTunnels } from "./asked-tunnels.ts";
 export function controlOf(
   agent: Pick<Agent, "add" | "remove">,
   given: readonly TunnelOptions[],
-  prepare: (tunnel: TunnelOptions) => TunnelOptions,
+  prepare: (tunnel: TunnelOptions) => Promise<TunnelOptions>,
   isKnown: (name: string) => boolean,
   end: () => void,
 ): AgentControl {
   /** As they were asked for, to be asked for again; some may have ended since. */
   const asked = new Map(given.map((tunnel) => [tunnel.name, tunnel]));
   const add = async (tunnel: TunnelOptions): Promise<void> => {
-    await agent.add(prepare(tunnel));
+    await agent.add(await prepare(tunnel));
     asked.set(tunnel.name, tunnel);
   };
   /** What one entry asks for is there as a whole, or not at all. */

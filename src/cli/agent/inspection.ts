@@ -15,7 +15,7 @@ export interface Inspection {
   /** What passed in all. */
   readonly totals: Totals;
   /** The tunnel as the agent is to have it. */
-  watch(tunnel: TunnelOptions): TunnelOptions;
+  watch(tunnel: TunnelOptions): Promise<TunnelOptions>;
   status(status: AgentStatus): void;
   /** Whether there is a tunnel of this name. */
   knows(name: string): boolean;

@@ -49,13 +49,13 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
   const inspection = await makeInspection(given, isLive);
   const opened = given.inspector && inspection && (await inspection.open());
   const view = isLive && inspection ? liveView(given.server, inspection.totals, log) : plainView(log, form);
-  const prepare = (tunnel: TunnelOptions): TunnelOptions => {
+  const prepare = async (tunnel: TunnelOptions): Promise<TunnelOptions> => {
     const shown = watched(tunnel, view.watch(tunnel));
-    return inspection?.watch(shown) ?? shown;
+    return inspection ? await inspection.watch(shown) : shown;
   };
   const agent = startAgent({
     ...given,
-    tunnels: given.tunnels.map(prepare),
+    tunnels: await Promise.all(given.tunnels.map(prepare)),
     version: posternVersion(),
     clock: systemClock,
     log: view.log,

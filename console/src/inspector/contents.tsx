@@ -1,0 +1,90 @@
+/** What is in a body or behind a handshake: parts of forms, messages of gRPC and WebSockets. */
+import type { ComponentChildren } from "preact";
+import { Tag, Time } from "../ui/elements.tsx";
+import { bytesText } from "../ui/format.ts";
+import { hexOf } from "./hex.ts";
+import { bytesOf } from "./model.ts";
+import type { Grpc, Part, WebSocketMessage } from "./model.ts";
+
+export function Parts({ parts }: { readonly parts: readonly Part[] }) {
+  return (
+    <ol class="events box" aria-label="Parts">
+      {parts.map(({ name, file_name, content_type, bytes, text, cut }, at) => (
+        <li key={at}>
+          <Line cut={cut}>
+            <strong>{name}</strong>
+            {file_name !== undefined && <span class="mono">{file_name}</span>}
+            {content_type !== undefined && <Tag>{content_type}</Tag>}
+            <span class="muted small">{bytesText(bytes)}</span>
+          </Line>
+          {text !== undefined && <pre>{text}</pre>}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+export function GrpcMessages({ grpc }: { readonly grpc: Grpc }) {
+  const { messages, status, status_name, message } = grpc;
+  return (
+    <>
+      {status !== undefined && (
+        <p>
+          <Tag tone={status === 0 ? "good" : "bad"}>{`${status_name} (${status})`}</Tag> {message}
+        </p>
+      )}
+      <ol class="events box" aria-label="Messages">
+        {messages.map(({ bytes, compressed, base64, cut }, at) => (
+          <li key={at}>
+            <Line cut={cut}>
+              <span class="muted small">{bytesText(bytes)}</span>
+              {compressed && <Tag>compressed</Tag>}
+            </Line>
+            <pre>{hexOf(bytesOf(base64))}</pre>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+export function WebSocketMessages({
+  messages,
+  cut,
+}: {
+  readonly messages: readonly WebSocketMessage[];
+  readonly cut: boolean;
+}) {
+  return (
+    <section aria-label="Messages">
+      <h2>Messages</h2>
+      {cut && <p class="muted small">The first of them are no longer kept.</p>}
+      <ol class="events box">
+        {messages.map((one, at) => (
+          <li key={at}>
+            <Line cut={one.cut}>
+              <Tag tone={one.from === "visitor" ? "info" : "good"}>{`from the ${one.from}`}</Tag>
+              <span>{one.type}</span>
+              {one.code !== undefined && <span>{one.code}</span>}
+              {one.compressed === true && <Tag>compressed</Tag>}
+              <span class="muted small">{bytesText(one.bytes)}</span>
+              <span class="muted small">
+                <Time at={one.at} />
+              </span>
+            </Line>
+            {(one.text ?? one.base64) !== "" && <pre>{one.text ?? hexOf(bytesOf(one.base64 ?? ""))}</pre>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Line({ cut, children }: { readonly cut: boolean | undefined; readonly children: ComponentChildren }) {
+  return (
+    <div class="row">
+      {children}
+      {cut === true && <Tag tone="warn">not all of it</Tag>}
+    </div>
+  );
+}

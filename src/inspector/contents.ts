@@ -1,0 +1,58 @@
+/** What is in a body or behind a handshake, read when somebody looks: parts of forms, messages of gRPC and WebSockets. */
+import type { BodyCopy, Exchange } from "./exchange.ts";
+import { grpcStatus, isGrpc, readGrpc } from "./grpc.ts";
+import { readParts } from "./multipart.ts";
+import type { Part } from "./multipart.ts";
+import { linesOf, renderHead } from "./secrets.ts";
+import type { HeadLines } from "./secrets.ts";
+import { compressionOf, renderMessage } from "./websocket-log.ts";
+
+const maxMessages = 500;
+
+/** `parts` of a multipart body, or `grpc`; nothing for others. @param trailers what came behind the body */
+export function contentsOf(lines: HeadLines, body: BodyCopy, trailers = ""): object {
+  const contentType = fieldOf(lines, "content-type");
+  const essence = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+  // What is coded in whole is left to whoever undoes that.
+  if (fieldOf(lines, "content-encoding") !== "") return {};
+  if (essence.startsWith("multipart/")) {
+    const parts = readParts(body.bytes(), contentType);
+    return parts ? { parts: parts.map(renderPart) } : {};
+  }
+  if (!isGrpc(essence)) return {};
+  const read = readGrpc(body.bytes(), essence);
+  const messages = read.messages.map(({ bytes, isCompressed, content }) => ({
+    bytes,
+    compressed: isCompressed,
+    base64: content.toString("base64"),
+    ...(content.length < bytes && { cut: true }),
+  }));
+  return {
+    grpc: { messages, cut: read.isCut, ...grpcStatus(`${read.trailers}\r\n${trailers}\r\n${renderHead(lines)}`) },
+  };
+}
+
+/** Messages of a WebSocket, the oldest first; nothing for others. */
+export function webSocketOf({ webSocket, response }: Exchange): object {
+  if (!webSocket || !response) return {};
+  const extensions = fieldOf(linesOf(response.head, true), "sec-websocket-extensions");
+  const messages = webSocket.messages(compressionOf(extensions));
+  const shown = messages.slice(-maxMessages);
+  const missing = webSocket.dropped > 0 || shown.length < messages.length;
+  return { websocket: { messages: shown.map(renderMessage), cut: missing } };
+}
+
+function renderPart({ name, fileName, type, bytes, text, isCut }: Part): object {
+  return {
+    name,
+    ...(fileName !== undefined && { file_name: fileName }),
+    ...(type !== "" && { content_type: type }),
+    bytes,
+    ...(text !== undefined && { text }),
+    ...(isCut && { cut: true }),
+  };
+}
+
+function fieldOf({ fields }: HeadLines, wanted: string): string {
+  return fields.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
+}

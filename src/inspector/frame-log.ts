@@ -1,0 +1,172 @@
+/**
+ * One direction of a WebSocket as it passed: the last frames within a bound, kept as bytes in one place and read when
+ * somebody looks. Nothing is made for a frame that passes, and nothing of it is checked: both ends do that.
+ */
+
+/** What is kept of one direction, bytes, with what is noted of each frame. */
+export const maxLogBytes = 262_144;
+/** What is kept of one frame's payload. */
+export const maxFrameBytes = 65_536;
+const firstBytes = 2_048;
+/** A note stands in front of each payload: numbers of 8, 4, 4 and 8 bytes, the frame's first byte, and its mask. */
+const note = { at: 0, order: 8, kept: 12, length: 16, first: 24, mask: 25, bytes: 29 } as const;
+const maxHeadBytes = 14;
+const none = Buffer.alloc(0);
+
+/** A frame as it is kept (RFC 6455 §5.2). */
+export interface KeptFrame {
+  /** Wall clock at its head's end, milliseconds since 1970. */
+  readonly at: number;
+  /** Among the frames of both directions. */
+  readonly order: number;
+  readonly isFinal: boolean;
+  /** Its message is compressed (RFC 7692 §6). */
+  readonly isCompressed: boolean;
+  readonly opcode: number;
+  /** Of its payload, bytes. */
+  readonly length: number;
+  /** Payload without its mask, as far as it has come and was kept. */
+  readonly payload: Buffer;
+}
+
+/** Counts the frames of both directions. */
+export interface FrameOrder {
+  last: number;
+}
+
+export class FrameLog {
+  readonly #order: FrameOrder;
+  #bytes = none;
+  /** Where the oldest frame that is kept begins, the one that passes, and the end of them all. */
+  #start = 0;
+  #current = 0;
+  #end = 0;
+  /** Of the frame that passes: what has come of its head, and payload still to come. */
+  readonly #head = Buffer.alloc(maxHeadBytes);
+  #headBytes = 0;
+  #left = 0;
+  /** Frames that went for newer ones. */
+  #dropped = 0;
+
+  constructor(order: FrameOrder) {
+    this.#order = order;
+  }
+
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Bytes pass at `now`, wall clock. Returns by how many bytes more memory is held. */
+  add(bytes: Buffer, now: number): number {
+    const before = this.#bytes.length;
+    let at = 0;
+    while (at < bytes.length) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, bytes.length - at);
+        this.#keep(bytes, at, taken);
+        this.#left -= taken;
+        at += taken;
+      } else {
+        this.#head[this.#headBytes] = bytes[at] as number;
+        this.#headBytes += 1;
+        at += 1;
+        if (this.#headBytes === headLength(this.#head, this.#headBytes)) this.#begin(now);
+      }
+    }
+    return this.#bytes.length - before;
+  }
+
+  /** Oldest first. */
+  frames(): KeptFrame[] {
+    const found: KeptFrame[] = [];
+    for (let at = this.#start; at < this.#end;) {
+      const kept = this.#bytes.readUInt32LE(at + note.kept);
+      const first = this.#bytes[at + note.first] as number;
+      found.push({
+        at: this.#bytes.readDoubleLE(at + note.at),
+        order: this.#bytes.readUInt32LE(at + note.order),
+        isFinal: (first & 0x80) !== 0,
+        isCompressed: (first & 0x40) !== 0,
+        opcode: first & 0x0f,
+        length: this.#bytes.readDoubleLE(at + note.length),
+        payload: this.#unmasked(at, kept),
+      });
+      at += note.bytes + kept;
+    }
+    return found;
+  }
+
+  /** A head is whole. */
+  #begin(now: number): void {
+    const head = this.#head;
+    const size = this.#headBytes;
+    this.#headBytes = 0;
+    const second = head[1] as number;
+    const short = second & 0x7f;
+    this.#left = short === 126 ? head.readUInt16BE(2) : short === 127 ? Number(head.readBigUInt64BE(2)) : short;
+    this.#makeRoom(note.bytes);
+    const bytes = this.#bytes;
+    const at = this.#end;
+    this.#current = at;
+    this.#end += note.bytes;
+    this.#order.last += 1;
+    bytes.writeDoubleLE(now, at + note.at);
+    bytes.writeUInt32LE(this.#order.last % 0x1_0000_0000, at + note.order);
+    bytes.writeUInt32LE(0, at + note.kept);
+    bytes.writeDoubleLE(this.#left, at + note.length);
+    bytes[at + note.first] = head[0] as number;
+    // A mask of zeros changes nothing.
+    if ((second & 0x80) !== 0) head.copy(bytes, at + note.mask, size - 4, size);
+    else bytes.fill(0, at + note.mask, at + note.bytes);
+  }
+
+  #keep(bytes: Buffer, at: number, length: number): void {
+    const kept = this.#end - this.#current - note.bytes;
+    const taken = Math.min(length, maxFrameBytes - kept);
+    if (taken <= 0) return;
+    this.#makeRoom(taken);
+    bytes.copy(this.#bytes, this.#end, at, at + taken);
+    this.#end += taken;
+    this.#bytes.writeUInt32LE(kept + taken, this.#current + note.kept);
+  }
+
+  /** The oldest go for it; the one that passes is never among them, since it is a quarter of the bound at most. */
+  #makeRoom(length: number): void {
+    const needed = this.#end - this.#start + length;
+    if (this.#end + length <= this.#bytes.length) return;
+    if (needed > maxLogBytes) {
+      // As many at once that the rest is not moved for each of them.
+      const bound = maxLogBytes / 2;
+      while (this.#start < this.#current && this.#end - this.#start + length > bound) {
+        this.#start += note.bytes + this.#bytes.readUInt32LE(this.#start + note.kept);
+        this.#dropped += 1;
+      }
+    }
+    const held = this.#end - this.#start;
+    let size = Math.max(firstBytes, this.#bytes.length);
+    while (size < held + length) size *= 2;
+    const room = size === this.#bytes.length ? this.#bytes : Buffer.allocUnsafeSlow(size);
+    this.#bytes.copy(room, 0, this.#start, this.#end);
+    this.#bytes = room;
+    this.#current -= this.#start;
+    this.#end = held;
+    this.#start = 0;
+  }
+
+  #unmasked(at: number, length: number): Buffer {
+    const begin = at + note.bytes;
+    const payload = Buffer.from(this.#bytes.subarray(begin, begin + length));
+    for (let each = 0; each < length; each += 1) {
+      payload[each] = (payload[each] as number) ^ (this.#bytes[at + note.mask + (each & 3)] as number);
+    }
+    return payload;
+  }
+}
+
+/** Of the head that begins in `head`, as far as its `have` bytes tell; more than those while they do not. */
+function headLength(head: Buffer, have: number): number {
+  if (have < 2) return 2;
+  const second = head[1] as number;
+  const short = second & 0x7f;
+  return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + ((second & 0x80) === 0 ? 0 : 4);
+}

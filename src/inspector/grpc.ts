@@ -1,0 +1,86 @@
+/** Messages of gRPC (gRPC over HTTP/2, "Requests" and "Responses"; gRPC-Web), read from a body. */
+
+/** Shown of one body. */
+const maxMessages = 500;
+const prefixBytes = 5;
+/** gRPC-Web has its trailers in the body. */
+const trailerFlag = 0x80;
+
+export interface GrpcMessage {
+  /** As its prefix says. */
+  readonly bytes: number;
+  readonly isCompressed: boolean;
+  /** As far as it was kept. */
+  readonly content: Buffer;
+}
+
+export interface GrpcBody {
+  readonly messages: readonly GrpcMessage[];
+  /** There were more. */
+  readonly isCut: boolean;
+  /** Lines, where they are in the body. */
+  readonly trailers: string;
+}
+
+/** By number. */
+const statusNames = [
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
+  "UNAUTHENTICATED",
+];
+
+/** Whether a body of this type has messages. @param contentType without parameters, in small letters */
+export function isGrpc(contentType: string): boolean {
+  return /^application\/grpc(?:-web(?:-text)?)?(?:\+|$)/.test(contentType);
+}
+
+/** @param contentType as for `isGrpc` */
+export function readGrpc(body: Buffer, contentType: string): GrpcBody {
+  const bytes = contentType.includes("-text") ? Buffer.from(body.toString("latin1"), "base64") : body;
+  const messages: GrpcMessage[] = [];
+  let trailers = "";
+  let at = 0;
+  while (at + prefixBytes <= bytes.length && messages.length < maxMessages) {
+    const first = bytes[at] as number;
+    const length = bytes.readUInt32BE(at + 1);
+    const content = bytes.subarray(at + prefixBytes, at + prefixBytes + length);
+    if ((first & trailerFlag) === 0) messages.push({ bytes: length, isCompressed: (first & 1) !== 0, content });
+    else trailers = content.toString("latin1");
+    at += prefixBytes + length;
+  }
+  return { messages, isCut: at !== bytes.length, trailers };
+}
+
+/** What the last of the headers, the trailers, or those in the body say came of the call; undefined while they do not. */
+export function grpcStatus(lines: string): object | undefined {
+  const status = /^grpc-status: *(\d{1,3})\s*$/im.exec(lines)?.[1];
+  if (status === undefined) return undefined;
+  const message = /^grpc-message: *(.*?)\s*$/im.exec(lines)?.[1];
+  return {
+    status: Number(status),
+    status_name: statusNames[Number(status)] ?? "",
+    ...(message !== undefined && { message: decoded(message) }),
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
