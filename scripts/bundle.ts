@@ -14,7 +14,7 @@ import type { Bundle, Input } from "../bin/bundled.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** What is started as a process, and what the tests start as one; threads are found in the sources. */
-const programs = ["src/main.ts", "src/cli/platform/platform.ts"];
+const programs = ["src/main.ts", "src/api/control-plane.ts", "src/cli/command-line.ts", "src/cli/platform/platform.ts"];
 
 /** Besides the sources: what decides what is made of them. */
 const otherInputs = ["package-lock.json", "scripts/bundle.ts"];

@@ -1,10 +1,16 @@
 /** The management API as a process of its own, for tests that kill it. Arguments: database, API key. Prints its port. */
 import { writeSync } from "node:fs";
-import { startControlPlane } from "../../src/api/control-plane.ts";
+import { urlOf } from "../../bin/bundled.ts";
+import type { startControlPlane as startControlPlaneOf } from "../../src/api/control-plane.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
+
+/** As users start it: from the bundle, if that is of the sources as they are. */
+const { startControlPlane } = (await import(urlOf("src/api/control-plane.ts"))) as {
+  readonly startControlPlane: typeof startControlPlaneOf;
+};
 
 const [database, apiKey] = process.argv.slice(2) as [string, string];
 const plane = await startControlPlane(

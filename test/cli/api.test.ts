@@ -14,6 +14,7 @@ import type { TestApi } from "../support/api.ts";
 import { runCommand } from "../support/command.ts";
 import type { Finished } from "../support/command.ts";
 import { databases } from "../support/postgres.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
 describe("postern api", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-api-"));
@@ -28,7 +29,7 @@ describe("postern api", () => {
 
   const run = (words: string, ...more: readonly string[]): Promise<Finished> => {
     const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
-    return runCommand(["api", ...words.split(" "), ...more], { cwd: directory, env });
+    return runSharedCommand(["api", ...words.split(" "), ...more], { cwd: directory, env });
   };
   /** Runs it with `--json`; anything but a success fails the test. */
   // The shape is what the tests are about.
@@ -44,7 +45,7 @@ describe("postern api", () => {
     writeFileSync(join(directory, "postern", "agent.yml"), `version: 3\nagent: { api_key: ${api.apiKey} }\n`);
     const env = { POSTERN_API_URL: api.baseUrl, XDG_CONFIG_HOME: directory, POSTERN_DATA: join(directory, "none") };
     const listed = (more: object) =>
-      runCommand(["api", "ip_policies", "list"], { cwd: directory, env: { ...env, ...more } });
+      runSharedCommand(["api", "ip_policies", "list"], { cwd: directory, env: { ...env, ...more } });
     const found = await listed({});
     assert.equal(found.code, 0, found.stderr);
     assert.equal((await listed({ POSTERN_API_KEY: `${api.apiKey}x` })).code, 3);
@@ -189,7 +190,7 @@ describe("postern api", () => {
       POSTERN_DESCRIPTION: "x",
       POSTERN_LIMIT: "1",
     };
-    const ended = await runCommand(["api", "ip_policies", "create", "--json"], { cwd: directory, env });
+    const ended = await runSharedCommand(["api", "ip_policies", "create", "--json"], { cwd: directory, env });
     assert.equal(JSON.parse(ended.stdout).description, "");
   });
 
@@ -246,7 +247,7 @@ describe("postern api", () => {
       const stale = what === "a stale tag" ? (await api.ok("POST", "/ip_policies", {})).id : "";
       const args = words === "" ? [] : words.split(" ").map((word) => word.replace("STALE", stale));
       const env = { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey };
-      const ended = await runCommand(["api", ...args], { cwd: directory, env });
+      const ended = await runSharedCommand(["api", ...args], { cwd: directory, env });
       assert.equal(ended.code, code, ended.stderr);
       assert.match(ended.stderr, sentence);
       assert.equal(ended.stdout, "");
@@ -291,7 +292,7 @@ describe("postern completion", () => {
   };
 
   it("postern completion completes commands, resources, verbs, options and their values in bash", async () => {
-    const { stdout: script } = await runCommand(["completion", "bash"]);
+    const { stdout: script } = await runSharedCommand(["completion", "bash"]);
     for (const [line, expected] of [
       ["postern acc", "account"],
       ["postern account ", "create"],
@@ -309,13 +310,13 @@ describe("postern completion", () => {
 
   for (const shell of ["zsh", "fish"]) {
     it(`postern completion has every operation for ${shell}`, async () => {
-      const { stdout } = await runCommand(["completion", shell]);
+      const { stdout } = await runSharedCommand(["completion", shell]);
       for (const operation of operations) assert(stdout.includes(`'api ${wordsOf(operation)}'`), operation.id);
     });
   }
 
   it("postern completion refuses other shells with exit code 2", async () => {
-    const ended = await runCommand(["completion", "csh"]);
+    const ended = await runSharedCommand(["completion", "csh"]);
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /there is no completion for "csh": choose bash, zsh or fish/);
   });

@@ -47,10 +47,13 @@ describe("the bundle", () => {
     // What the launcher goes by: it has nothing to install.
     rmSync(join(clone, "node_modules/.package-lock.json"));
     writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");
-    for (const folder of ["src/below", "src/cli/platform"]) mkdirSync(join(clone, folder), { recursive: true });
+    for (const folder of ["src/api", "src/below", "src/cli/platform"])
+      mkdirSync(join(clone, folder), { recursive: true });
     writeFileSync(join(clone, "src/main.ts"), main);
     writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "first"));
-    writeFileSync(join(clone, "src/cli/platform/platform.ts"), "export const nothing = 1;\n");
+    for (const other of ["api/control-plane.ts", "cli/command-line.ts", "cli/platform/platform.ts"]) {
+      writeFileSync(join(clone, "src", other), "export const nothing = 1;\n");
+    }
   });
   after(() => rmSync(clone, { recursive: true }));
 

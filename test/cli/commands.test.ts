@@ -14,6 +14,7 @@ import type { Running } from "../support/command.ts";
 import type { ApiBody } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
 interface ServeFacts {
   readonly api_url: string;
@@ -30,7 +31,7 @@ describe("the command line", () => {
 
   for (const command of ["dev", "serve", "http", "tcp", "tls", "start", "ca", "account create", "version"]) {
     it(`the command line explains \`postern ${command}\` with every one of its settings`, async () => {
-      const ended = await runCommand([...command.split(" "), "--help"]);
+      const ended = await runSharedCommand([...command.split(" "), "--help"]);
       assert.equal(ended.code, 0);
       assert.match(ended.stdout, new RegExp(`^Usage: postern ${command} \\[OPTIONS\\]`));
       const config = ["http", "tcp", "tls", "start"].includes(command)
@@ -131,7 +132,7 @@ describe("the command line", () => {
     ["an API URL without its scheme", ["serve", "--api-url", "example.com"], /--api-url must be an http/],
   ] as const) {
     it(`the command line refuses ${what} with exit code 2`, async () => {
-      const ended = await runCommand([...args], { env: { POSTERN_DATA: join(directory, "none") } });
+      const ended = await runSharedCommand([...args], { env: { POSTERN_DATA: join(directory, "none") } });
       assert.equal(ended.code, 2, ended.stderr);
       assert.match(ended.stderr, sentence);
       assert(ended.stderr.split("\n").length <= 2, ended.stderr);
@@ -140,7 +141,7 @@ describe("the command line", () => {
 
   it("P8: the command line offers the management API to this machine only, unless it is told where else", async () => {
     for (const command of ["serve", "dev"]) {
-      const { stdout } = await runCommand([command, "--help"]);
+      const { stdout } = await runSharedCommand([command, "--help"]);
       assert.match(stdout, /--api-listen [^\n]*\n[^[]*\[default 127\.0\.0\.1:\d+;/, command);
     }
   });
@@ -152,7 +153,7 @@ describe("the command line", () => {
 
   it("the command line says in one sentence that a data directory cannot be written", async () => {
     writeFileSync(join(directory, "file"), "");
-    const ended = await runCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
+    const ended = await runSharedCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /^postern: the data directory ".*" cannot be written \(ENOTDIR\): .*--data\n$/);
   });
@@ -194,7 +195,7 @@ describe("the command line", () => {
     await first.end();
     for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key"]) {
       chmodSync(join(data, file), 0o644);
-      const ended = await runCommand(["serve", "--data", data], { env: freePorts });
+      const ended = await runSharedCommand(["serve", "--data", data], { env: freePorts });
       assert.equal(ended.code, 2, file);
       assert.match(ended.stderr, new RegExp(`${file}" .*chmod 600`));
       chmodSync(join(data, file), 0o600);
@@ -260,7 +261,7 @@ describe("postern serve, and the commands beside it", () => {
     const file = join(data, "policy.yaml");
     const args = ["http", String(upstream.port), "--url", "https://policy.localhost", "--data", data];
     writeFileSync(file, "on_http_request: [{actions: [{type: teapot}]}]");
-    const refused = await runCommand([...args, "--traffic-policy-file", file]);
+    const refused = await runSharedCommand([...args, "--traffic-policy-file", file]);
     assert.notEqual(refused.code, 0);
     assert.match(refused.stderr, /on_http_request\[0\]\.actions\[0\]\.type/);
     writeFileSync(file, "on_http_request: [{actions: [{type: custom-response, config: {status_code: 418}}]}]");
@@ -305,7 +306,9 @@ describe("postern serve, and the commands beside it", () => {
   });
 
   it("`postern http` exits with 3 when the token is refused", async () => {
-    const ended = await runCommand(["http", "3000", "--data", data], { env: { POSTERN_AUTHTOKEN: "not-a-token" } });
+    const ended = await runSharedCommand(["http", "3000", "--data", data], {
+      env: { POSTERN_AUTHTOKEN: "not-a-token" },
+    });
     assert.equal(ended.code, 3);
     assert.match(ended.stderr, /refused the agent token/);
     assert.doesNotMatch(ended.stderr, /not-a-token/);
@@ -317,31 +320,31 @@ describe("postern serve, and the commands beside it", () => {
     const { port } = unused.address() as AddressInfo;
     unused.close();
     const args = ["http", "3000", "--data", data, "--server", `127.0.0.1:${port}`];
-    const ended = await runCommand(args);
+    const ended = await runSharedCommand(args);
     assert.equal(ended.code, 4);
     assert.match(ended.stderr, /cannot be reached: nothing listens there/);
   });
 
   it("`postern http` exits with 4 when the server's CA is not the one it was given", async () => {
-    const ended = await runCommand(["http", "3000", "--data", data, "--ca", "system"]);
+    const ended = await runSharedCommand(["http", "3000", "--data", data, "--ca", "system"]);
     assert.equal(ended.code, 4);
     assert.match(ended.stderr, /cannot be trusted .*--ca FILE/);
   });
 
   it("`postern account create` makes an account that cannot have the first one's names: exit code 5", async () => {
-    const created = await runCommand(["account", "create", "team", "--data", data, "--json"]);
+    const created = await runSharedCommand(["account", "create", "team", "--data", data, "--json"]);
     assert.equal(created.code, 0, created.stderr);
     const account = JSON.parse(created.stdout) as { name: string; authtoken: string };
     assert.equal(account.name, "team");
     const agent = startCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data]);
     await agent.firstLine();
-    const other = await runCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data], {
+    const other = await runSharedCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data], {
       env: { POSTERN_AUTHTOKEN: account.authtoken },
     });
     assert.equal(other.code, 5);
     assert.match(other.stderr, new RegExp(String.raw`the URL is not available: .*${errorCode("agent_name_taken")}`));
     await agent.end();
-    const again = await runCommand(["account", "create", "team", "--data", data]);
+    const again = await runSharedCommand(["account", "create", "team", "--data", data]);
     assert.equal(again.code, 5);
     assert.match(again.stderr, new RegExp(String.raw`^postern: .* \(${errorCode("name_taken")}, op_\w+\)\n`));
   });
@@ -354,14 +357,14 @@ describe("postern serve, and the commands beside it", () => {
       body: JSON.stringify({ acl: ["bind:only.localhost"] }),
     });
     const { token } = (await response.json()) as { token: string };
-    const ended = await runCommand(["http", "3000", "--url", "https://any.localhost", "--data", data], {
+    const ended = await runSharedCommand(["http", "3000", "--url", "https://any.localhost", "--data", data], {
       env: { POSTERN_AUTHTOKEN: token },
     });
     assert.equal(ended.code, 7, ended.stderr);
   });
 
   it("`postern ca` prints the CA, and how to trust it on stderr", async () => {
-    const ended = await runCommand(["ca", "--data", data]);
+    const ended = await runSharedCommand(["ca", "--data", data]);
     assert.equal(ended.code, 0);
     assert.equal(ended.stdout, readFileSync(join(data, "ca.pem"), "utf8"));
     assert.match(ended.stderr, /update-ca-certificates/);

@@ -5,13 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { runCommand, startCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
 describe("postern config", { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "postern-config-"));
   after(() => rmSync(home, { recursive: true }));
   const env = { HOME: home, XDG_CONFIG_HOME: join(home, "config") };
   const usual = join(home, "config", "postern", "agent.yml");
-  const config = (...args: string[]) => runCommand(["config", ...args], { env });
+  const config = (...args: string[]) => runSharedCommand(["config", ...args], { env });
   function file(name: string, text: string): string {
     const path = join(home, name);
     writeFileSync(path, text);

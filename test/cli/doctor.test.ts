@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createSelfSigned } from "../../src/lib/x509.ts";
-import { runCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
@@ -17,7 +17,7 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     routeId = (await platform.api("POST", `/edges/https/${edge.id}/routes`, route)).body.id;
   });
   after(() => platform.stop());
-  const doctor = (...args: string[]) => runCommand(["doctor", "--data", platform.directory, ...args]);
+  const doctor = (...args: string[]) => runSharedCommand(["doctor", "--data", platform.directory, ...args]);
 
   it("postern doctor finds the login host, its certificate, and SAML addresses that agree with it", async () => {
     const { code, stdout, stderr } = await doctor("--https-port", String(platform.httpsPort));

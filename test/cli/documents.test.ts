@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { runCommand, startCommand } from "../support/command.ts";
+import { startCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -41,7 +42,7 @@ describe("documents on the command line", () => {
   });
 
   const postern = (args: readonly string[], env: Record<string, string> = {}) =>
-    runCommand(args, {
+    runSharedCommand(args, {
       cwd: directory,
       env: { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey, HOOK_SECRET: "s3cret-hook", ...env },
     });

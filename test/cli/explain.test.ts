@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { runCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { ApiBody, TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -36,7 +36,7 @@ after(async () => {
   await upstream.stop();
 });
 
-const explain = (...args: string[]) => runCommand(["explain", "--data", platform.directory, ...args]);
+const explain = (...args: string[]) => runSharedCommand(["explain", "--data", platform.directory, ...args]);
 
 describe("postern explain", () => {
   it("postern explain says what decides, by which rule, and where the request would go", async () => {

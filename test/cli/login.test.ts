@@ -14,6 +14,7 @@ import { root, runCommand, startCommand } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
 const dayMs = 86_400_000;
 
@@ -47,15 +48,16 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     const leaf = await issueLeaf(authority, { names: ["localhost"], now, days: 30 });
     writeFileSync(join(home, "own.pem"), authority.certificatePem);
     const server = createTlsServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (socket) => {
-      socket.on("error", () => {});
+      socket.on("error", () => {}).unref();
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
     server.unref();
     return (server.address() as AddressInfo).port;
   }
-  const logIn = (...args: string[]) => runCommand(["login", ...args, "--token-file", join(home, "token")], { env });
+  const logIn = (...args: string[]) =>
+    runSharedCommand(["login", ...args, "--token-file", join(home, "token")], { env });
   async function diagnosed(...args: string[]) {
-    const { code, stdout } = await runCommand(["diagnose", "--json", ...args], { env });
+    const { code, stdout } = await runSharedCommand(["diagnose", "--json", ...args], { env });
     const { findings } = JSON.parse(stdout) as { findings: { outcome: string; about: string; message: string }[] };
     return { code, findings, last: findings.at(-1) };
   }
@@ -73,14 +75,14 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     await agent.end("SIGINT");
     await service.stop();
     // A data directory that is named means the server there.
-    const here = await runCommand(["http", "3000", "--data", join(home, "nothing")], { env });
+    const here = await runSharedCommand(["http", "3000", "--data", join(home, "nothing")], { env });
     assert.match(here.stderr, /no server: name one with --server/);
   });
 
   it("postern login stores nothing where the server refuses the token, is not there, or cannot be trusted", async () => {
     const file = join(home, "other.yml");
     writeFileSync(join(home, "wrong"), "postern_at_wrong");
-    const wrong = await runCommand(
+    const wrong = await runSharedCommand(
       ["login", server, "--ca", ca, "--token-file", join(home, "wrong"), "--config", file],
       { env },
     );
@@ -113,7 +115,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.match(text, /^version: "2"\n# mine\ntunnels/);
     assert.match(text, /\nserver_addr: "?127\.0\.0\.1:\d+"?\n/);
     assert.match(text, /\nroot_cas: 127\.0\.0\.1\.pem\n/);
-    assert.equal((await runCommand(["config", "check", "--config", file], { env })).code, 0);
+    assert.equal((await runSharedCommand(["config", "check", "--config", file], { env })).code, 0);
   });
 
   it("postern diagnose goes through every step, and finds nothing where nothing is wrong", async () => {
@@ -218,12 +220,12 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     });
 
     it("postern service install --dry-run prints the unit and writes nothing, and refuses a file that is wrong", async () => {
-      const dry = await runCommand(["service", "install", "--dry-run", "--system", "--config", file], { env });
+      const dry = await runSharedCommand(["service", "install", "--dry-run", "--system", "--config", file], { env });
       assert.match(dry.stdout, /^# \/etc\/systemd\/system\/postern-agent\.service\n\[Unit\]/);
       assert.match(dry.stdout, /^User=\S+$/m);
       assert.equal(existsSync(unit), false);
       writeFileSync(join(home, "bad.yml"), "tunnels: { web: { adr: 80 } }");
-      const bad = await runCommand(["service", "install", "--config", join(home, "bad.yml")], { env });
+      const bad = await runSharedCommand(["service", "install", "--config", join(home, "bad.yml")], { env });
       assert.deepEqual([bad.code, existsSync(unit)], [2, false]);
     });
 

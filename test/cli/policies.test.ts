@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { root, runCommand, startCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import type { Finished } from "../support/command.ts";
 import { policyVectors } from "../support/policy-vectors.ts";
 
@@ -17,7 +18,7 @@ const write = (name: string, text: string): string => {
   return name;
 };
 const read = (name: string): string => readFileSync(join(directory, name), "utf8");
-const policy = (...args: string[]): Promise<Finished> => runCommand(["policy", ...args], { cwd: directory });
+const policy = (...args: string[]): Promise<Finished> => runSharedCommand(["policy", ...args], { cwd: directory });
 
 const good = write(
   "good.yaml",

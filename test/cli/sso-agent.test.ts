@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
-import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import { freePorts, startCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
@@ -66,7 +67,7 @@ describe("postern http --sso dev", () => {
     const running = startCommand(["serve", "--data", directory, "--domain", "localhost", "--json"], { env: freePorts });
     try {
       await running.firstLine();
-      const { code, stderr } = await runCommand(["http", "3000", "--sso", "dev", "--data", directory]);
+      const { code, stderr } = await runSharedCommand(["http", "3000", "--sso", "dev", "--data", directory]);
       assert.equal(code, 2);
       assert.match(stderr, /start it with --login-issuer http:\/\/127\.0\.0\.1:4780/);
     } finally {
@@ -79,10 +80,10 @@ describe("postern http --sso dev", () => {
     const directory = directoryOfItsOwn();
     const env = { POSTERN_AUTHTOKEN: "postern_at_other" };
     const other = ["--server", "t.example.com:4443", "--data", directory];
-    const elsewhere = await runCommand(["http", "3000", "--sso", "dev", ...other], { env });
+    const elsewhere = await runSharedCommand(["http", "3000", "--sso", "dev", ...other], { env });
     assert.equal(elsewhere.code, 2);
     assert.match(elsewhere.stderr, /t\.example\.com:4443 is not the one that runs on/);
-    const labelled = await runCommand(["http", "3000", "--sso", "dev", "--label", "app=web", ...other], { env });
+    const labelled = await runSharedCommand(["http", "3000", "--sso", "dev", "--label", "app=web", ...other], { env });
     assert.equal(labelled.code, 2);
     assert.match(labelled.stderr, /--sso and --label exclude each other/);
     rmSync(directory, { recursive: true });
@@ -94,7 +95,7 @@ describe("postern http --sso dev", () => {
     const running = startCommand(["dev", "--data", directory, "--json"], { env });
     try {
       await running.firstLine();
-      const { code, stderr } = await runCommand(["http", "3000", "--sso", "dev", "--data", directory]);
+      const { code, stderr } = await runSharedCommand(["http", "3000", "--sso", "dev", "--data", directory]);
       assert.equal(code, 2);
       assert.match(stderr, /calls no provider on its loopback/);
     } finally {

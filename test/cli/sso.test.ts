@@ -7,7 +7,8 @@ import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { request } from "../../src/lib/http.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
-import { freePorts, runCommand, startCommand } from "../support/command.ts";
+import { freePorts, startCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
 interface Facts {
   readonly url: string;
@@ -184,7 +185,7 @@ for (const kind of ["oidc", "saml"] as const) {
 describe("postern dev --sso", () => {
   it("postern dev --sso is refused where somebody else could come", async () => {
     for (const listener of ["--https-listen", "--agent-listen", "--api-listen", "--http-listen"]) {
-      const { code, stderr } = await runCommand(["dev", "--sso", "dev", listener, "0.0.0.0:0"]);
+      const { code, stderr } = await runSharedCommand(["dev", "--sso", "dev", listener, "0.0.0.0:0"]);
       assert.equal(code, 2, listener);
       assert.match(stderr, /believes whoever comes/);
     }

@@ -12,12 +12,13 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { request } from "../../src/lib/http.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
-import { runCommand, startCommand } from "../support/command.ts";
+import { startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 
 interface Online {
   readonly name: string;
@@ -131,7 +132,7 @@ tunnels:
   ] as const) {
     it(`postern start refuses ${what}`, async () => {
       const path = file("web.yml", "tunnels: { web: { addr: 3000 } }");
-      const ended = await runCommand(["start", ...args, "--config", path, ...access], { env });
+      const ended = await runSharedCommand(["start", ...args, "--config", path, ...access], { env });
       assert.equal(ended.code, 2);
       assert.match(ended.stderr, message);
     });
@@ -199,7 +200,7 @@ endpoints:
   });
 
   it("postern start says where its file would be when there is none", async () => {
-    const ended = await runCommand(["start", "--all"], { env });
+    const ended = await runSharedCommand(["start", "--all"], { env });
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, new RegExp(`there is no "${directory}/postern/agent.yml": write it`));
   });
@@ -225,7 +226,7 @@ endpoints:
     assert.deepEqual(targets, [`CONNECT 127.0.0.1:${platform.agentPort} HTTP/1.1`]);
     await agent.end("SIGINT");
     proxy.close();
-    const gone = await runCommand([...args, "--proxy", "socks5://127.0.0.1:1"], { env });
+    const gone = await runSharedCommand([...args, "--proxy", "socks5://127.0.0.1:1"], { env });
     assert.equal(gone.code, 4);
     assert.match(gone.stderr, /the proxy 127\.0\.0\.1:1 cannot be reached/);
   });

@@ -6,7 +6,7 @@ import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { providers } from "../../src/webhooks/providers.ts";
 import { sign } from "../../src/webhooks/verify.ts";
-import { runCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { ApiBody, TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -77,7 +77,7 @@ after(async () => {
   await upstream.stop();
 });
 
-const send = (...args: string[]) => runCommand(["webhook", "send", "--data-dir", platform.directory, ...args]);
+const send = (...args: string[]) => runSharedCommand(["webhook", "send", "--data-dir", platform.directory, ...args]);
 const url = (path: string): string => `https://hooks.localhost:${platform.publicHttpsPort}${path}`;
 
 describe("postern webhook send", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { runCommand } from "../support/command.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
 import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import type { ApiBody } from "../support/platform.ts";
@@ -103,11 +103,11 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
     const { apiUrl, apiKey } = world.platform;
     const env = { POSTERN_API_URL: apiUrl, POSTERN_API_KEY: apiKey };
     const args = ["explain", "GET", `${world.origin()}/`, "--as"];
-    const denied = await runCommand([...args, "eve@example.com"], { env });
+    const denied = await runSharedCommand([...args, "eve@example.com"], { env });
     assert.match(denied.stdout, /on none of the lists/);
-    const admitted = await runCommand([...args, "eve@example.com", "--as-group", "acme/ops"], { env });
+    const admitted = await runSharedCommand([...args, "eve@example.com", "--as-group", "acme/ops"], { env });
     assert.match(admitted.stdout, /a member of the team "acme\/ops"/);
-    const alone = await runCommand(["explain", "GET", `${world.origin()}/`, "--as-group", "x"], { env });
+    const alone = await runSharedCommand(["explain", "GET", `${world.origin()}/`, "--as-group", "x"], { env });
     assert.equal(alone.code, 2);
   });
 });

@@ -46,6 +46,12 @@ export const freePorts = {
   POSTERN_PEER_LISTEN: "127.0.0.1:0",
 };
 
+/** What a command is given of the surroundings, and `more`. */
+export function commandEnvironment(more: NodeJS.ProcessEnv = {}): Record<string, string> {
+  const { PATH = "", HOME = "" } = process.env;
+  return { PATH, HOME, POSTERN_DRAIN_DELAY: "0", ...more } as Record<string, string>;
+}
+
 /**
  * Starts `postern ARGS`.
  * @param options `wrap`: a shell line in which `"$@"` runs it
@@ -61,7 +67,7 @@ export function startCommand(
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
     ...rest,
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], POSTERN_DRAIN_DELAY: "0", ...env },
+    env: commandEnvironment(env),
   });
   let stdout = "";
   let stderr = "";
