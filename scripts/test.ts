@@ -1,7 +1,10 @@
-/** `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches. */
+/**
+ * `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches.
+ * `-- --again FILE …`: failed files are tried once more, as when every test is run (decision 39).
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
@@ -11,12 +14,15 @@ import { makeQueue } from "./test-queue.ts";
 
 /** How many processes run tests at once. Most wait as long as they compute, so that two cores are busy with these. */
 const atOnce = 4;
+/** So many failed files are tried once more, by themselves; where more fail, it is no accident. */
+const maxAgain = 3;
 
 const worker = fileURLToPath(new URL("./test-worker.ts", import.meta.url));
 
 const given = process.argv.slice(2);
 const lane = given.find((one) => one.startsWith("--changed"));
-const named = given.filter((one) => one !== lane && !one.startsWith("--static"));
+const named = given.filter((one) => !one.startsWith("--"));
+const isTriedAgain = given.includes("--again") || (lane === undefined && named.length === 0);
 let files = named.length > 0 ? named : allTests();
 if (lane !== undefined) {
   const all = allTests();
@@ -24,23 +30,54 @@ if (lane !== undefined) {
   process.stdout.write(`${files.length} of ${all.length} test files; \`npm test\` runs all of them\n`);
 }
 
-const alone = files.filter((file) => files.length === 1 || isAlone(file));
-const together = files.filter((file) => !alone.includes(file));
-const directory = mkdtempSync(join(tmpdir(), "postern-tests-"));
-const queue = makeQueue(directory, together);
-// A process that runs several files loads once what they test, which takes longer than most of them do.
-const workers = Array.from({ length: Math.min(atOnce, Math.ceil(together.length / 3)) }, () => worker);
-// Once there is none left that runs alone, further processes help with the queue.
-const begun = [...workers.slice(0, atOnce - 2), ...alone, ...workers.slice(atOnce - 2)];
-const report = run({ files: begun, argv: [directory], concurrency: atOnce, timeout: 120_000 });
-report.on("test:summary", ({ file, success }) => {
-  if (file === undefined && !success) process.exitCode = 1;
-});
-report.once("end", () => {
+const failed = await runAll();
+if (failed.length > 0) {
+  process.exitCode = 1;
+  if (isTriedAgain && failed.length <= maxAgain) {
+    process.stdout.write(`\nonce more, one by one: ${failed.join(", ")}\n`);
+    const failedAgain = await runFiles(failed, [], 1);
+    const unstable = failed.filter((file) => !failedAgain.has(resolve(file)));
+    if (unstable.length > 0) {
+      process.stdout.write(`\nunstable, failed beside others and passed by themselves: ${unstable.join(", ")}\n`);
+    }
+    if (unstable.length === failed.length) process.exitCode = 0;
+  }
+}
+
+/** Runs all files; resolves with those that failed, or were not run to their end. */
+async function runAll(): Promise<string[]> {
+  const alone = files.filter((file) => files.length === 1 || isAlone(file));
+  const together = files.filter((file) => !alone.includes(file));
+  const directory = mkdtempSync(join(tmpdir(), "postern-tests-"));
+  const queue = makeQueue(directory, together);
+  // A process that runs several files loads once what they test, which takes longer than most of them do.
+  const workers = Array.from({ length: Math.min(atOnce, Math.ceil(together.length / 3)) }, () => worker);
+  // Once there is none left that runs alone, further processes help with the queue.
+  const begun = [...workers.slice(0, atOnce - 2), ...alone, ...workers.slice(atOnce - 2)];
+  const failing = await runFiles(begun, [directory], atOnce);
   const unfinished = queue.unfinished();
   rmSync(directory, { recursive: true });
-  if (unfinished.length === 0) return;
-  process.exitCode = 1;
-  process.stdout.write(`not run to the end, since their process has ended: ${unfinished.join(", ")}\n`);
-});
-report.compose(spec).pipe(process.stdout);
+  if (unfinished.length > 0) {
+    process.stdout.write(`not run to the end, since their process has ended: ${unfinished.join(", ")}\n`);
+  }
+  const found = files.filter((file) => failing.has(resolve(file)) || unfinished.includes(file));
+  // What has failed has failed, whatever file it is of.
+  return found.length === 0 && failing.size > 0 ? [...failing] : found;
+}
+
+/** Runs the files, each in a process. Resolves with the paths of what failed. */
+async function runFiles(paths: readonly string[], argv: readonly string[], concurrency: number): Promise<Set<string>> {
+  const failing = new Set<string>();
+  const report = run({ files: [...paths], argv: [...argv], concurrency, timeout: 120_000 });
+  report.on("test:fail", ({ name, nesting, file }) => {
+    // A process that runs several files has a suite for each, which is called as the file.
+    if (nesting === 0) failing.add(resolve(file === worker ? name : (file ?? name)));
+  });
+  report.on("test:summary", ({ file, success }) => {
+    if (file === undefined && !success && failing.size === 0) failing.add("the run");
+  });
+  const ended = new Promise((resolved) => report.once("end", resolved));
+  report.compose(spec).pipe(process.stdout);
+  await ended;
+  return failing;
+}

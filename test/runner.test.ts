@@ -11,11 +11,12 @@ describe("npm test", () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-runner-"));
   let run: { readonly status: number | null; readonly stdout: string };
   let said: readonly string[];
+  let files: readonly string[];
 
   before(() => {
     const log = join(directory, "log");
     writeFileSync(log, "");
-    const files = ["one", "two", "three", "four", "five", "six"].map((name) => {
+    files = ["one", "two", "three", "four", "five", "six"].map((name) => {
       const file = join(directory, `${name}.test.ts`);
       writeFileSync(
         file,
@@ -61,6 +62,37 @@ it("${name} is there", () => {});
     assert.equal(run.status, 1);
     assert.match(run.stdout, /test at \S*three\.test\.ts:2:1\n✖ three fails/);
     assert.match(run.stdout, /^not run to the end, since their process has ended: \S*four\.test\.ts$/m);
+  });
+
+  it("npm test tries files that failed once more by themselves, and fails with those that fail again", () => {
+    const place = mkdtempSync(join(directory, "again-"));
+    const written = (name: string, text: string): string => {
+      const file = join(place, `${name}.test.ts`);
+      writeFileSync(
+        file,
+        `import { existsSync, writeFileSync } from "node:fs";\nimport { it } from "node:test";\n${text}`,
+      );
+      return file;
+    };
+    const mark = JSON.stringify(join(place, "mark"));
+    const once = `if (existsSync(${mark})) return;\nwriteFileSync(${mark}, "");\nthrow new Error("in once");`;
+    const unstable = written("once", `it("once fails", () => {${once}});\n`);
+    const broken = written("always", `it("always fails", () => {\nthrow new Error("in always");\n});\n`);
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const ran = (...files: readonly string[]) => {
+      rmSync(join(place, "mark"), { force: true });
+      return spawnSync(process.execPath, ["bin/here.js", "scripts/test.ts", "--again", ...files], {
+        encoding: "utf8",
+        env,
+      });
+    };
+    const mended = ran(unstable, files[0] as string, files[1] as string);
+    assert.match(mended.stdout, /Error: in once/);
+    assert.match(mended.stdout, /^unstable, failed beside others and passed by themselves: \S*once\.test\.ts$/m);
+    assert.equal(mended.status, 0);
+    const failing = ran(unstable, broken, files[0] as string);
+    assert.match(failing.stdout, /^unstable, .*: \S*once\.test\.ts$/m);
+    assert.equal(failing.status, 1);
   });
 
   it("a file of the queue is taken once, by whichever process", () => {
