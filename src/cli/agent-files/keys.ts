@@ -211,5 +211,11 @@ export const agentKeys = {
     { key: "data", setting: "data", isPath: true },
   ],
   2: [...ofVendorsAgent, authorities("root_cas"), address("server_addr")],
-  3: [...ofVendorsAgent, authorities("connect_cas"), address("connect_url")],
+  3: [
+    ...ofVendorsAgent,
+    authorities("connect_cas"),
+    address("connect_url"),
+    { key: "root_cas", refused: "in version 3 it is called connect_cas: write that" },
+    { key: "server_addr", refused: "in version 3 it is called connect_url: write that" },
+  ],
 } as const satisfies Record<string, readonly KeyRow[]>;

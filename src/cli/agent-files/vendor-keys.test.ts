@@ -13,6 +13,7 @@ import { readAgentFiles } from "./read.ts";
 const directory = mkdtempSync(join(tmpdir(), "postern-vendor-keys-"));
 after(() => rmSync(directory, { recursive: true }));
 for (const name of ["some.crt", "some.key", "some.pem"]) writeFileSync(join(directory, name), `PEM of ${name}`);
+writeFileSync(join(directory, "policy.yml"), JSON.stringify({ on_http_request: [{ actions: [{ type: "deny" }] }] }));
 
 function read(text: string) {
   const path = join(directory, "agent.yml");
@@ -84,6 +85,8 @@ const endpoints: Readonly<Record<string, readonly (readonly [line: string, sent:
     ["proxy_protocol: 2", ""],
     ["description: the shop", ""],
     ["bindings: [public]", ""],
+    ["bindings: [internal]", ""],
+    ["traffic_policy_file: policy.yml", "traffic policy"],
     ["pooling_enabled: true", ""],
   ],
   "tcp://t.shop.example:21746": [...whole, ["description: the shop", ""], ["proxy_protocol: 1", ""]],
@@ -181,7 +184,17 @@ describe("the vendor's reference of agents' files", () => {
   it("the vendor's reference of agents' files has keys of the agent that are each read, or refused with their line", () => {
     const both = [
       [2, "", [...agent, ["root_cas", "host", "ca"], ["server_addr", "t.shop.example:443", "server"]]],
-      [3, "  ", [...agent, ["connect_cas", "host", "ca"], ["connect_url", "t.shop.example:443", "server"]]],
+      [
+        3,
+        "  ",
+        [
+          ...agent,
+          ["connect_cas", "host", "ca"],
+          ["connect_url", "t.shop.example:443", "server"],
+          ["root_cas", "host", undefined],
+          ["server_addr", "t.shop.example:443", undefined],
+        ],
+      ],
     ] as const;
     for (const [version, indent, keys] of both) {
       for (const [key, value, setting] of keys) {
@@ -212,6 +225,39 @@ endpoints:
       [[7, '"agent_tls_termination.server_certificate" is no certificate that goes with its key']],
     );
   });
+
+  it("the vendor's reference of agents' files has endpoints that say how their service is spoken to", () => {
+    for (const [upstream, http2, proxyProtocol] of [
+      ["{ url: 8080, protocol: http1 }", false, 0],
+      ["{ url: 8080, protocol: http2 }", true, 0],
+      ["{ url: 'https://localhost:8443', tls_verify: true, tls_verify_cas: some.pem }", false, 0],
+      ["{ url: 8080, proxy_protocol: 1 }", false, 1],
+      ["{ url: 8080, proxy_protocol: '2' }", false, 2],
+    ] as const) {
+      const { issues, tunnels: made } = read(
+        `version: 3\nendpoints:\n  - name: shop\n    url: shop.example\n    upstream: ${upstream}\n`,
+      );
+      const [tunnel] = made;
+      assert.deepEqual(
+        [issues, tunnel?.upstream.http2 === true, tunnel?.proxyProtocol ?? 0],
+        [[], http2, proxyProtocol],
+        upstream,
+      );
+    }
+  });
+
+  for (const [line, message] of [
+    ["proto: http", /^"proto" is not offered: the scheme of its url says it/],
+    ["bindings: [kubernetes]", /^"bindings" must be one of public, internal/],
+    ["labels: [app=web]", /^there is no key "labels"/],
+    ["subdomain: shop", /^there is no key "subdomain"/],
+  ] as const) {
+    it(`the vendor's reference of agents' files has endpoints whose ${line} is refused by name with its line`, () => {
+      const { issues } = read(`version: 3\nendpoints:\n  - name: shop\n    upstream: { url: 8080 }\n    ${line}\n`);
+      assert.deepEqual([issues.length, issues[0]?.line], [1, 5]);
+      assert.match(issues[0]?.message ?? "", message);
+    });
+  }
 
   it("the vendor's reference of agents' files has endpoints of TCP that say so of their service, too", () => {
     check(
