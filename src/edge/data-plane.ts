@@ -204,7 +204,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
     random: options.random ?? Math.random,
     log: options.log,
     clock: options.clock,
-    internalSite: (accountId, host) => sites().internal(accountId, host),
+    internalSite: (accountId, name) => sites().internal(accountId, name),
     connections: new Set(),
     advertisedPort: {
       get https() {
@@ -244,7 +244,7 @@ function policyServices(
   late: () => { readonly table: RoutingTable; readonly sites: PublicSites; readonly context: HttpContext },
 ): NonNullable<OwnParts["policies"]> {
   return {
-    internalEndpoint: (accountId, host) => late().sites.internal(accountId, host) !== undefined,
+    internalEndpoint: (accountId, name) => late().sites.internal(accountId, name) !== undefined,
     secret: (accountId, vault, name) => late().table.secret(accountId, vault, name),
     internalConnection: (accountId, address) => late().sites.internalConnection(accountId, address) !== undefined,
     ...(options.random && { random: options.random }),
@@ -257,7 +257,7 @@ function policyServices(
       hosts: options.policyHosts,
       inside: makeInternalCalls(
         () => late().context,
-        (accountId, host) => late().sites.internal(accountId, host),
+        (accountId, name) => late().sites.internal(accountId, name),
       ),
     }),
   };

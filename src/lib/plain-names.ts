@@ -4,9 +4,9 @@
  */
 const mark = "http://";
 
-/** @param host as it is kept, lower case; internal names have one for both, at whose ports nobody listens */
+/** @param host as it is kept, lower case; of an internal endpoint with its account */
 export function nameOf(proto: "https" | "http" | "tls" | "tcp", host: string): string {
-  return proto === "http" && !host.includes("#") ? `${mark}${host}` : host;
+  return proto === "http" ? `${mark}${host}` : host;
 }
 
 export function hostOfName(name: string): string {

@@ -5,7 +5,7 @@ import type { Step } from "../traffic/step.ts";
 import { compilePolicy } from "./compile.ts";
 import { CaseFault, headersIn, numberIn, objectIn, objectsIn, onlyKnown, textIn } from "./case-fields.ts";
 import { readInternalUrl } from "../lib/internal-names.ts";
-import { internalHostOf } from "./language/internal-url.ts";
+import { internalNameIn } from "./language/internal-url.ts";
 import type { Layer } from "./language/action.ts";
 import { startSimulation, urlOf } from "./simulate.ts";
 import type { Simulated, SimulatedAnswer, SimulatedConnection, SimulatedRequest, Simulation } from "./simulate.ts";
@@ -135,7 +135,7 @@ function onlineIn(given: JsonObject): ReadonlyMap<string, SimulatedAnswer> {
   return new Map(
     Object.entries(objectsIn(given, "online")).map(([url, answer]) => {
       const address = readInternalUrl(url);
-      const host = internalHostOf(url) ?? (address && urlOf(address));
+      const host = internalNameIn(url) ?? (address && urlOf(address));
       if (host === undefined) throw new CaseFault(`online: "${url}" is no URL of an internal endpoint`);
       return [host, answerOf(answer, `online: ${url}`)] as const;
     }),

@@ -8,6 +8,7 @@ import type { Clock } from "../lib/clock.ts";
 import { Refusal, catalogue } from "../lib/errors.ts";
 import type { InternalAddress } from "../lib/internal-names.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { nameOf, siblingOf } from "../lib/plain-names.ts";
 import type { InternalCalls } from "../traffic/calls.ts";
 import type { ConnectionFacts, Exchange, RequestHead, ResponseHead } from "../traffic/exchange.ts";
 import { HeaderList } from "../traffic/header-list.ts";
@@ -41,7 +42,7 @@ export interface SimulatedWorld {
   /** Milliseconds since 1970; never before that of an earlier one. */
   readonly nowMs: number;
   readonly client: string;
-  /** Internal endpoints that are online, those of HTTP by host, others by `scheme://host:port`; and what they answer. */
+  /** Internal endpoints that are online, those of HTTP by name, see `nameOf`, others by `scheme://host:port`; and what they answer. */
   readonly online: ReadonlyMap<string, SimulatedAnswer>;
   /** What `rand.double()` gives. */
   readonly random: number;
@@ -113,7 +114,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
     services: {
       ...defaultPolicyServices,
       random: () => world.random,
-      internalEndpoint: (_account, host) => world.online.has(host),
+      internalEndpoint: (_account, name) => onlineAt(world.online, name) !== undefined,
       internalConnection: (_account, address) => world.online.has(urlOf(address)),
       secret: (_account, vault, name) => ownText(ownObject(place.secrets, vault), name),
       keySets: () => keySets,
@@ -154,7 +155,7 @@ async function requestOn(
   const forwardedTo = step?.forwardTo;
   const body = (await exchange.body(Number.MAX_SAFE_INTEGER)).toString();
   const upstream = forwardedTo === undefined ? { target: path + query, headers: headers.entries(), body } : undefined;
-  const answer = (forwardedTo === undefined ? undefined : given.online.get(forwardedTo)) ?? given.answer;
+  const answer = (forwardedTo === undefined ? undefined : onlineAt(given.online, forwardedTo)) ?? given.answer;
   const stages: BodyStage[] = [];
   let bytes: Buffer = Buffer.from(answer.body);
   const response: ResponseHead = {
@@ -238,8 +239,13 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
   };
 }
 
+/** By its name, or that of the other scheme. */
+function onlineAt(online: SimulatedWorld["online"], name: string): SimulatedAnswer | undefined {
+  return online.get(name) ?? online.get(siblingOf(name));
+}
+
 async function answerInside(url: URL, online: SimulatedWorld["online"]) {
-  const answer = online.get(url.hostname);
+  const answer = onlineAt(online, nameOf(url.protocol === "http:" ? "http" : "https", url.hostname));
   if (!answer) throw new Error(`no internal endpoint is at "${url.hostname}"`);
   const headers: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
   for (const [name, value] of answer.headers) (headers[name] ??= []).push(value);

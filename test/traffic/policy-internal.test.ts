@@ -1,4 +1,4 @@
-/** Internal and cloud endpoints of TLS and TCP, and rules that forward whole connections to them. */
+/** Internal and cloud endpoints, and rules that forward to them: whole connections, and requests by either scheme. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:tls";
@@ -8,15 +8,17 @@ import { createSelfSigned } from "../../src/lib/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { freePort, portIs, visit } from "../support/connections.ts";
+import { eventually } from "../support/eventually.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";
 import { newCredential } from "../support/objects.ts";
-import { startTcpService } from "../support/services.ts";
-import type { TcpService } from "../support/services.ts";
+import { startHttpService, startTcpService } from "../support/services.ts";
+import type { HttpService, TcpService } from "../support/services.ts";
 
 const host = "db.example.com";
 const ofService = await createSelfSigned({ names: [host], now: Date.now(), days: 1 });
 
+const own = newCredential();
 let edge: TestEdge;
 let plain: TcpService;
 let secure: TcpService;
@@ -27,7 +29,6 @@ let port: number;
 
 before(async () => {
   port = await freePort();
-  const own = newCredential();
   edge = await startTestEdge([own.object], { tcpBind: "127.0.0.1" });
   plain = await startTcpService((socket) =>
     socket.on("data", (bytes: Buffer) => socket.end(`got ${bytes.toString()}`)),
@@ -210,4 +211,65 @@ it("a name with the binding internal ends in .internal, and one that does is not
   await assert.rejects(bind("a.b.c.d.e.f.internal", []), /at most 5 labels/);
   assert.equal((await bind("a.b.c.d.e.internal", ["internal"])).url, "tls://a.b.c.d.e.internal");
   assert.match(errorCode("internal_name_demanded"), /9028$/);
+});
+
+describe("an internal name of HTTP", { timeout: 30_000 }, () => {
+  const services: HttpService[] = [];
+  const agents: TestAgent[] = [];
+  after(async () => {
+    for (const one of agents) one.close();
+    for (const service of services) await service.stop();
+  });
+  async function publish(proto: "http" | "https", hostname: string, isShared = false): Promise<TestAgent> {
+    const service = await startHttpService((_request, response) => response.end(`by ${proto}`));
+    services.push(service);
+    const one = await connectAgent(edge, own.token, service.port, false);
+    agents.push(one);
+    assert.equal(
+      (await one.bind({ proto, hostname, ...(isShared && { pooling: true }) })).url,
+      `${proto}://${hostname}`,
+    );
+    return one;
+  }
+  async function asked(url: string): Promise<string> {
+    const traffic_policy = JSON.stringify({ on_http_request: [{ actions: [forward(url)] }] });
+    edge.put({ kind: "cloud_endpoint", id: "ep_front", doc: { url: "https://front.example.com", traffic_policy } });
+    const { status, text } = await edge.ask("h1", { host: "front.example.com", path: "/" });
+    return status === 200 ? text : String(status);
+  }
+
+  it("an internal name of HTTP is published under both schemes, each asked by its own, and the one for both that is there alone", async () => {
+    const secured = await publish("https", "api.internal");
+    assert.deepEqual(
+      [await asked("https://api.internal"), await asked("http://api.internal")],
+      ["by https", "by https"],
+    );
+    await publish("http", "api.internal");
+    assert.deepEqual(
+      [await asked("https://api.internal"), await asked("http://api.internal")],
+      ["by https", "by http"],
+    );
+    secured.close();
+    await eventually(
+      () => asked("https://api.internal"),
+      (text) => text === "by http",
+    );
+  });
+
+  it("an internal name of HTTP that several share has a pool for each scheme", async () => {
+    for (const proto of ["http", "https", "http", "https"] as const) await publish(proto, "pool.internal", true);
+    for (let count = 0; count < 8; count += 1) {
+      assert.equal(await asked("http://pool.internal"), "by http");
+      assert.equal(await asked("https://pool.internal"), "by https");
+    }
+  });
+
+  it("an internal name of HTTP under one scheme goes before a wildcard over it under the other", async () => {
+    await publish("http", "*.near.internal");
+    await publish("https", "a.near.internal");
+    assert.deepEqual(
+      [await asked("http://a.near.internal"), await asked("https://b.near.internal")],
+      ["by https", "by http"],
+    );
+  });
 });

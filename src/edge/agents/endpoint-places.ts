@@ -171,7 +171,7 @@ function internalPlace(
   }
   demandHost(grant, host, port);
   const key = internalKey({ scheme: proto, host, port }, session.accountId);
-  const replaces = hosts.claim(key, session, companyFor(asking));
+  const replaces = hosts.claim(nameOf(proto, key), session, companyFor(asking));
   return { host: key, port, replaces, isFresh: false };
 }
 

@@ -43,8 +43,8 @@ export interface HttpContext {
 /** The site that is configured for a lower-case host name now; what the TLS handshake chose by is the same. */
 export type SiteLookup = (host: string) => Site | undefined;
 
-/** An internal endpoint of an account, by its lower-case name. */
-export type InternalSites = (accountId: string, host: string) => Site | undefined;
+/** An internal endpoint of an account, by its name, see `nameOf`. */
+export type InternalSites = (accountId: string, name: string) => Site | undefined;
 
 export interface ServedConnection {
   /** Its client has not been told to connect anew, and may be asking at this moment. */

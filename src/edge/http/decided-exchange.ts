@@ -1,3 +1,4 @@
+import { hostOfName } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange, ResponseHead } from "../../traffic/exchange.ts";
@@ -92,9 +93,10 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
    * Goes on with an internal endpoint of the account, in place of the rest of the route: the endpoint's own modules
    * decide, and its response passes them, then the route's.
    */
-  #forwardTo(host: string, route: CompiledRoute, before: ForwardedBefore): void {
-    const site = this.site && this.shared.context.internalSite?.(this.site.accountId, host);
-    if (site === undefined) return this.refuse("unknown_host", `no internal endpoint is at "${host}"`);
+  #forwardTo(name: string, route: CompiledRoute, before: ForwardedBefore): void {
+    const site = this.site && this.shared.context.internalSite?.(this.site.accountId, name);
+    if (site === undefined) return this.refuse("unknown_host", `no internal endpoint is at "${name}"`);
+    const host = hostOfName(name);
     this.#hops += 1;
     const loop = tooManyHops(this.#hops, host);
     if (loop !== undefined) return this.#deny(loop);

@@ -2,6 +2,7 @@
  * Requests of policies to internal endpoints: exchanges as any other, whose client is the edge
  * itself. The endpoint's own modules and rules decide over them.
  */
+import { nameOf } from "../../lib/plain-names.ts";
 import { AnswerTooLong } from "../../outbound/client.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { CallAnswer, CallBounds, CallRequest, InternalCalls } from "../../traffic/calls.ts";
@@ -23,10 +24,10 @@ export function makeInternalCalls(context: () => HttpContext, internalSite: Inte
       // Whose request it is, the edge knows: nobody's X-Forwarded-For is believed.
       shared ??= { ...context(), trustsProxy: undefined };
       const { url } = request;
-      const host = url.hostname;
-      if (internalSite(origin.accountId, host) === undefined) throw new Error("the endpoint is not online");
       const described = describe(request, shared);
-      const find = (name: string) => (name === host ? internalSite(origin.accountId, name) : undefined);
+      const wanted = nameOf(described.scheme, url.hostname);
+      if (internalSite(origin.accountId, wanted) === undefined) throw new Error("the endpoint is not online");
+      const find = (host: string) => (host === url.hostname ? internalSite(origin.accountId, wanted) : undefined);
       const connection = new ClientConnection({ ...origin.connection, tls: undefined }, find, shared, described.scheme);
       connection.ownFields = fieldsOf(request).filter(([name]) => name.startsWith(ownPrefix));
       connection.calls = origin.chain;

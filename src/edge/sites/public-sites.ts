@@ -1,4 +1,5 @@
 /** Who owns a public name: the site of the configuration or of an agent that a connection to it is served by. */
+import { hostOfName } from "../../lib/plain-names.ts";
 import { internalKey, isInternalKey, keysOver } from "../../lib/internal-names.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
@@ -11,8 +12,8 @@ export interface PublicSites {
   readonly https: (host: string) => Site | undefined;
   /** Over plain HTTP: endpoints alone; everything else is redirected. */
   readonly http: (host: string) => Site | undefined;
-  /** An internal endpoint of the account, by its name. Policies alone lead there. */
-  readonly internal: (accountId: string, host: string) => Site | undefined;
+  /** An internal endpoint of the account, by its name, or that of the other scheme. Policies alone lead there. */
+  readonly internal: (accountId: string, name: string) => Site | undefined;
   /** The same for whole connections: of TLS or TCP, as the address says. */
   readonly internalConnection: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
   /** Whole TLS connections: an edge or an endpoint. */
@@ -38,6 +39,8 @@ export function makePublicSites(
   logins: Site,
   pools: Pools,
 ): PublicSites {
+  const publishedAt = (name: string, isPlain: boolean): Site | undefined =>
+    isPlain ? pools.http(registry.plainSiteFor(name)) : pools.https(registry.siteFor(name));
   return {
     https(host) {
       if (logins.hosts.includes(host)) return logins;
@@ -49,10 +52,13 @@ export function makePublicSites(
       return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : pools.https(edge);
     },
     http: (host) => (isInternalKey(host) ? undefined : pools.http(registry.plainSiteFor(host))),
-    internal(accountId, host) {
+    internal(accountId, name) {
+      const host = hostOfName(name);
+      const isPlain = host !== name;
       for (const key of keysOver(internalKey({ scheme: "https", host, port: 443 }, accountId))) {
-        const site = registry.siteFor(key) ?? registry.plainSiteFor(key) ?? table.named(key);
-        if (site?.accountId === accountId && "findRoute" in site) return pools.choose(pools.https(site));
+        const published = publishedAt(key, isPlain) ?? publishedAt(key, !isPlain);
+        const site = published ?? pools.https(httpSite(table.named(key)));
+        if (site?.accountId === accountId) return pools.choose(site);
       }
       return undefined;
     },
@@ -74,4 +80,8 @@ export function makePublicSites(
     endpoint: (id) => registry.tunnel(id.replace(/^ep_/, "tn_"))?.endpoint?.site,
     endpointAt: (kind, host, port) => (kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port)),
   };
+}
+
+function httpSite(site: Site | ConnectionSite | undefined): Site | undefined {
+  return site && "findRoute" in site ? site : undefined;
 }

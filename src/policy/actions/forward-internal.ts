@@ -3,7 +3,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import { readInternalUrl } from "../../lib/internal-names.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import { f } from "../../schema/fields.ts";
-import { internalHostOf } from "../language/internal-url.ts";
+import { internalNameIn } from "../language/internal-url.ts";
 import { brokenAction, defineAction, endedBy, failedAction } from "../language/action.ts";
 import type { Layer, PhaseEnd } from "../language/action.ts";
 import type { PolicyPlace } from "../language/context.ts";
@@ -13,10 +13,13 @@ export const forwardInternal = defineAction({
   phases: ["on_tcp_connect", "on_http_request"],
   doc: "Sends the request, or the connection, to an internal endpoint of the account, whose own modules and policy then decide. HTTP goes to HTTP, TLS to TLS, TCP to TCP.",
   config: {
-    url: f.string("`https://name.internal`, `tls://name.internal` or `tcp://name.internal:1234`; may hold `${…}`.", {
-      required: true,
-      maxBytes: 2048,
-    }),
+    url: f.string(
+      "`https://name.internal`, `http://name.internal`, `tls://name.internal` or `tcp://name.internal:1234`; may hold `${…}`.",
+      {
+        required: true,
+        maxBytes: 2048,
+      },
+    ),
     on_error: f.oneOf("What happens when the endpoint is not online.", ["halt", "continue"], { default: "halt" }),
     binding: f.string("Ignored; an older field.", { maxBytes: 64 }),
   },
@@ -56,8 +59,8 @@ const examples: Readonly<Record<Layer, string>> = {
 /** Undefined for what is no URL of an internal endpoint of this layer. */
 function targetOf(text: string, layer: Layer): Target | undefined {
   if (layer === "http") {
-    const host = internalHostOf(text);
-    return host === undefined ? undefined : { by: "forward", url: host };
+    const name = internalNameIn(text);
+    return name === undefined ? undefined : { by: "forward", url: name };
   }
   const address = readInternalUrl(text);
   return address?.scheme === layer ? { by: "forward", url: shown(address), address } : undefined;

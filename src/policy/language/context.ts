@@ -20,8 +20,8 @@ export const requestSteps = 100_000;
 export interface PolicyServices {
   /** 0 up to, and without, 1. */
   random(): number;
-  /** Whether the account has an internal endpoint of this lower-case name, and it is online. */
-  internalEndpoint(accountId: string, host: string): boolean;
+  /** Whether the account has an internal endpoint of HTTP of this name, see `nameOf`, and it is online: that of the other scheme will do. */
+  internalEndpoint(accountId: string, name: string): boolean;
   /** The value of a secret of the account, by the names that it and its vault have now. */
   secret(accountId: string, vault: string, name: string): string | undefined;
   /** The same of one of TLS or TCP. */

@@ -1,8 +1,9 @@
 import { isInternalName } from "../../lib/internal-names.ts";
+import { nameOf } from "../../lib/plain-names.ts";
 
-/** The lower-case host of an internal URL of HTTP, without a port; undefined for any other. */
-export function internalHostOf(text: string): string | undefined {
+/** The name of an internal URL of HTTP, see `nameOf`; undefined for one with a port, and any other. */
+export function internalNameIn(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url || !/^https?:$/.test(url.protocol) || url.port !== "" || url.username !== "") return undefined;
-  return isInternalName(url.hostname) ? url.hostname : undefined;
+  return isInternalName(url.hostname) ? nameOf(url.protocol === "http:" ? "http" : "https", url.hostname) : undefined;
 }

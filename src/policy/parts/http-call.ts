@@ -7,7 +7,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { AnswerTooLong } from "../../outbound/client.ts";
 import type { Outbound } from "../../outbound/client.ts";
 import type { CallAnswer, CallRequest, InternalCalls } from "../../traffic/calls.ts";
-import { internalHostOf } from "../language/internal-url.ts";
+import { internalNameIn } from "../language/internal-url.ts";
 import type { CallAttempt, CallFault, HttpCall, HttpCaller } from "../language/http-caller.ts";
 import { decodeContent } from "./content-decoding.ts";
 import { redirected, sentHeaders } from "./http-redirect.ts";
@@ -47,7 +47,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
       throw new Fault("refused", "the URL must begin with https:// or http://");
     }
     if (isInternalName(host)) {
-      if (internalHostOf(url.href) === undefined)
+      if (internalNameIn(url.href) === undefined)
         throw new Fault("refused", "the URL of an internal endpoint has no port");
       if (!inside) throw new Fault("failed", "there are no internal endpoints here");
       const { chain } = call.origin;
