@@ -50,7 +50,7 @@ events { worker_connections 4096; }
 http { access_log off; keepalive_requests 100000000; client_max_body_size 0; proxy_request_buffering off; proxy_max_temp_file_size 0;
   client_body_temp_path ${directory}; proxy_temp_path ${directory}; fastcgi_temp_path ${directory}; uwsgi_temp_path ${directory}; scgi_temp_path ${directory};
   upstream service { server 127.0.0.1:${servicePort}; keepalive 256; keepalive_requests 100000000; }
-  server { listen 127.0.0.1:${port} ssl http2; ssl_certificate ${cert}; ssl_certificate_key ${key};
+  server { listen 127.0.0.1:${port} ssl http2; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate ${cert}; ssl_certificate_key ${key};
     location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
       proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; } } }`,
   );
