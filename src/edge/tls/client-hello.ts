@@ -74,7 +74,7 @@ function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
     gathered += length;
     at = end;
     if (wanted === undefined && gathered >= 4) {
-      const header = Buffer.concat(parts);
+      const header = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       if (header[0] !== handshakeClientHello) {
         return invalid("the first message is not a ClientHello", unexpectedMessage);
       }
@@ -90,7 +90,7 @@ function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
 
 function readHello(body: Cursor): ClientHello {
   const legacyVersion = body.uint16();
-  body.take(32);
+  body.skip(32);
   if (body.vector(1).left > 32) throw new Malformed("the session id is too long");
   const suites = body.vector(2);
   if (suites.left === 0 || suites.left % 2 !== 0) throw new Malformed("bad list of cipher suites");
@@ -127,7 +127,7 @@ function readServerName(value: Cursor): string {
   const name = list.vector(2);
   list.finish();
   if (type !== 0) throw new Malformed("a server name of unknown type");
-  const text = name.take(name.left).toString("latin1").toLowerCase();
+  const text = name.latin1().toLowerCase();
   if (text.length > 254 || !hostName.test(text)) throw new Malformed("the server name is no host name");
   return text.endsWith(".") ? text.slice(0, -1) : text;
 }
@@ -139,7 +139,7 @@ function readAlpn(value: Cursor): string[] {
   do {
     const name = list.vector(1);
     if (name.left === 0) throw new Malformed("an empty protocol name");
-    names.push(name.take(name.left).toString("latin1"));
+    names.push(name.latin1());
   } while (list.left > 0);
   return names;
 }
@@ -166,42 +166,56 @@ function invalid(reason: string, alert = decodeError): Peek {
 
 class Malformed extends Error {}
 
-/** Reads forward through `bytes`; `Malformed` when they do not suffice. */
+/** Reads forward through a part of `bytes`, of which nothing is copied; `Malformed` when it does not suffice. */
 class Cursor {
   readonly #bytes: Buffer;
-  #at = 0;
+  #at: number;
+  readonly #end: number;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, start = 0, end = bytes.length) {
     this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
   }
 
   get left(): number {
-    return this.#bytes.length - this.#at;
+    return this.#end - this.#at;
   }
 
-  take(count: number): Buffer {
+  /** Moves on; returns where the bytes begin that were passed. */
+  skip(count: number): number {
     if (count > this.left) throw new Malformed("the ClientHello is cut off");
-    const taken = this.#bytes.subarray(this.#at, this.#at + count);
+    const start = this.#at;
     this.#at += count;
-    return taken;
+    return start;
   }
 
   uint8(): number {
-    return this.take(1)[0] as number;
+    return this.#bytes[this.skip(1)] as number;
   }
 
   uint16(): number {
-    return this.take(2).readUInt16BE();
+    const at = this.skip(2);
+    return ((this.#bytes[at] as number) << 8) | (this.#bytes[at + 1] as number);
   }
 
   /** What is left, of which there must be an even number of bytes. */
   uint16s(): number[] {
-    return Array.from({ length: this.left / 2 }, () => this.uint16());
+    const values: number[] = [];
+    while (this.left > 0) values.push(this.uint16());
+    return values;
+  }
+
+  /** What is left, each byte one character. */
+  latin1(): string {
+    return this.#bytes.latin1Slice(this.skip(this.left), this.#end);
   }
 
   /** What a length of `lengthBytes` bytes announces. */
   vector(lengthBytes: 1 | 2): Cursor {
-    return new Cursor(this.take(lengthBytes === 1 ? this.uint8() : this.uint16()));
+    const length = lengthBytes === 1 ? this.uint8() : this.uint16();
+    const start = this.skip(length);
+    return new Cursor(this.#bytes, start, start + length);
   }
 
   /** Everything was read. */
