@@ -49,6 +49,42 @@ describe("I3: a path to come back to", () => {
     }
   });
 
+  it("I3: a path to come back to is the start page for what could be read as another place, with no part of it kept", () => {
+    const evil = "evil.example/x";
+    for (const text of [
+      ...[
+        "//",
+        "///",
+        "/\\",
+        "\\/",
+        "\\\\",
+        "/\t/",
+        "/\n/",
+        "/.//",
+        "/..//",
+        "/a/..//",
+        "/%2e//",
+        "/%2E%2e//",
+        "@",
+        "",
+      ].map((start) => start + evil),
+      ...["https:", "https:/", "https://", "javascript:", "data:,"].map((start) => start + evil),
+      "/a\\b",
+      "/a b",
+      "/a\tb",
+      "/a\r\nset-cookie:b=1",
+      "/\0",
+      "/\u00fc",
+      "/a\u2028b",
+      "a",
+      "./a",
+      "?a",
+      "#a",
+    ]) {
+      assert.equal(safePath(text), "/", JSON.stringify(text));
+    }
+  });
+
   it("I3: a path to come back to is kept as it is where it is harmless", () => {
     for (const path of [
       "/",

@@ -10,15 +10,12 @@ export function pathOfRequest(path: string, query: string): string {
 }
 
 /**
- * `text` where it is a path of the same origin: one slash, then neither slash nor backslash, no controls, nothing
- * that a URL parser reads as another place. "/" else.
+ * `text` where it is a path with query of the same origin, as a URL parser writes it; "/" else. One slash, then no
+ * other, and neither backslash nor control anywhere: what is left of texts is read as a path by every parser.
  */
 export function safePath(text: string | undefined | null): string {
-  if (typeof text !== "string" || !/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text) || text.length > maxBytes)
-    return "/";
-  const base = "https://host.invalid";
-  const url = URL.parse(text, base);
-  if (url?.origin !== base || url.username !== "" || url.password !== "") return "/";
-  const path = url.pathname + url.search;
-  return /^\/[/\\]/.test(path) ? "/" : path;
+  if (typeof text !== "string" || !/^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(text) || text.length > maxBytes) return "/";
+  const { pathname, search } = new URL(text, "https://host.invalid");
+  // Dots may leave two slashes in front, as in "/.//evil.example".
+  return pathname.startsWith("//") ? "/" : pathname + search;
 }
