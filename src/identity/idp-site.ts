@@ -56,7 +56,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
   };
   /** OpenID Connect Back-Channel Logout §2.5 to 2.8. */
   const backchannel = async (exchange: Exchange, tag: string): Promise<Step> => {
-    const { jobs, sessions, used, end, log } = context;
+    const { jobs, sessions, used, reports, end, log } = context;
     const type = exchange.request.headers.get("content-type") ?? "";
     const body = await exchange.body(maxBackchannelBytes);
     const tokens = new URLSearchParams(body.toString("latin1")).getAll("logout_token");
@@ -68,10 +68,13 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     let why = "no client of the issuer takes it";
     for (const { accountId, connection } of clients.values()) {
       try {
-        const { subject, session, id } = await jobs.loggedOut(connection, token);
+        const { subject, session, id, untilMs } = await jobs.loggedOut(connection, token);
         const name = `logout ${tag} ${id}`;
-        if (used.get(name)) return told(400, "the log-out was told before");
+        const wasHeard = used.get(name) === true;
         used.set(name, true);
+        if (wasHeard || (await reports.claimHere(accountId, name, untilMs)) === "used") {
+          return told(400, "the log-out was told before");
+        }
         const ended = [...sessions.all()].filter(
           ({ record }) =>
             record.accountId === accountId &&

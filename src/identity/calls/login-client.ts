@@ -27,6 +27,8 @@ export interface ProviderLogout {
   readonly subject: string;
   readonly session: string;
   readonly id: string;
+  /** It is refused by itself from then on, milliseconds since 1970. */
+  readonly untilMs: number;
 }
 
 /** Everything rejects with `LoginRefusal`. */

@@ -107,6 +107,11 @@ function halfHash(text: string, algorithm: string): string {
   return whole.subarray(0, whole.length / 2).toString("base64url");
 }
 
+/** When a token that was verified is too old to be verified again, milliseconds since 1970. */
+export function takenUntilMs({ iat }: JsonObject, skewSeconds: number): number {
+  return ((iat as number) + maxAgeSeconds + skewSeconds) * 1000 + 1;
+}
+
 export function isSubject(value: unknown): value is string {
   return typeof value === "string" && value.length >= 1 && value.length <= 255;
 }

@@ -9,7 +9,7 @@ import { clientForm, tokenAnswer } from "../calls/token-answer.ts";
 import { LoginRefusal, nobody } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import type { Issuer } from "./discovery.ts";
-import { isSubject, verifyIdToken } from "./id-token.ts";
+import { takenUntilMs, verifyIdToken } from "./id-token.ts";
 import type { Expected } from "./id-token.ts";
 
 export interface IssuerSettings {
@@ -103,7 +103,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       if (typeof event !== "object" || event === null || id === "" || (subject === "" && session === "")) {
         throw new LoginRefusal("login_token_invalid", "the provider's token is refused: it is of no log-out");
       }
-      return { subject, session, id };
+      return { subject, session, id, untilMs: takenUntilMs(claims, skewSeconds) };
     },
   };
 }

@@ -1,0 +1,130 @@
+/** An OpenID issuer by hand, on loopback without TLS, that is real in everything but what a test has it say. */
+import { createHash, createPublicKey, generateKeyPairSync, randomUUID } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { SignatureAlgorithm } from "../../src/jose/algorithms.ts";
+import { createServer } from "../../src/lib/http.ts";
+import { makeToken } from "./tokens.ts";
+
+export type Claims = Record<string, unknown>;
+
+/** Makes an id_token of the claims of a login. */
+export type Forge = (claims: Claims) => string;
+
+export interface OwnIssuer {
+  readonly url: string;
+  /** Paths that were asked for. */
+  readonly calls: string[];
+  /** Its key of the key set, and one that is not there. */
+  readonly key: KeyObject;
+  readonly other: KeyObject;
+  /** Makes the id_token of the next logins; "" for none. */
+  forge: Forge;
+  /** Who logs in, and their session here. */
+  subject: string;
+  session: string;
+  /** Instead of what it says otherwise. */
+  userinfo: Claims;
+  configuration: Claims;
+  keySet: readonly object[];
+  /** More parameters with which visitors come back. */
+  returns: Readonly<Record<string, string>>;
+  /** @param header with another `alg` than RS256, it is signed so */
+  sign(payload: Claims | string, header?: Claims, by?: KeyObject): string;
+  stop(): Promise<void>;
+}
+
+/** Takes each code once, from the client that it was for, which has the verifier and came back to where it was sent. */
+export async function startOwnIssuer(): Promise<OwnIssuer> {
+  const [key, other] = [newKey(), newKey()];
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://localhost:${(server.address() as AddressInfo).port}`;
+  const codes = new Map<string, URLSearchParams>();
+
+  const issuer: OwnIssuer = {
+    url,
+    calls: [],
+    key,
+    other,
+    forge: (claims) => issuer.sign(claims),
+    subject: "ada",
+    session: "s1",
+    userinfo: {},
+    configuration: {},
+    keySet: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "k", use: "sig" }],
+    returns: {},
+    sign: (payload, header = {}, by = key) => {
+      const { alg = "RS256", ...more } = header;
+      return makeToken(alg as SignatureAlgorithm, payload, { kid: "k", ...more }, { privateKey: by });
+    },
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+  const authorize = (asked: URLSearchParams, response: ServerResponse): void => {
+    const code = randomUUID();
+    codes.set(code, asked);
+    const back = new URL(asked.get("redirect_uri") ?? "");
+    for (const [name, value] of Object.entries({ code, state: asked.get("state") ?? "", ...issuer.returns })) {
+      back.searchParams.set(name, value);
+    }
+    response.writeHead(302, { location: back.href }).end();
+  };
+  const tokensFor = (clientId: string, nonce: string | null): object => {
+    const { subject: sub, session: sid } = issuer;
+    const now = Math.floor(Date.now() / 1000);
+    const login = { iss: url, aud: clientId, sub, sid, iat: now, exp: now + 300, ...(nonce !== null && { nonce }) };
+    const id_token = issuer.forge({ ...login, email: `${sub}@example.com`, email_verified: true });
+    return { access_token: "at", token_type: "Bearer", refresh_token: "rt", ...(id_token !== "" && { id_token }) };
+  };
+  const grant = async (request: IncomingMessage): Promise<object> => {
+    let body = "";
+    for await (const piece of request) body += String(piece);
+    const form = new URLSearchParams(body);
+    const [, credentials = ""] = (request.headers.authorization ?? "").split(" ");
+    const [clientId = ""] = Buffer.from(credentials, "base64").toString().split(":");
+    if (form.get("grant_type") === "refresh_token") return tokensFor(clientId, null);
+    const asked = codes.get(form.get("code") ?? "");
+    codes.delete(form.get("code") ?? "");
+    const verifier = form.get("code_verifier") ?? "";
+    const proof = createHash("sha256").update(verifier).digest("base64url");
+    const isOwn =
+      asked?.get("client_id") === clientId &&
+      asked.get("redirect_uri") === form.get("redirect_uri") &&
+      asked.get("code_challenge") === proof;
+    return isOwn ? tokensFor(clientId, asked.get("nonce")) : { error: "invalid_grant" };
+  };
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", url);
+    issuer.calls.push(pathname);
+    if (pathname === "/authorize") return authorize(searchParams, response);
+    const answers: Readonly<Record<string, () => object | Promise<object>>> = {
+      "/token": () => grant(request),
+      "/jwks": () => ({ keys: issuer.keySet }),
+      "/userinfo": () => ({ sub: issuer.subject, name: "Ada", groups: [], ...issuer.userinfo }),
+      "/.well-known/openid-configuration": () => ({
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        userinfo_endpoint: `${url}/userinfo`,
+        jwks_uri: `${url}/jwks`,
+        id_token_signing_alg_values_supported: ["RS256"],
+        ...issuer.configuration,
+      }),
+    };
+    const body = (await answers[pathname]?.()) ?? { keys: [] };
+    const status = "error" in body ? 400 : 200;
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+  return issuer;
+}
+
+function newKey(): KeyObject {
+  return generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+}
