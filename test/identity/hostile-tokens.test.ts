@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { issuerTag } from "../../src/identity/realm.ts";
 import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
@@ -101,11 +102,25 @@ describe("I1: an id_token", () => {
 
   for (const claim of ["iss", "aud", "sub", "exp", "iat", "nonce"]) {
     it(`lets nobody in without ${claim}, or with one of an odd kind`, async () => {
-      for (const odd of [undefined, null, "", [], {}, true, -1, ["c", 1], { c: "c" }, "\0", "c".repeat(256)]) {
+      for (const odd of [undefined, null, "", [], {}, true, -1, ["c", 1], { c: "c" }, "c".repeat(256)]) {
+        // Else it is userinfo that is of another subject.
+        issuer.userinfo = claim === "sub" ? { sub: odd } : {};
         assert.equal(await outcome((claims) => sign({ ...claims, [claim]: odd })), "5023164 none", JSON.stringify(odd));
       }
+      issuer.userinfo = {};
     });
   }
+
+  it("I1: an id_token of a log-out is taken once", async () => {
+    const account = (await world.platform.api("GET", "/accounts")).body.accounts[0].id as string;
+    const url = `${world.origin("idp.localhost")}/oidc/${issuerTag(account, issuer.url)}/backchannel-logout`;
+    const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
+    const told = { iss: issuer.url, aud: "c", sub: "ada", iat: now(), exp: now() + 60, jti: "1", events };
+    const body = `logout_token=${sign(told, { typ: "logout+jwt" })}`;
+    for (const expected of [200, 400]) {
+      assert.equal((await world.browser().ask(url, { method: "POST", body })).status, expected);
+    }
+  });
 
   it("lets nobody in when there is none", async () => {
     assert.equal(await outcome(() => ""), "5023164 none");
@@ -119,7 +134,7 @@ describe("I1: an id_token", () => {
     assert.deepEqual([told["ngrok-auth-user-email"], told["ngrok-auth-user-name"]], ["ada@example.com", "Eve"]);
   });
 
-  it("has no keys fetched for it when its algorithm is not one that the issuer lists", async () => {
+  it("I1: an id_token has no keys fetched for it when its algorithm is not one that the issuer lists", async () => {
     const fresh = await startOwnIssuer();
     try {
       await world.route("/fresh", { oidc: { issuer: fresh.url, client_id: "c", client_secret: secret } });

@@ -1,4 +1,5 @@
 /** What an OAuth provider is, as its file declares it: where it is, what it takes, and how its answers become an identity. */
+import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { OAuthProviderName } from "../../settings/kinds/oauth-apps.ts";
 import type { Answered } from "../calls/fetch.ts";
@@ -42,7 +43,7 @@ export interface ScopeNeeds {
 export interface OpenId {
   readonly issuer: string | ((claims: JsonObject) => string);
   readonly keysUrl: string;
-  readonly algorithms: readonly string[];
+  readonly algorithms: readonly SignatureAlgorithm[];
 }
 
 export interface IdentityCall {

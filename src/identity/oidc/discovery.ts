@@ -1,5 +1,6 @@
 /** What an issuer says of itself (OpenID Connect Discovery): at first use and hourly, the last good answer for a day. */
 import { signatureAlgorithms } from "../../jose/algorithms.ts";
+import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
@@ -14,7 +15,7 @@ export interface Issuer {
   readonly tokenEndpoint: string;
   readonly userinfoEndpoint: string;
   readonly endSessionEndpoint: string;
-  readonly algorithms: readonly string[];
+  readonly algorithms: readonly SignatureAlgorithm[];
   /** Credentials of the client go into the form and not into a header. */
   readonly posts: boolean;
   readonly returnsIssuer: boolean;
@@ -85,7 +86,8 @@ function endpoint(json: JsonObject, name: string, issuer: string, isRequired: bo
   if (text === "" && !isRequired) return "";
   const url = URL.parse(text);
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && issuer.startsWith("http:"));
-  if (!url || !isSafe || url.username !== "" || url.hash !== "") throw unusable(`${name} is no https URL`);
+  const isBare = url?.username === "" && url.password === "" && url.hash === "";
+  if (!isSafe || !isBare) throw unusable(`${name} is no https URL`);
   return text;
 }
 

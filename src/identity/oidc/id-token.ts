@@ -1,11 +1,12 @@
 /** What an issuer says of somebody, signed (OpenID Connect Core §3.1.3.7, and the stricter of RFC 8725). */
 import { hash as digest } from "node:crypto";
-import { isSignatureAlgorithm } from "../../jose/algorithms.ts";
+import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
 import { checkClaims } from "../../jose/claims.ts";
 import type { ClaimFault } from "../../jose/claims.ts";
 import { readSignedToken, TokenFault } from "../../jose/compact.ts";
 import type { SignedToken } from "../../jose/compact.ts";
 import { verifyToken } from "../../jose/verify.ts";
+import type { Verdict } from "../../jose/verify.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { KeySet } from "./key-set.ts";
@@ -18,13 +19,14 @@ export interface Expected {
   /** The access token that came with it; "" for none. */
   readonly accessToken: string;
   /** As the issuer lists them. */
-  readonly algorithms: readonly string[];
+  readonly algorithms: readonly SignatureAlgorithm[];
   readonly nowMs: number;
   readonly skewSeconds: number;
   /** A token of a log-out is expected (Back-Channel Logout §2.4). */
   readonly logout?: boolean;
 }
 
+/** As long as the answer or form that brings it may be. */
 const maxTokenBytes = 64 * 1024;
 const maxAgeSeconds = 600;
 
@@ -48,15 +50,17 @@ function read(text: string): SignedToken {
   }
 }
 
-async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly string[]): Promise<void> {
-  const { algorithm } = token;
-  const allowed = listed.filter(isSignatureAlgorithm);
-  // Before anything is fetched for it.
-  if (!isSignatureAlgorithm(algorithm)) throw bad(`its algorithm is ${shown(algorithm)}`);
-  if (!allowed.includes(algorithm)) throw bad(`the issuer does not list its algorithm ${algorithm}`);
-  const verdict = await verifyToken(token, allowed, await keys.keysFor(token.keyId));
-  if (verdict === "no_key") throw bad("it is signed by a key that the issuer's key set does not have");
-  if (verdict !== "verified") throw bad("its signature does not verify");
+const unverified: Readonly<Record<Exclude<Verdict, "verified">, string>> = {
+  algorithm: "its algorithm is not one that the issuer lists",
+  no_key: "it is signed by a key that the issuer's key set does not have",
+  signature: "its signature does not verify",
+};
+
+async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly SignatureAlgorithm[]): Promise<void> {
+  // `verifyToken` would refuse it as well, but only after keys were fetched for it.
+  const isListed = listed.some((one) => one === token.algorithm);
+  const verdict = isListed ? await verifyToken(token, listed, await keys.keysFor(token.keyId)) : "algorithm";
+  if (verdict !== "verified") throw bad(`${unverified[verdict]} (${shown(token.algorithm)})`);
 }
 
 const faults: Readonly<Record<ClaimFault, string>> = {

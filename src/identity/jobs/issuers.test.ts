@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { startOwnIssuer } from "../../../test/support/own-issuer.ts";
+import type { Claims, OwnIssuer } from "../../../test/support/own-issuer.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { Connection } from "../calls/connection.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { makeJobs } from "./jobs.ts";
+import type { LoginJobs } from "./jobs.ts";
+
+describe("calls to an issuer", () => {
+  let issuer: OwnIssuer;
+  let connection: Connection;
+  let jobs: LoginJobs;
+  before(async () => {
+    issuer = await startOwnIssuer();
+    connection = {
+      kind: "oidc",
+      provider: "",
+      issuer: issuer.url,
+      clientId: "c",
+      clientSecret: "secret",
+      scopes: ["openid", "profile", "email"],
+      refreshes: true,
+      baseUrl: "",
+      graphVersion: "",
+    };
+  });
+  after(() => issuer.stop());
+  beforeEach(() => {
+    Object.assign(issuer, { subject: "ada", userinfo: {}, forge: (claims: Claims) => issuer.sign(claims) });
+    jobs = makeJobs({ clock: systemClock, allowLocal: true, issuers: [], ca: undefined, skewSeconds: 60 });
+  });
+  const renew = async (refresh = "rt") =>
+    (await jobs.renew(connection, { access: "at", refresh, id: "" }, "ada")).identity;
+  const isRefused = (error: unknown): boolean =>
+    error instanceof LoginRefusal && error.reason === "login_token_invalid";
+
+  it("calls to an issuer ask again who somebody is, with a fresh token and without", async () => {
+    issuer.userinfo = { email: "ada@new.example" };
+    assert.equal((await renew("")).email, "ada@new.example");
+    issuer.forge = () => "";
+    assert.equal((await renew()).email, "ada@new.example");
+    issuer.forge = (claims) => issuer.sign({ ...claims, email: "ada@signed.example" });
+    assert.equal((await renew()).email, "ada@signed.example");
+  });
+
+  it("I1: calls to an issuer never turn a session into somebody else's", async () => {
+    issuer.subject = "eve";
+    await assert.rejects(renew(), isRefused, "a token and userinfo of another");
+    await assert.rejects(renew(""), isRefused, "userinfo of another");
+    issuer.forge = () => "";
+    await assert.rejects(renew(), isRefused, "no token, and userinfo of another");
+    issuer.subject = "ada";
+    issuer.forge = (claims) => issuer.sign({ ...claims, sub: "eve" });
+    await assert.rejects(renew(), isRefused, "a token of another");
+  });
+
+  it("I1: calls to an issuer take no renewed token that is not good", async () => {
+    const hour = 3_600;
+    for (const [what, forge] of Object.entries<OwnIssuer["forge"]>({
+      "another key": (claims) => issuer.sign(claims, {}, issuer.other),
+      "another algorithm": (claims) => issuer.sign(claims, { alg: "RS512" }),
+      "another issuer": (claims) => issuer.sign({ ...claims, iss: "https://evil.example" }),
+      "another client": (claims) => issuer.sign({ ...claims, aud: "d" }),
+      "another type": (claims) => issuer.sign(claims, { typ: "at+jwt" }),
+      "another access token": (claims) => issuer.sign({ ...claims, at_hash: "x" }),
+      "the past": (claims) => issuer.sign({ ...claims, iat: (claims["iat"] as number) - hour }),
+    })) {
+      issuer.forge = forge;
+      await assert.rejects(renew(), isRefused, what);
+    }
+  });
+});
