@@ -224,10 +224,7 @@ export class HttpExchange
   }
 
   responseEnd(trailers: FieldTable | undefined): void {
-    if (trailers !== undefined) {
-      stripResponse(trailers);
-      if (this.hasLogins) dropLoginCookies(trailers);
-    }
+    if (trailers !== undefined) stripResponse(trailers);
     if (this.#held !== undefined) {
       this.#held.ended(trailers);
       return;
