@@ -136,6 +136,35 @@ describe("I2: a session", () => {
     assert.equal(await status(), 200);
   });
 
+  it("I2: a session is no good at another host or realm, or for another account, client or provider", async () => {
+    assert.equal(await guarded({}, {}).status(), 200);
+    for (const change of [
+      { host: "other.example.com" },
+      { realm: "aaaaaaaa" },
+      { accountId: "ac_2" },
+      { clientId: "d" },
+      { providerUrl: "https://gitlab.com" },
+    ]) {
+      assert.equal(await guarded({}, change).status(), 302, JSON.stringify(change));
+    }
+  });
+
+  it("I2: a session ends with that of its provider, and when it is ended", async () => {
+    const { clock, status } = guarded({}, { endsAt: makeManualClock().now() + 60_000 });
+    clock.pass(59_999);
+    assert.equal(await status(), 200);
+    clock.pass(1);
+    const asked = status();
+    clock.pass(100);
+    assert.equal(await asked, 302);
+    const other = guarded({});
+    assert.equal(await other.status(), 200);
+    const session = other.logins.context.sessions.byId("appses_1");
+    assert.ok(session);
+    session.ended = true;
+    assert.equal(await other.status(), 302);
+  });
+
   it("I2: a session does not do for a route that asks for more scopes", async () => {
     const { status } = guarded({ teams: ["acme/eng"] }, { scopes: ["read:user", "user:email"] });
     assert.equal(await status(), 302);

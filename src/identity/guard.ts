@@ -125,6 +125,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { record } = session;
     if (session.ended) return "the session has ended";
     if (record.realm !== options.realm.tag || record.host !== host) return "the session is of another place";
+    // A realm's tag is short enough to be hit upon, and a host may have been another account's.
     if (record.accountId !== options.accountId) return "the session is of another account";
     const { maximumDuration, inactivityTimeout, method } = options;
     if (record.clientId !== method.clientId) return "the session was made with another client";
