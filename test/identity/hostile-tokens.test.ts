@@ -122,6 +122,60 @@ describe("I1: an id_token", () => {
     }
   });
 
+  it("I1: an id_token is not asked for when what the visitor brings back is of another issuer, or does not say of which", async () => {
+    const [silent, telling] = await Promise.all([startOwnIssuer(), startOwnIssuer()]);
+    try {
+      telling.configuration = { authorization_response_iss_parameter_supported: true };
+      for (const [path, of, others] of [
+        ["/silent", silent, []],
+        ["/telling", telling, [{}]],
+      ] as const) {
+        await world.route(path, { oidc: { issuer: of.url, client_id: "c", client_secret: secret } });
+        const codeAfter = async (returns: OwnIssuer["returns"]): Promise<string> => {
+          of.returns = returns;
+          return codeOf(await world.browser().visit(world.origin() + path));
+        };
+        const wrong = [issuer.url, `${of.url}/`, of.url.toUpperCase(), ""].map((iss) => ({ iss }));
+        for (const returns of [...wrong, ...others]) {
+          assert.equal(await codeAfter(returns), "3124", `${path} ${JSON.stringify(returns)}`);
+        }
+        assert.ok(!of.calls.includes("/token"), path);
+        assert.equal(await codeAfter({ iss: of.url }), "");
+      }
+    } finally {
+      await Promise.all([silent.stop(), telling.stop()]);
+    }
+  });
+
+  it("lets nobody in when fewer scopes come with it than were asked for", async () => {
+    issuer.forge = honest;
+    for (const [scope, expected] of [
+      ["openid profile", "3110"],
+      ["openid email", "3111"],
+      ["openid profile email more", ""],
+    ] as const) {
+      issuer.granted = { scope };
+      assert.equal(codeOf(await world.browser().visit(`${world.origin()}/`)), expected, scope);
+    }
+    issuer.granted = {};
+  });
+
+  it("lets nobody in who was to log in anew, unless it says that they have", async () => {
+    for (const [auth_time, expected] of [
+      [undefined, "3164"],
+      ["now", "3164"],
+      [now() - 3_600, "3164"],
+      [now(), ""],
+    ] as const) {
+      const browser = world.browser();
+      issuer.forge = honest;
+      assert.equal((await browser.visit(`${world.origin()}/`)).status, 200);
+      issuer.forge = (claims) => sign({ ...claims, auth_time });
+      const answer = await browser.visit(`${world.origin()}/.postern/login?path=/`);
+      assert.equal(codeOf(answer), expected, String(auth_time));
+    }
+  });
+
   it("lets nobody in when there is none", async () => {
     assert.equal(await outcome(() => ""), "5023164 none");
   });

@@ -93,7 +93,7 @@ for (const http of protocols) {
     ): Promise<Visited> => {
       const query = new URLSearchParams({ state, [proof[0]]: proof[1] });
       const headers = { ...html, cookie: cookie.join("=") };
-      return await world.browser(http).ask(`${world.origin(host)}/.postern/callback?${query}`, { headers });
+      return await world.browser(http).ask(`${world.origin(host)}/.postern/callback?${query.toString()}`, { headers });
     };
     const calls = (): number => world.providers.calls.length + issuer.calls.length;
     const arrives = async (one: Begun): Promise<void> => {
@@ -222,7 +222,7 @@ for (const http of protocols) {
         const { state, proof } = await begin({ kind, ...places[0] });
         const query = new URLSearchParams({ state, [proof[0]]: proof[1] });
         for (const path of [...new Set(paths.values()), "/oauth2/callback/abcdefgh"]) {
-          const answer = await world.browser(http).ask(`${idp}${path}?${query}`, { headers: html });
+          const answer = await world.browser(http).ask(`${idp}${path}?${query.toString()}`, { headers: html });
           const own = paths.get(kind === "twitch" ? "google" : kind);
           assert.equal(told(answer), path === own ? "303" : "400 3124", `${kind} at ${path}`);
         }

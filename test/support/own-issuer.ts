@@ -31,6 +31,10 @@ export interface OwnIssuer {
   keySet: readonly object[];
   /** More parameters with which visitors come back. */
   returns: Readonly<Record<string, string>>;
+  /** More members of what it answers with tokens. */
+  granted: Claims;
+  /** Statuses instead of 200, by path; the answers are as ever. */
+  statuses: Readonly<Record<string, number>>;
   /** @param header with another `alg` than RS256, it is signed so */
   sign(payload: Claims | string, header?: Claims, by?: KeyObject): string;
   stop(): Promise<void>;
@@ -57,6 +61,8 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     configuration: {},
     keySet: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "k", use: "sig" }],
     returns: {},
+    granted: {},
+    statuses: {},
     sign: (payload, header = {}, by = key) => {
       const { alg = "RS256", ...more } = header;
       return makeToken(alg as SignatureAlgorithm, payload, { kid: "k", ...more }, { privateKey: by });
@@ -81,7 +87,8 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     const now = Math.floor(Date.now() / 1000);
     const login = { iss: url, aud: clientId, sub, sid, iat: now, exp: now + 300, ...(nonce !== null && { nonce }) };
     const id_token = issuer.forge({ ...login, email: `${sub}@example.com`, email_verified: true });
-    return { access_token: "at", token_type: "Bearer", refresh_token: "rt", ...(id_token !== "" && { id_token }) };
+    const tokens = { access_token: "at", token_type: "Bearer", refresh_token: "rt" };
+    return { ...tokens, ...(id_token !== "" && { id_token }), ...issuer.granted };
   };
   const grant = async (request: IncomingMessage): Promise<object> => {
     let body = "";
@@ -119,7 +126,7 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
       }),
     };
     const body = (await answers[pathname]?.()) ?? { keys: [] };
-    const status = "error" in body ? 400 : 200;
+    const status = "error" in body ? 400 : (issuer.statuses[pathname] ?? 200);
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   };
   return issuer;

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
 import { startOwnIssuer } from "../../../test/support/own-issuer.ts";
 import type { Claims, OwnIssuer } from "../../../test/support/own-issuer.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -54,6 +55,23 @@ describe("calls to an issuer", () => {
     issuer.subject = "ada";
     issuer.forge = (claims) => issuer.sign({ ...claims, sub: "eve" });
     await assert.rejects(renew(), isRefused, "a token of another");
+  });
+
+  it("I1: calls to an issuer take no keys but of an answer of status 200, and ask for them every two seconds at most", async () => {
+    const clock = makeManualClock();
+    clock.step(Date.now() - clock.now());
+    jobs = makeJobs({ clock, allowLocal: true, issuers: [], ca: undefined, skewSeconds: 60 });
+    const asked = (): number => issuer.calls.filter((path) => path === "/jwks").length;
+    const before = asked();
+    issuer.statuses = { "/jwks": 404 };
+    for (const count of [1, 1, 1]) {
+      await assert.rejects(renew(), (error) => error instanceof LoginRefusal && error.reason === "login_unreachable");
+      assert.equal(asked() - before, count);
+    }
+    issuer.statuses = {};
+    clock.pass(2_000);
+    assert.equal((await renew()).subject, "ada");
+    assert.equal(asked() - before, 2);
   });
 
   it("I1: calls to an issuer take no renewed token that is not good", async () => {
