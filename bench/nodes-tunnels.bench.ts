@@ -1,10 +1,10 @@
 /** 20,000 tunnels in 2,000 sessions of one node: what they take at another, and how they come back when theirs dies. */
 import { api } from "./support/api-client.ts";
-import { startCluster, threadSeconds } from "./support/cluster.ts";
+import { heapBytes, startCluster, threadSeconds } from "./support/cluster.ts";
 import { authtoken } from "./support/postern.ts";
 import type { PosternServer } from "./support/postern.ts";
 import { verdict } from "./support/report.ts";
-import { cpuMicros, residentBytes, says, start, stop } from "./support/system.ts";
+import { cpuMicros, says, start, stop } from "./support/system.ts";
 
 /** Fewer where the machine is not one's own: `BENCH_SESSIONS`. */
 const [sessions, each] = [Number(process.env["BENCH_SESSIONS"] ?? 2_000), 10];
@@ -13,7 +13,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const cluster = await startCluster(2);
 const [first, other] = cluster.nodes as [PosternServer, PosternServer];
 const doomed = await cluster.startNode();
-const before = residentBytes(other.pid);
+const before = await heapBytes(other);
 const agents = start(
   process.execPath,
   ["bench/support/moving-sessions.ts", ...[doomed.agentPort, first.agentPort].map(String), doomed.caFile].concat(
@@ -26,7 +26,16 @@ const listed = await api<{ readonly nodes: readonly { readonly agents: number }[
 print(
   `\n${sessions * each} tunnels of another node; agents that nodes tell of: ${listed.nodes.map(({ agents: n }) => n).join(", ")}`,
 );
-verdict("resident bytes of each", (residentBytes(other.pid) - before) / (sessions * each), { atMost: 200 });
+const after = await heapBytes(other);
+const share = (thread: string): number => ((after.get(thread) ?? 0) - (before.get(thread) ?? 0)) / (sessions * each);
+print(
+  `  bytes of each in the heaps: ${[...after.keys()].map((thread) => `${thread} ${share(thread).toFixed(0)}`).join(", ")}`,
+);
+verdict(
+  "bytes of each in both",
+  [...after.keys()].reduce((sum, thread) => sum + share(thread), 0),
+  { atMost: 200 },
+);
 const used = {
   first: threadSeconds(first.pid),
   other: threadSeconds(other.pid),

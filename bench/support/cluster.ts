@@ -1,12 +1,15 @@
 /** Servers that share a PostgreSQL of their own, and what each part of them has used of the processor. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Client } from "pg";
 import { startPostgres } from "../../test/support/postgres.ts";
 import { startServer } from "./postern.ts";
 import type { PosternServer } from "./postern.ts";
 import { cpuMicros, freePort } from "./system.ts";
+
+/** The control plane and one edge. */
+const planes = 2;
 
 export interface Cluster {
   readonly nodes: readonly PosternServer[];
@@ -23,16 +26,10 @@ export async function startCluster(count: number): Promise<Cluster> {
   const postgres = await startPostgres({ port: await freePort() });
   if (!postgres) throw new Error("measure nodes: PostgreSQL is not installed");
   process.env["POSTERN_SEALING_KEY"] = randomBytes(32).toString("base64");
-  const startNode = (): Promise<PosternServer> =>
-    startServer(undefined, [
-      "--cluster",
-      "--database",
-      postgres.url,
-      "--peer-listen",
-      "127.0.0.1:0",
-      "--drain-delay",
-      "0",
-    ]);
+  const ofCluster = ["--cluster", "--database", postgres.url, "--peer-listen", "127.0.0.1:0", "--drain-delay", "0"];
+  // Their heaps are measured by `heapBytes`.
+  const env = { NODE_OPTIONS: `--expose-gc --import=${resolve("test/support/thread-memory.ts")}` };
+  const startNode = (): Promise<PosternServer> => startServer(undefined, ofCluster, env);
   const nodes: PosternServer[] = [];
   for (let at = 0; at < count; at += 1) nodes.push(await startNode());
   const client = new Client({ connectionString: postgres.url });
@@ -65,4 +62,22 @@ export function threadSeconds(pid: number): ReadonlyMap<string, number> {
     seconds.set(name, (seconds.get(name) ?? 0) + cpu / 1e9);
   }
   return seconds;
+}
+
+/** What is left in the heaps of a node's planes when their garbage is collected, by the names of their threads. */
+export function heapBytes({ child, pid }: PosternServer): Promise<ReadonlyMap<string, number>> {
+  return new Promise((resolved) => {
+    const bytes = new Map<string, number>();
+    const take = (output: Buffer): void => {
+      for (const [, told] of output.toString().matchAll(/^memory (\{.*\})$/gm)) {
+        const one = JSON.parse(told as string) as { readonly thread: string; readonly bytes: number };
+        bytes.set(one.thread, one.bytes);
+      }
+      if (bytes.size < planes) return;
+      child.stderr?.off("data", take);
+      resolved(bytes);
+    };
+    child.stderr?.on("data", take);
+    process.kill(pid, "SIGUSR2");
+  });
 }

@@ -24,6 +24,7 @@ export interface PosternServer {
 export async function startServer(
   data = mkdtempSync(join(tmpdir(), "postern-bench-")),
   more: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
 ): Promise<PosternServer> {
   const [api, https, agent] = [await freePort(), await freePort(), await freePort()];
   const child = start(
@@ -47,7 +48,7 @@ export async function startServer(
       "localhost",
       ...more,
     ],
-    { POSTERN_BOOTSTRAP_API_KEY: apiKey, POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken },
+    { POSTERN_BOOTSTRAP_API_KEY: apiKey, POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken, ...env },
   );
   await Promise.all([listening(api), listening(https), listening(agent)]);
   return {

@@ -11,9 +11,9 @@ import { makeAgentNames } from "./agent-names.ts";
 import type { AgentNames } from "./agent-names.ts";
 
 export interface AgentObjects extends EdgeObserver {
-  readonly sessions: ObjectsByAccount;
-  readonly tunnels: ObjectsByAccount;
-  readonly endpoints: ObjectsByAccount;
+  readonly sessions: ObjectsByAccount<SessionReport>;
+  readonly tunnels: ObjectsByAccount<TunnelReport>;
+  readonly endpoints: ObjectsByAccount<TunnelReport>;
   /** Tunnels by their labels. */
   readonly labelled: LabelIndex<TunnelReport>;
   readonly names: AgentNames;
@@ -26,7 +26,9 @@ interface Reported<T> {
 }
 
 export function makeAgentObjects(reader: Reader): AgentObjects {
-  const [sessions, tunnels, endpoints] = [makeObjectsByAccount(), makeObjectsByAccount(), makeObjectsByAccount()];
+  const sessions = makeObjectsByAccount<SessionReport>(sessionObject);
+  const tunnels = makeObjectsByAccount<TunnelReport>(tunnelObject);
+  const endpoints = makeObjectsByAccount<TunnelReport>((report) => endpointObject(report, reader));
   const labelled = makeLabelIndex<TunnelReport>();
   const names = makeAgentNames();
   const openTunnels = new Map<string, Reported<TunnelReport>>();
@@ -48,10 +50,9 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
     const before = openTunnels.get(report.id);
     if (before) closeTunnel(report.id, before.line);
     openTunnels.set(report.id, { report, line });
-    tunnels.put(tunnelObject(report));
+    tunnels.put(report.id, report);
     if (report.labels) labelled.add(report.accountId, report.id, report.labels, report);
-    const endpoint = endpointObject(report, reader);
-    if (endpoint) endpoints.put(endpoint);
+    if (report.endpoint) endpoints.put(report.endpoint.id, report);
     names.add(report);
   };
   const closeSession = (id: string, line: EdgeLine): void => {
@@ -75,7 +76,7 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
           return;
         case "session_opened":
           openSessions.set(message.session.id, { report: message.session, line });
-          sessions.put(sessionObject(message.session));
+          sessions.put(message.session.id, message.session);
           return;
         case "session_closed":
           closeSession(message.sessionId, line);

@@ -14,6 +14,7 @@ import { edgeEndpoints } from "./edge-endpoints.ts";
 import type { EdgeObserver } from "./edges.ts";
 import { indexGroupBackends, labelsOf } from "./group-backends.ts";
 import type { AgentNames } from "./agent-names.ts";
+import type { ObjectsById } from "./objects-by-account.ts";
 
 export interface LiveObjects extends EdgeObserver, Pick<AgentNames, "holderOfHostport" | "hasForeignHost"> {
   get(accountId: string, kind: string, id: string): StoredObject | undefined;
@@ -45,7 +46,7 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
   const { names } = agents;
   const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) =>
     agents.labelled.having(accountId, labels);
-  const objectsOf: Readonly<Record<string, (accountId: string) => ReadonlyMap<string, StoredObject>>> = {
+  const objectsOf: Readonly<Record<string, (accountId: string) => ObjectsById>> = {
     [tunnelSession.name]: (accountId) => agents.sessions.of(accountId),
     [tunnel.name]: (accountId) => agents.tunnels.of(accountId),
     // They are of no account, and only operators ask.
@@ -55,8 +56,12 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
         .values(accountId)
         .filter((backend) => matchingTunnels(accountId, labelsOf(backend)).length > 0);
       const always = alwaysOnline.flatMap((kind) => store.page(accountId, kind, { limit: Infinity }).objects);
-      const ofEdges = edgeEndpoints(store, [...groups, ...always]);
-      return new Map([...agents.endpoints.of(accountId), ...ofEdges.map((one) => [one.id, one] as const)]);
+      const ofEdges = new Map(edgeEndpoints(store, [...groups, ...always]).map((one) => [one.id, one]));
+      const ofAgents = agents.endpoints.of(accountId);
+      return {
+        get: (id) => ofEdges.get(id) ?? ofAgents.get(id),
+        keys: () => new Set([...ofAgents.keys(), ...ofEdges.keys()]),
+      };
     },
   };
   return {
@@ -65,8 +70,10 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
       return cloud ? asEndpoint(store, cloud) : objectsOf[kind]?.(accountId).get(id);
     },
     page(accountId, kind, { limit, beforeId }) {
-      const own = [...(objectsOf[kind]?.(accountId).values() ?? [])];
-      const all = own.filter((one) => beforeId === undefined || one.id < beforeId);
+      const own = objectsOf[kind]?.(accountId);
+      const ids = [...(own?.keys() ?? [])].filter((id) => beforeId === undefined || id < beforeId);
+      ids.sort((left, right) => (left < right ? 1 : -1));
+      const all = ids.slice(0, limit + 1).flatMap((id) => own?.get(id) ?? []);
       if (kind === endpoint.name) {
         const request = { limit: limit + 1, ...(beforeId !== undefined && { beforeId }) };
         const cloud = store.page(accountId, cloudEndpoint.name, request).objects;
@@ -80,7 +87,10 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
     matchingBackends: (accountId, labels) => backends.within(accountId, labels),
     holderOfHostport: names.holderOfHostport,
     hasForeignHost: (name, accountId) => names.hasForeignHost(name, accountId),
-    agentEndpoints: (accountId) => [...agents.endpoints.of(accountId).values()],
+    agentEndpoints(accountId) {
+      const own = agents.endpoints.of(accountId);
+      return [...own.keys()].flatMap((id) => own.get(id) ?? []);
+    },
     count: (of) => agents[of].size,
     receive: (message, line) => agents.receive(message, line),
   };

@@ -1,30 +1,50 @@
 import type { StoredObject } from "../../storage/store.ts";
 
-/** Objects of one kind, by account and id. */
-export interface ObjectsByAccount {
-  put(object: StoredObject): void;
+/** What is told of one object. */
+interface Told {
+  readonly accountId: string;
+}
+
+/** Objects of one kind, by account and id. What is told of them is kept, and made an object of when somebody looks. */
+export interface ObjectsByAccount<T extends Told> {
+  put(id: string, told: T): void;
   remove(accountId: string, id: string): void;
   /** The account's, by id. */
-  of(accountId: string): ReadonlyMap<string, StoredObject>;
+  of(accountId: string): ObjectsById;
   readonly size: number;
 }
 
-const none: ReadonlyMap<string, StoredObject> = new Map();
+export interface ObjectsById {
+  get(id: string): StoredObject | undefined;
+  keys(): Iterable<string>;
+}
 
-export function makeObjectsByAccount(): ObjectsByAccount {
-  const byAccount = new Map<string, Map<string, StoredObject>>();
+export function makeObjectsByAccount<T extends Told>(
+  objectOf: (told: T) => StoredObject | undefined,
+): ObjectsByAccount<T> {
+  const byAccount = new Map<string, Map<string, T>>();
   return {
-    put(object) {
-      let own = byAccount.get(object.account_id);
-      if (!own) byAccount.set(object.account_id, (own = new Map()));
-      own.set(object.id, object);
+    put(id, told) {
+      const { accountId } = told;
+      let own = byAccount.get(accountId);
+      if (!own) byAccount.set(accountId, (own = new Map()));
+      own.set(id, told);
     },
     remove(accountId, id) {
       const own = byAccount.get(accountId);
       own?.delete(id);
       if (own?.size === 0) byAccount.delete(accountId);
     },
-    of: (accountId) => byAccount.get(accountId) ?? none,
+    of(accountId) {
+      const own = byAccount.get(accountId);
+      return {
+        get(id) {
+          const told = own?.get(id);
+          return told && objectOf(told);
+        },
+        keys: () => own?.keys() ?? [],
+      };
+    },
     get size() {
       return [...byAccount.values()].reduce((sum, own) => sum + own.size, 0);
     },

@@ -4,13 +4,16 @@
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { DirectoryNews, SharedTunnel } from "../../routing/planes/directory.ts";
-import type { Downward, SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
-import type { OtherEntry, Presence, PresenceNews } from "../../storage/cluster/presence.ts";
+import { Patterns } from "../../lib/patterns.ts";
+import type { DirectoryNews } from "../../routing/planes/directory.ts";
+import type { Downward, SessionReport } from "../../routing/planes/messages.ts";
+import type { Presence } from "../../storage/cluster/presence.ts";
 import type { OtherNodes } from "../edges/directory.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import type { EdgeLine, EdgeObserver } from "../edges/edges.ts";
 import { shareNameClaims } from "../edges/node-claims.ts";
+import { KnownTunnel } from "./known-tunnel.ts";
+import type { TunnelEntry } from "./known-tunnel.ts";
 
 export interface NodeDirectoryOptions {
   readonly presence: Presence;
@@ -35,25 +38,17 @@ export interface NodeDirectory extends OtherNodes {
   address(): string | undefined;
 }
 
-type Entry =
-  | { readonly what: "edge"; readonly edgeId: string; readonly address: string }
-  | { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport }
-  | {
-      readonly what: "tunnel";
-      readonly edgeId: string;
-      readonly tunnel: TunnelReport;
-      readonly shared: SharedTunnel;
-    };
+type EdgeEntry = { readonly what: "edge"; readonly edgeId: string; readonly address: string };
+type SessionEntry = { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport };
+type Entry = EdgeEntry | SessionEntry | TunnelEntry;
 
 /** How long an agent waits for other nodes to serve what it has published. */
 const publishMs = 1_000;
 /** What rests on what. */
 const order = ["edge", "session", "tunnel"];
 
-interface Known {
-  readonly what: Entry["what"];
-  readonly edgeId: string;
-}
+/** What there is of another node. */
+type Known = EdgeEntry | SessionEntry | KnownTunnel;
 
 export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory {
   const { presence, host, clock } = options;
@@ -122,9 +117,10 @@ class Others {
   readonly #options: NodeDirectoryOptions;
   readonly #lines = new Map<string, EdgeLine>();
   readonly #known = new Map<string, Known>();
+  readonly #patterns = new Patterns();
   readonly #counts = { edge: 0, session: 0, tunnel: 0 };
   /** What rests on something that is not there yet. */
-  readonly #early = new Set<string>();
+  #early = new Map<string, Entry>();
 
   constructor(options: NodeDirectoryOptions) {
     this.#options = options;
@@ -143,52 +139,43 @@ class Others {
   }
 
   news(): readonly DirectoryNews[] {
-    const others = this.#options.presence.others();
-    const entries = [...this.#known.keys()].flatMap((id) => {
-      const entry = entryOf(others.get(id));
-      return entry ? [entry] : [];
-    });
-    return inOrder(entries).flatMap(newsOf);
+    return inOrder([...this.#known.values()]).flatMap((one) => newsOf(one.what === "tunnel" ? one.entry : one));
   }
 
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
     const { presence } = this.#options;
-    const follow = (all: readonly PresenceNews[]): void => {
+    presence.subscribe((all) => {
       const news: DirectoryNews[] = [];
-      const puts: Entry[] = [];
       for (const one of all) {
         if (one.what === "taken") taken(one.id, presence.others().has(one.id));
         else if (one.what === "removed") this.#remove(one.id, news);
+        else this.#early.set(one.id, JSON.parse(one.body) as Entry);
       }
-      const changed = new Set(all.flatMap((one) => (one.what === "put" ? [one.id] : [])));
-      for (const id of [...this.#early, ...changed]) {
-        const entry = entryOf(presence.others().get(id));
-        if (entry) puts.push(entry);
-        else this.#early.delete(id);
-      }
-      for (const entry of inOrder(puts)) this.#put(entry, news);
+      const puts = inOrder([...this.#early].map(([id, entry]) => ({ ...entry, id })));
+      this.#early = new Map();
+      for (const { id, ...entry } of puts) this.#put(id, entry as Entry, news);
       told(news);
-    };
-    presence.subscribe(follow);
-    follow(Array.from(presence.others(), ([id, { node, body }]) => ({ what: "put", id, node, body })));
+    });
   }
 
-  #put(entry: Entry, news: DirectoryNews[]): void {
-    const id = idOf(entry);
+  #put(id: string, entry: Entry, news: DirectoryNews[]): void {
     const { what, edgeId } = entry;
     if (what === "edge" && !this.#lines.has(edgeId)) this.#addLine(entry);
     const line = this.#lines.get(edgeId);
-    if (!line || (what === "tunnel" && !this.#known.has(entry.shared.sessionId))) {
-      this.#early.add(id);
+    const session = what === "tunnel" ? this.#known.get(entry.shared.sessionId) : undefined;
+    if (!line || (what === "tunnel" && session?.what !== "session")) {
+      this.#early.set(id, entry);
       return;
     }
-    this.#early.delete(id);
     const before = this.#known.get(id);
-    this.#known.set(id, { what, edgeId });
-    if (!before) this.#counts[what] += 1;
+    if (before) this.#release(before);
+    else this.#counts[what] += 1;
+    const known =
+      what === "tunnel" ? new KnownTunnel(id, entry, (session as SessionEntry).session, this.#patterns) : entry;
+    this.#known.set(id, known);
     news.push(...(what === "edge" && before ? [] : newsOf(entry)));
     if (what === "session") this.#observe({ type: "session_opened", session: entry.session }, line);
-    if (what === "tunnel") this.#observe({ type: "tunnel_opened", tunnel: entry.tunnel }, line);
+    if (known.what === "tunnel") this.#observe({ type: "tunnel_opened", tunnel: known }, line);
     // It has moved: where it was, it is over.
     if (before && before.edgeId !== edgeId) this.#close(id, before, news);
   }
@@ -197,8 +184,13 @@ class Others {
     this.#early.delete(id);
     const before = this.#known.get(id);
     if (!before || !this.#known.delete(id)) return;
+    this.#release(before);
     this.#counts[before.what] -= 1;
     this.#close(id, before, news);
+  }
+
+  #release(known: Known): void {
+    if (known.what === "tunnel") known.release(this.#patterns);
   }
 
   #close(id: string, { what, edgeId }: Known, news: DirectoryNews[]): void {
@@ -228,19 +220,10 @@ class Others {
   }
 }
 
-/** Undefined also for what only a newer version knows. */
-function entryOf(other: OtherEntry | undefined): Entry | undefined {
-  const entry = other && (JSON.parse(other.body) as Entry);
-  return entry && order.includes(entry.what) ? entry : undefined;
-}
-
-function idOf(entry: Entry): string {
-  if (entry.what === "edge") return entry.edgeId;
-  return entry.what === "session" ? entry.session.id : entry.tunnel.id;
-}
-
-function inOrder(entries: readonly Entry[]): readonly Entry[] {
-  return entries.toSorted((one, other) => order.indexOf(one.what) - order.indexOf(other.what));
+/** Without what only a newer version knows. */
+function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E[]): readonly E[] {
+  const known = entries.filter(({ what }) => order.includes(what));
+  return known.sort((one, other) => order.indexOf(one.what) - order.indexOf(other.what));
 }
 
 function newsOf(entry: Entry): DirectoryNews[] {

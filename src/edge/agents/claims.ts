@@ -124,7 +124,9 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
     },
     put(name, tunnel) {
       former.delete(name);
-      const beside = tunnel.endpoint?.company === undefined ? none : (serving.get(name) ?? none);
+      // Most have a name alone, and another edge's is not compiled for being put.
+      const before = serving.get(name) ?? none;
+      const beside = before.length > 0 && tunnel.endpoint?.company !== undefined ? before : none;
       serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
     },
     release(name, tunnel) {

@@ -1,10 +1,11 @@
 /** What other edges hold, as the control plane tells it: tunnels that visitors here reach as if they were here. */
+import { Patterns } from "../../lib/patterns.ts";
 import type { DirectoryNews } from "../../routing/planes/directory.ts";
 import { OtherEdge } from "./other-edge.ts";
 import type { OtherEdgeOptions } from "./other-edge.ts";
 import type { RemoteSession } from "./remote-session.ts";
 
-export interface ElsewhereOptions extends Omit<OtherEdgeOptions, "count" | "counted"> {
+export interface ElsewhereOptions extends Omit<OtherEdgeOptions, "count" | "counted" | "patterns"> {
   /** Tcp tunnels are not given the port for some time. */
   readonly avoidPort: (port: number) => void;
 }
@@ -27,7 +28,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     if (count > 0) sessionsOf.set(accountId, count);
     else sessionsOf.delete(accountId);
   };
-  const parts = { ...options, counted, count: (): number => others.size + 1 };
+  const parts = { ...options, counted, patterns: new Patterns(), count: (): number => others.size + 1 };
   const keepOnly = (edgeIds: readonly string[]): void => {
     for (const [edgeId, other] of others) {
       if (edgeIds.includes(edgeId)) continue;

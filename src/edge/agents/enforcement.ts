@@ -117,6 +117,8 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
 /** Endpoints that name what has changed follow it; one that names what is gone ends. */
 function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
   for (const tunnel of tunnels.all()) {
+    // It follows what there is when somebody comes for it.
+    if (!tunnel.isOpened) continue;
     try {
       const renewed = tunnel.endpoint?.renewed();
       if (renewed) tunnels.change(tunnel, renewed, tunnel.metadata);

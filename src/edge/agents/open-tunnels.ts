@@ -7,7 +7,7 @@ import type { EndpointAddresses, PortRange } from "./addresses.ts";
 import type { TunnelGroups } from "./groups.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import type { SessionBook } from "./session-book.ts";
-import { claimedName, isAtPort, renderTunnel } from "./tunnel.ts";
+import { isAtPort, renderTunnel } from "./tunnel.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 export interface TcpAddresses {
@@ -43,6 +43,8 @@ export interface OpenTunnels {
   open(tunnel: Tunnel): void;
   /** It serves another endpoint from now on, at the same place. */
   change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
+  /** It has another endpoint by itself, at the same place. */
+  changed(tunnel: Tunnel): void;
   /** Its agent knows, or is gone: what is under way is cut. Harmless when repeated. */
   close(tunnel: Tunnel): void;
   /** Its agent has taken it away: nothing more is sent through it, and what is under way may end by itself. */
@@ -64,13 +66,15 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     const shared = share?.(tunnel);
     report({ type: "tunnel_opened", tunnel: renderTunnel(tunnel, region), ...(shared && { shared }) });
   };
-  const publish = (tunnel: Tunnel, endpoint: Endpoint): void => {
-    const { host, port, site } = endpoint;
-    if (!isAtPort(site, host)) {
-      hosts.put(claimedName(endpoint), tunnel);
+  const publish = (tunnel: Tunnel): void => {
+    const port = portOf(tunnel);
+    if (port === undefined) {
+      hosts.put(tunnel.name, tunnel);
       return;
     }
     addresses?.put(port, tunnel);
+    const site = siteAtPort(tunnel);
+    if (!site) return;
     const failed = (why: string): void => {
       addresses?.avoid(port);
       if (share) report({ type: "port_occupied", port });
@@ -79,22 +83,23 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     };
     tcp?.open(site, failed, tunnel.isElsewhere);
   };
-  const unpublish = (tunnel: Tunnel, endpoint: Endpoint): void => {
-    const { host, port, site } = endpoint;
-    if (!isAtPort(site, host)) {
-      hosts.release(claimedName(endpoint), tunnel);
+  const unpublish = (tunnel: Tunnel): void => {
+    const port = portOf(tunnel);
+    if (port === undefined) {
+      hosts.release(tunnel.name, tunnel);
       return;
     }
     addresses?.release(port, tunnel);
-    tcp?.close(site);
+    const site = siteAtPort(tunnel);
+    if (site) tcp?.close(site);
   };
   const end = (tunnel: Tunnel, boundMs: number): void => {
     if (!tunnel.online) return;
     tunnel.online = false;
     tunnels.delete(tunnel.id);
     sessions.removeTunnel(tunnel);
-    if (tunnel.endpoint) unpublish(tunnel, tunnel.endpoint);
-    else groups.remove(tunnel);
+    if (tunnel.name === "") groups.remove(tunnel);
+    else unpublish(tunnel);
     const closed = { type: "tunnel_closed" as const, tunnelId: tunnel.id };
     if (!tunnel.isElsewhere) report(boundMs > 0 && share ? { ...closed, finishes: true } : closed);
     for (const listener of listeners) listener(tunnel, boundMs);
@@ -111,19 +116,30 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     open(tunnel) {
       tunnels.set(tunnel.id, tunnel);
       sessions.addTunnel(tunnel);
-      if (tunnel.endpoint) publish(tunnel, tunnel.endpoint);
-      else groups.add(tunnel);
+      if (tunnel.name === "") groups.add(tunnel);
+      else publish(tunnel);
       tellOpened(tunnel);
     },
     change(tunnel, endpoint, metadata) {
       tunnel.endpoint = endpoint;
       tunnel.metadata = metadata;
-      publish(tunnel, endpoint);
+      publish(tunnel);
       tellOpened(tunnel);
     },
+    changed: publish,
     close,
     withdraw: (tunnel) => end(tunnel, options.finishMs),
     stop,
     onClosed: (listener) => void listeners.push(listener),
   };
+}
+
+/** Undefined for what is found by a host name. */
+function portOf({ name }: Tunnel): number | undefined {
+  return name.startsWith(":") ? Number(name.slice(1)) : undefined;
+}
+
+/** Undefined where it does not compile here. */
+function siteAtPort({ endpoint }: Tunnel): ConnectionSite | undefined {
+  return endpoint && isAtPort(endpoint.site, endpoint.host) ? endpoint.site : undefined;
 }

@@ -18,6 +18,7 @@ import type { ClaimedPlace, EndpointPlacesOptions, EndpointRequest, PublicPlace,
 import type { AgentLimits } from "./limits.ts";
 import { compileOptions, likenessOf } from "./options.ts";
 import { readTermination } from "./termination.ts";
+import { claimedName } from "./tunnel.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
 
 export interface OpeningOptions extends EndpointPlacesOptions {
@@ -42,8 +43,8 @@ export interface Opening {
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
   /** What the tunnel's endpoint was made of. */
   requestOf(tunnel: Tunnel): BindRequest | undefined;
-  /** A tunnel of another edge, as that one tells of it. Throws where its endpoint does not compile here. */
-  elsewhere(shared: SharedTunnel, session: AgentSession): Tunnel;
+  /** The endpoint of another edge's tunnel, as that one tells of it. Throws where it does not compile here. */
+  elsewhere(shared: SharedTunnel, session: AgentSession): Endpoint | undefined;
   /** Throws `Refusal`. */
   labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
 }
@@ -99,12 +100,7 @@ export function makeOpening(options: OpeningOptions): Opening {
       return made;
     },
     requestOf: (tunnel) => askedFor.get(tunnel)?.request,
-    elsewhere(shared, session) {
-      const { id, forwardsTo, metadata, startedAt, http2, proxyProtocol, labels } = shared;
-      const endpoint = shared.endpoint && endpointOf(shared.endpoint, id, session, options);
-      const known = { id, session, forwardsTo, metadata, startedAt, http2, proxyProtocol };
-      return { ...known, endpoint, labels, online: true, isElsewhere: true };
-    },
+    elsewhere: ({ id, endpoint }, session) => endpoint && endpointOf(endpoint, id, session, options),
     labelled(grant, session, id, request) {
       checkTexts(request, limits);
       checkLabels(request.labels, limits);
@@ -207,7 +203,8 @@ function tunnelOf(
   const { forwardsTo, forwardsProto, metadata, proxyProtocol = 0 } = request;
   const http2 = forwardsProto === "http2";
   const known = { id, session, forwardsTo, metadata, http2, proxyProtocol, startedAt };
-  return { ...known, online: true, isElsewhere: false, ...published };
+  const name = published.endpoint ? claimedName(published.endpoint) : "";
+  return { ...known, name, online: true, isOpened: true, isElsewhere: false, ...published };
 }
 
 /** Whose modules an endpoint may have: it is an edge and its route in one. */

@@ -1,5 +1,6 @@
 /** One other edge with what it holds, which visitors here reach as if it were here. */
 import type { Log } from "../../lib/log.ts";
+import type { Patterns } from "../../lib/patterns.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { SessionReport } from "../../routing/planes/messages.ts";
 import type { Peers } from "../peers/peers.ts";
@@ -7,36 +8,36 @@ import type { PeerPlace } from "../peers/transport.ts";
 import type { OpenTunnels } from "./open-tunnels.ts";
 import type { Opening } from "./opening.ts";
 import { RemoteSession } from "./remote-session.ts";
-import type { Tunnel } from "./tunnel.ts";
+import { RemoteTunnel } from "./remote-tunnel.ts";
+import type { RemoteKind } from "./remote-tunnel.ts";
 
 export interface OtherEdgeOptions {
   readonly peers: Peers;
-  readonly tunnels: Pick<OpenTunnels, "byId" | "open" | "change" | "close" | "withdraw">;
+  readonly tunnels: Pick<OpenTunnels, "byId" | "open" | "changed" | "close" | "withdraw">;
   readonly opening: Pick<Opening, "elsewhere">;
   readonly log: Log;
   /** How many edges there are, with this one. */
   readonly count: () => number;
+  /** Of the tunnels of all other edges. */
+  readonly patterns: Patterns;
   /** Told of each session that begins (1) or ends (−1). */
   readonly counted: (accountId: string, by: 1 | -1) => void;
-}
-
-interface Known {
-  readonly tunnel: Tunnel;
-  /** As it was told. */
-  readonly text: string;
 }
 
 export class OtherEdge {
   readonly #place: PeerPlace;
   readonly #options: OtherEdgeOptions;
   readonly #sessions = new Map<string, RemoteSession>();
-  readonly #tunnels = new Map<string, Known>();
+  readonly #tunnels = new Map<string, RemoteTunnel>();
+  readonly #kind: RemoteKind;
   /** Ids of what has not been told again since the edge was told of anew. */
   readonly #stale = new Set<string>();
 
   constructor(place: PeerPlace, options: OtherEdgeOptions) {
     this.#place = place;
     this.#options = options;
+    const { patterns, opening, log } = options;
+    this.#kind = { patterns, log, compile: (shared, session) => opening.elsewhere(shared, session) };
   }
 
   /** It is another server's. */
@@ -50,7 +51,7 @@ export class OtherEdge {
 
   /** Of its tunnels' agents, as often as they have some. */
   *agentIds(): Iterable<string> {
-    for (const { tunnel } of this.#tunnels.values()) yield tunnel.session.agentId;
+    for (const { session } of this.#tunnels.values()) yield session.agentId;
   }
 
   /** It is told of anew: what is not told again until `told` is over. */
@@ -85,26 +86,26 @@ export class OtherEdge {
 
   /** New, or changed. */
   putTunnel(shared: SharedTunnel): void {
-    const { tunnels, opening, log } = this.#options;
+    const { tunnels, log } = this.#options;
     const { id } = shared;
-    const text = JSON.stringify(shared);
     const known = this.#tunnels.get(id);
     this.#stale.delete(id);
-    if (known?.text === text && known.tunnel.online) return;
+    if (known?.online === true && known.text === JSON.stringify(shared)) return;
     const session = this.#sessions.get(shared.sessionId);
     // One of this edge's own is newer: the control plane takes the other one away.
     if (!session || tunnels.byId(id)?.isElsewhere === false) return;
     try {
-      const made = opening.elsewhere(shared, session);
-      if (known && made.endpoint && isSame(known.tunnel, made)) {
-        tunnels.change(known.tunnel, made.endpoint, made.metadata);
-        this.#tunnels.set(id, { tunnel: known.tunnel, text });
+      if (known && isChange(known, shared, session)) {
+        known.change(shared);
+        tunnels.changed(known);
         return;
       }
       const before = tunnels.byId(id);
       if (before) tunnels.close(before);
-      tunnels.open(made);
-      this.#tunnels.set(id, { tunnel: made, text });
+      known?.release();
+      const tunnel = new RemoteTunnel(shared, session, this.#kind);
+      this.#tunnels.set(id, tunnel);
+      tunnels.open(tunnel);
     } catch (error) {
       // It is not served without what its agent has asked for.
       this.closeTunnel(id, false);
@@ -117,7 +118,9 @@ export class OtherEdge {
     const known = this.#tunnels.get(id);
     this.#tunnels.delete(id);
     this.#stale.delete(id);
-    if (known) this.#options.tunnels[finishes ? "withdraw" : "close"](known.tunnel);
+    if (!known) return;
+    this.#options.tunnels[finishes ? "withdraw" : "close"](known);
+    known.release();
   }
 
   #close(id: string): void {
@@ -126,12 +129,9 @@ export class OtherEdge {
   }
 }
 
-/** Whether one is the other as its agent has changed it. */
-function isSame({ online, session, endpoint }: Tunnel, made: Tunnel): boolean {
-  return (
-    online &&
-    session === made.session &&
-    endpoint?.host === made.endpoint?.host &&
-    endpoint?.port === made.endpoint?.port
-  );
+/** Whether it is the one that is known as its agent has changed it, and no other. */
+function isChange({ online, session, text }: RemoteTunnel, { endpoint }: SharedTunnel, of: RemoteSession): boolean {
+  if (!online || session !== of || !endpoint) return false;
+  const before = (JSON.parse(text) as SharedTunnel).endpoint;
+  return before?.name === endpoint.name && before.host === endpoint.host && before.port === endpoint.port;
 }

@@ -16,7 +16,14 @@ export interface Tunnel {
   metadata: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Another one, at the same place, once the agent has changed it. */
+  /** That it claims, see `claimedName`; "" for one with labels. */
+  readonly name: string;
+  /** Whether its endpoint is compiled: another edge's is once somebody comes for it. */
+  readonly isOpened: boolean;
+  /**
+   * Another one, at the same place, once the agent has changed it. Undefined for one with labels, and for another edge's
+   * that does not compile here.
+   */
   endpoint: Endpoint | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
   /** The service speaks HTTP/2 with prior knowledge, and no HTTP/1.1. */

@@ -174,18 +174,20 @@ export interface TunnelReport {
   readonly forwardsTo: string;
   readonly region: string;
   /** For an endpoint of its own. */
-  readonly endpoint?: {
-    readonly id: string;
-    readonly proto: "http" | "https" | "tcp" | "tls";
-    readonly publicUrl: string;
-    /** As the agent calls and describes it. */
-    readonly name?: string;
-    readonly description?: string;
-    /** Others of the account may serve its URL beside it. */
-    readonly pooled?: boolean;
-  };
+  readonly endpoint?:
+    | {
+        readonly id: string;
+        readonly proto: "http" | "https" | "tcp" | "tls";
+        readonly publicUrl: string;
+        /** As the agent calls and describes it. */
+        readonly name?: string;
+        readonly description?: string;
+        /** Others of the account may serve its URL beside it. */
+        readonly pooled?: boolean;
+      }
+    | undefined;
   /** For a backend tunnel. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One end of the line between the planes. */

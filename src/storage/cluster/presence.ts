@@ -32,12 +32,6 @@ export type PresenceNews =
   /** It was this node's, and another one has it, or its name, by now: it is to be ended here. */
   | { readonly what: "taken"; readonly id: string };
 
-/** What another node has. */
-export interface OtherEntry {
-  readonly node: string;
-  readonly body: string;
-}
-
 export interface Presence {
   /** Rejects when the database does not answer. */
   claim(id: string, claim: NameClaim): Promise<ClaimOutcome>;
@@ -54,10 +48,10 @@ export interface Presence {
   told(): Promise<number>;
   /** Everything of others that was told so far is known when it resolves. Rejects when the database does not answer. */
   refresh(): Promise<void>;
-  /** What other nodes have. */
-  others(): ReadonlyMap<string, OtherEntry>;
+  /** Entries of other nodes, and which of them has each. */
+  others(): ReadonlyMap<string, string>;
   /** Up to which change what others have is known. */
   readonly change: number;
-  /** Called with what has changed, in order. */
+  /** Called with what has changed, in order; the first to subscribe is told of all that came before, and nobody keeps it. */
   subscribe(listener: (news: readonly PresenceNews[]) => void): void;
 }

@@ -6,7 +6,7 @@ import type { Sealer } from "../sealing/sealing.ts";
 import { makeNameQuestions } from "./claims.ts";
 import type { AskForName } from "./claims.ts";
 import type { Lease } from "./lease.ts";
-import type { ClaimOutcome, NameClaim, OtherEntry, Presence, PresenceNews, ServedName } from "./presence.ts";
+import type { ClaimOutcome, NameClaim, Presence, PresenceNews, ServedName } from "./presence.ts";
 
 interface Own {
   readonly body: string;
@@ -45,8 +45,10 @@ export class SharedPresence implements Presence {
   readonly #log: Log;
   readonly #askForName: AskForName;
   readonly #own = new Map<string, Own>();
-  readonly #others = new Map<string, OtherEntry>();
+  readonly #others = new Map<string, string>();
   readonly #listeners: ((news: readonly PresenceNews[]) => void)[] = [];
+  /** What came before anybody listened. */
+  #unheard: PresenceNews[] = [];
   /** What is still to be told: as it is when it is told. */
   #untold = new Set<string>();
   readonly #dropped = new Map<string, { readonly id: string; readonly name: string }>();
@@ -122,12 +124,15 @@ export class SharedPresence implements Presence {
     return this.#nextRead;
   }
 
-  others(): ReadonlyMap<string, OtherEntry> {
+  others(): ReadonlyMap<string, string> {
     return this.#others;
   }
 
   subscribe(listener: (news: readonly PresenceNews[]) => void): void {
     this.#listeners.push(listener);
+    const unheard = this.#unheard;
+    this.#unheard = [];
+    if (unheard.length > 0) listener(unheard);
   }
 
   /** There may be news of others. */
@@ -304,10 +309,11 @@ export class SharedPresence implements Presence {
   #take(news: readonly PresenceNews[]): void {
     if (news.length === 0) return;
     for (const one of news) {
-      if (one.what === "put") this.#others.set(one.id, one);
+      if (one.what === "put") this.#others.set(one.id, one.node);
       else if (one.what === "removed") this.#others.delete(one.id);
       else this.#own.delete(one.id);
     }
+    if (this.#listeners.length === 0) this.#unheard.push(...news);
     for (const listener of this.#listeners) listener(news);
   }
 }
