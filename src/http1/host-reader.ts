@@ -14,8 +14,12 @@ export class HostReader {
   /** The field that the table notes; undefined where it is no authority (RFC 9110 §7.2). */
   read(fields: FieldTable): HostField | undefined {
     const last = this.#last;
-    if (last !== undefined && isSame(fields, last.text)) return last;
-    const text = fields.valueAt(fields.hostIndex);
+    return last !== undefined && isSame(fields, last.text) ? last : this.readText(fields.valueAt(fields.hostIndex));
+  }
+
+  /** The same of a text, such as HTTP/2's `:authority`. */
+  readText(text: string): HostField | undefined {
+    if (this.#last?.text === text) return this.#last;
     const authority = parseAuthority(text);
     return (this.#last = authority && { ...authority, text });
   }

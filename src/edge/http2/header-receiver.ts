@@ -1,3 +1,4 @@
+import { HostReader } from "../../http1/host-reader.ts";
 import { admitTrailers } from "../../http1/trailer-fields.ts";
 import type { ClientConnection } from "../http/client-connection.ts";
 import { newRequestId } from "../../lib/traffic-ids.ts";
@@ -28,6 +29,7 @@ export class HeaderReceiver {
   readonly #faults: Faults;
   readonly #blocks = new HeaderBlocks();
   readonly #decoder = new HpackDecoder();
+  readonly #hosts = new HostReader();
 
   constructor(shared: ClientConnection, streams: StreamSet, peer: PeerSettings, faults: Faults) {
     this.#shared = shared;
@@ -78,7 +80,8 @@ export class HeaderReceiver {
       this.#faults.count("resets");
       return;
     }
-    const request = readHead(head, this.#shared.scheme, this.#shared.context.limits.maxTargetBytes, endStream);
+    const { scheme, context } = this.#shared;
+    const request = readHead(head, scheme, context.limits.maxTargetBytes, endStream, this.#hosts);
     if ("fault" in request) return this.#malformed(streamId, request, endStream);
     const opened = new Http2Stream(streamId, streams, this.#shared, request, this.#peer.initialWindow);
     streams.add(opened);

@@ -3,7 +3,7 @@ import { byteClass, targetByte } from "../../http1/bytes.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import { isHttpToken } from "../../lib/http-token.ts";
 import { parseAuthority } from "../../http1/authority.ts";
-import type { HostField } from "../../http1/host-reader.ts";
+import type { HostField, HostReader } from "../../http1/host-reader.ts";
 import { ReceivedRequest } from "../http/received-request.ts";
 import type { HeadBuilder } from "../../http2/head-builder.ts";
 import { pseudo } from "../../http2/header-entry.ts";
@@ -30,6 +30,7 @@ export function readHead(
   scheme: "https" | "http",
   maxTargetBytes: number,
   endStream: boolean,
+  hosts: HostReader,
 ): ReadHead {
   if (head.fault !== "") return { fault: head.fault };
   if (head.pseudo[pseudo[":status"]] !== undefined) return { fault: "pseudo-field of a response" };
@@ -50,7 +51,7 @@ export function readHead(
     if (target === "*" && method === "OPTIONS") return { fault: "no site for *", refusal: "bad_request" };
     if (!isTarget(target)) return { fault: "invalid :path" };
   }
-  const authority = authorityOf(head);
+  const authority = authorityOf(head, hosts);
   if ("fault" in authority) return authority;
   const isWebsocket = protocol !== undefined;
   if (isWebsocket && protocol !== "websocket") return { fault: "unknown :protocol", refusal: "bad_request" };
@@ -78,12 +79,12 @@ export function readHead(
   });
 }
 
-function authorityOf(head: HeadBuilder): HostField | Malformed {
+function authorityOf(head: HeadBuilder, hosts: HostReader): HostField | Malformed {
   const authority = head.pseudo[pseudo[":authority"]];
   const host = head.hostField();
   const text = authority ?? host;
   if (text === undefined) return { fault: "neither :authority nor Host" };
-  const parsed = parseAuthority(text);
+  const parsed = hosts.readText(text);
   if (parsed === undefined) return { fault: "invalid :authority", refusal: "bad_request" };
   if (host !== undefined && host !== text) {
     const other = parseAuthority(host);
@@ -91,7 +92,7 @@ function authorityOf(head: HeadBuilder): HostField | Malformed {
       return { fault: "Host differs from :authority", refusal: "bad_request" };
     }
   }
-  return { ...parsed, text };
+  return parsed;
 }
 
 /** Origin form. */
