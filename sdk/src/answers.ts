@@ -9,22 +9,29 @@ export interface Answer {
   readonly operationId: string | undefined;
   /** What was taken as it was given, and was probably not meant so: the field, and why. */
   readonly warnings: readonly string[];
+  /** What else a write that was only tried would change, such as `delete ip_policy_rule` and an id. */
+  readonly also: readonly string[];
   header(name: string): string | undefined;
 }
 
 const answers = new WeakMap<object, Answer>();
 
-export function rememberAnswer(body: object, status: number, headers: { get(name: string): string | null }): void {
+export function makeAnswer(status: number, headers: { get(name: string): string | null }): Answer {
   const header = (name: string): string | undefined => headers.get(name) ?? undefined;
   const revision = header("postern-revision");
-  answers.set(body, {
+  return {
     status,
     etag: header("etag"),
     revision: revision === undefined ? undefined : Number(revision),
     operationId: header("postern-operation-id"),
     warnings: quotedTexts(header("postern-warning") ?? ""),
+    also: quotedTexts(header("postern-also") ?? ""),
     header,
-  });
+  };
+}
+
+export function rememberAnswer(body: object, answer: Answer): void {
+  answers.set(body, answer);
 }
 
 /** The texts of a list of strings (RFC 8941 §3.3.3), percent-encoded where they are no visible ASCII. */

@@ -1,3 +1,5 @@
+import type { Answer } from "./answers.ts";
+
 /** What any call may be given beside its arguments. */
 export interface ReadOptions {
   /** Aborts the call. */
@@ -13,4 +15,6 @@ export interface CallOptions extends ReadOptions {
   readonly waitSeconds?: number | undefined;
   /** Why the change is made, for the history: at most 255 bytes of UTF-8, refused (400) beyond. */
   readonly reason?: string | undefined;
+  /** Told what came in the header of a success, which is all that there is of one without a body. */
+  readonly onAnswer?: ((answer: Answer) => void) | undefined;
 }

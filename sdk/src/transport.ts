@@ -1,7 +1,7 @@
 /** One request to the API, and its answer. */
 import type { CallOptions } from "./call-options.ts";
 import { PosternConnectionError, PosternError, asErrorBody } from "./errors.ts";
-import { etagOf, rememberAnswer } from "./answers.ts";
+import { etagOf, makeAnswer, rememberAnswer } from "./answers.ts";
 import { encodeText, visibleText } from "./header-text.ts";
 
 export interface PosternOptions {
@@ -71,7 +71,7 @@ export function makeSend(options: PosternOptions): Send {
       const why = timeout.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error);
       throw new PosternConnectionError(`${what}: ${why}`, { cause: error });
     }
-    return read(what, answer, text, call.asText === true);
+    return read(what, answer, text, call);
   };
 }
 
@@ -89,11 +89,13 @@ function headersOf(apiKey: string | undefined, body: unknown, call: CallOptions)
   return headers;
 }
 
-function read(what: string, answer: FetchAnswer, text: string, asText: boolean): unknown {
+function read(what: string, answer: FetchAnswer, text: string, call: Parameters<Send>[3]): unknown {
   const { status, headers } = answer;
   const success = status >= 200 && status < 300;
+  const told = makeAnswer(status, headers);
+  if (success) call.onAnswer?.(told);
   if (success && (status === 204 || text === "")) return undefined;
-  if (success && asText) return text;
+  if (success && call.asText) return text;
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -106,7 +108,7 @@ function read(what: string, answer: FetchAnswer, text: string, asText: boolean):
     if (!refusal) throw new PosternConnectionError(`${what}: answered ${status} with what is not the API's`);
     throw new PosternError(refusal, headers.get("retry-after"));
   }
-  if (typeof body === "object" && body !== null) rememberAnswer(body, status, headers);
+  if (typeof body === "object" && body !== null) rememberAnswer(body, told);
   return body;
 }
 

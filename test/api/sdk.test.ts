@@ -12,7 +12,7 @@ import {
   errorCodes,
   operations,
 } from "../../sdk/src/index.ts";
-import type { FetchInit, Listing, Operation } from "../../sdk/src/index.ts";
+import type { Answer, FetchInit, Listing, Operation } from "../../sdk/src/index.ts";
 import { describedOperations } from "../../src/api/operations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
@@ -136,6 +136,23 @@ describe("the SDK", () => {
     const etag = answerOf(changed).etag as string;
     await postern.ipPolicies.delete(policy.id, { ifMatch: etag });
     await assert.rejects(postern.ipPolicies.get(policy.id), refusal("not_found", 404));
+  });
+
+  it("the SDK tells what came in the header of an answer without a body", async () => {
+    const policy = await postern.ipPolicies.create({});
+    const rule = await postern.ipPolicyRules.create({
+      ip_policy_id: policy.id,
+      cidr: "192.0.2.0/24",
+      action: "allow",
+    });
+    const told: Answer[] = [];
+    const onAnswer = (answer: Answer): void => void told.push(answer);
+    await postern.ipPolicies.delete(policy.id, { dry_run: true, onAnswer });
+    assert.deepEqual([told[0]?.status, told[0]?.also], [204, [`delete ip_policy_rule ${rule.id}`]]);
+    await postern.ipPolicies.delete(policy.id, { onAnswer });
+    assert.deepEqual([told.length, told[1]?.also], [2, []]);
+    await assert.rejects(postern.ipPolicies.delete(policy.id, { onAnswer }), refusal("not_found", 404));
+    assert.equal(told.length, 2, "a refusal is thrown");
   });
 
   it("the SDK refuses to match an object that brought no ETag", async () => {

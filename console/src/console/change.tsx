@@ -1,25 +1,15 @@
 /** What is going to change, seen before it does: as a diff, and as commands that do the same. */
 import { useEffect, useState } from "preact/hooks";
-import { PosternError, errorCodes } from "../../../sdk/src/index.ts";
 import { Dialog, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
-import { call, explainError, postern } from "./api.ts";
-import type { ApiObject, Json, JsonObject } from "./api.ts";
+import { call, explainError } from "./api.ts";
+import type { ApiObject, JsonObject } from "./api.ts";
 import { Copies } from "./copies.tsx";
-import { inputOf } from "./description.ts";
-import type { Description, Kind, Schema } from "./description.ts";
+import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
-
-/** A write that is being looked at. */
-export interface Change {
-  readonly kind: Kind;
-  /** Ids in its path before its own. */
-  readonly parents: readonly string[];
-  /** Absent: one is created. */
-  readonly object?: ApiObject;
-  /** All fields as they are going to be; null: it is deleted. */
-  readonly input: JsonObject | null;
-}
+import { conceal, textOf } from "./field-text.ts";
+import { fieldsOf, isOvertaken, newFieldsOf, patchOf, tried, write } from "./writes.ts";
+import type { Change, Tried } from "./writes.ts";
 
 interface ReviewProps {
   readonly change: Change;
@@ -30,22 +20,10 @@ interface ReviewProps {
   onClose(): void;
 }
 
-type PlannedFields = readonly { readonly path: string; readonly before: unknown; readonly after: unknown }[];
-interface Planned {
-  readonly changes: readonly {
-    readonly action: string;
-    readonly kind: string;
-    readonly name: string | null;
-    readonly fields: PlannedFields;
-  }[];
-  readonly warnings: readonly { readonly path: string; readonly message: string }[];
-}
-
 export function Review({ change, description, onFaults, onDone, onClose }: ReviewProps) {
   const { kind, object, input } = change;
-  const [plan, setPlan] = useState<Planned>();
-  const [expected, setExpected] = useState<ApiObject>();
-  const [isTaken, setTaken] = useState(false);
+  /** What the server says that would come of it, once it has. */
+  const [answer, setAnswer] = useState<Tried>();
   const [error, setError] = useState("");
   const [theirs, setTheirs] = useState<ApiObject>();
   const [base, setBase] = useState(object);
@@ -57,30 +35,23 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   const schema = (object ? kind.updateSchema : kind.createSchema) ?? kind.shown;
   const concealed = (fields: JsonObject | undefined, known: JsonObject | undefined): JsonObject | undefined =>
     fields && (conceal(fields, known, schema, description) as JsonObject);
-  // As the server says that it would be, once it has.
-  const wanted = expected && fieldsOf(expected, kind, description);
+  const expected = answer?.object;
+  const wanted =
+    expected &&
+    (object ? fieldsOf(expected, kind, description) : newFieldsOf(expected, input ?? {}, kind, description));
   const isNothing = input !== null && base !== undefined && Object.keys(patch).length === 0;
 
   useEffect(() => {
     let isStale = false;
-    setTaken(false);
+    setAnswer(undefined);
     void tried(change, base, patch).then(
-      (found) => {
-        if (isStale) return;
-        setTaken(true);
-        setPlan(found.plan);
-        setExpected(found.object);
-      },
+      (found) => !isStale && setAnswer(found),
       (failure: unknown) => {
         const { message, fields } = explainError(failure);
         if (isStale) return;
         setError(message);
         if (isOvertaken(failure)) void readTheirs();
-        onFaults?.(
-          Object.fromEntries(
-            Object.entries(fields).map(([path, text]) => [path.replace(/^objects\.[^.]+\.[^.]+\./, ""), text]),
-          ),
-        );
+        onFaults?.(fields);
       },
     );
     return () => {
@@ -135,7 +106,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
                 after={textOf(concealed(input === null ? undefined : (wanted ?? { ...before, ...patch }), before))}
               />
             )}
-            <Consequences isTaken={isTaken} plan={plan} kind={kind.name} />
+            <Consequences answer={answer} />
             <div class="field">
               <label for="change-reason">Why</label>
               <TextInput
@@ -168,33 +139,40 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   );
 }
 
-interface ConsequencesProps {
-  readonly isTaken: boolean;
-  readonly plan: Planned | undefined;
-  readonly kind: string;
-}
-
 /** What else follows from the change, as the server says. */
-function Consequences({ isTaken, plan, kind }: ConsequencesProps) {
-  const others = plan?.changes.filter((one) => one.kind !== kind && one.action !== "unchanged") ?? [];
+function Consequences({ answer }: { readonly answer: Tried | undefined }) {
+  if (!answer) return null;
   return (
     <>
-      {isTaken && (
-        <p class="small">
-          <Tag tone="good">plan</Tag> The server takes this as it is.
+      <p class="small">
+        <Tag tone="good">plan</Tag> The server takes this as it is.
+      </p>
+      {answer.warnings.map((text) => (
+        <p key={text} class="notice warn">
+          {text}
         </p>
+      ))}
+      {answer.also.length > 0 && (
+        <div class="notice warn">
+          <p>This changes more with it:</p>
+          <ul class="also">
+            {answer.also.map((text) => (
+              <li key={text}>{consequence(text)}</li>
+            ))}
+          </ul>
+        </div>
       )}
-      {plan?.warnings.map(({ path, message }) => (
-        <p key={path} class="notice warn">
-          {path}: {message}
-        </p>
-      ))}
-      {others.map(({ action, kind: other, fields }, at) => (
-        <p key={at} class="small">
-          <Tag>{action}</Tag> {titleOf(other)}{" "}
-          {fields.map(({ path, after }) => `${path} ${JSON.stringify(after)}`).join(", ")}
-        </p>
-      ))}
+    </>
+  );
+}
+
+/** `create reserved_domain shop.example` as people say it. */
+function consequence(text: string) {
+  const [, action, kind, rest = ""] = /^(create|update|delete) (\w+) ?(.*)$/.exec(text) ?? [];
+  if (action === undefined || kind === undefined) return text;
+  return (
+    <>
+      {action} {titleOf(kind)} <span class="mono">{rest}</span>
     </>
   );
 }
@@ -253,103 +231,4 @@ export function pathOf({ path }: Kind, parents: readonly string[], id?: string):
 /** As documents have it, to be given a name. */
 export function yamlOf({ name }: Kind, fields: JsonObject): string {
   return `objects:\n  ${name}:\n    NAME: ${JSON.stringify(fields)}\n`;
-}
-
-async function write(
-  { kind, parents, object, input }: Change,
-  base: ApiObject | undefined,
-  patch: JsonObject,
-  reason: string,
-): Promise<ApiObject | undefined> {
-  const options = { ...(reason !== "" && { reason }), ...(base && { ifMatch: base }), waitSeconds: 2 };
-  if (input === null) return void (await call(kind.remove ?? "", ...parents, object?.id, options));
-  if (!object)
-    return await call(kind.create ?? "", ...parents, input, { ...options, idempotencyKey: crypto.randomUUID() });
-  return await call(kind.update ?? "", ...parents, object.id, patch, options);
-}
-
-function isOvertaken(failure: unknown): boolean {
-  return failure instanceof PosternError && failure.code === errorCodes.precondition_failed;
-}
-
-interface Tried {
-  readonly plan?: Planned;
-  /** As it would be; absent for one that is new or gone. */
-  readonly object?: ApiObject;
-}
-
-/** What the server would do, as it says itself: nothing is changed. */
-async function tried(
-  { kind, parents, object, input }: Change,
-  base: ApiObject | undefined,
-  patch: JsonObject,
-): Promise<Tried> {
-  const options = { dry_run: true, ...(base && { ifMatch: base }) };
-  if (input === null) {
-    await call(kind.remove ?? "", ...parents, object?.id, options);
-    return {};
-  }
-  if (object) return { object: await call(kind.update ?? "", ...parents, object.id, patch, options) };
-  if (!plannable.has(kind.name)) return {};
-  const parent = /\{(\w+)\}$/.exec(kind.path.slice(0, kind.path.lastIndexOf("}") + 1))?.[1];
-  const owner = parent === undefined ? {} : { [parent]: parents.at(-1) ?? null };
-  const document = { document: "console", objects: { [kind.name]: { new: { ...owner, ...input } } } };
-  return { plan: (await postern.plan(document as never)) as Planned };
-}
-
-const plannable: ReadonlySet<string> = new Set(
-  "bot_user ip_policy ip_policy_rule ip_restriction certificate_authority tls_certificate reserved_domain reserved_addr tunnel_group_backend failover_backend weighted_backend http_response_backend static_backend https_edge https_edge_route tls_edge tcp_edge vault secret event_destination event_subscription cloud_endpoint".split(
-    " ",
-  ),
-);
-
-/** The object as it is given. */
-export function fieldsOf(object: ApiObject, kind: Kind, { resolve }: Description): JsonObject {
-  return inputOf(object, kind.updateSchema ?? kind.createSchema ?? kind.shown, resolve) as JsonObject;
-}
-
-/** The fields that differ. */
-function patchOf(before: JsonObject | undefined, input: JsonObject | null): JsonObject {
-  if (!before || !input) return input ?? {};
-  return Object.fromEntries(
-    Object.entries(input).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
-  );
-}
-
-/** With secrets out of sight; that one is new can be seen. */
-function conceal(value: Json, known: Json | undefined, schema: Schema, description: Description): Json {
-  if (schema["x-secret"] && typeof value === "string" && value !== "")
-    return value === known ? "(secret)" : "(another secret)";
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const before = Array.isArray(known) ? (known as readonly Json[]) : [];
-    const of = description.resolve(schema.items ?? {});
-    return (value as readonly Json[]).map((one, at) => conceal(one, before[at], of, description));
-  }
-  const before = (typeof known === "object" && known !== null ? known : {}) as JsonObject;
-  return Object.fromEntries(
-    Object.entries(value as JsonObject).map(([name, one]) => {
-      const field =
-        schema.properties?.[name] ??
-        (typeof schema.additionalProperties === "object" ? schema.additionalProperties : {});
-      return [name, conceal(one, before[name], description.resolve(field), description)];
-    }),
-  );
-}
-
-function textOf(fields: JsonObject | undefined): string {
-  return fields ? linesOf(fields, "").join("\n") : "";
-}
-
-/** As YAML would have it, near enough to be read. */
-function linesOf(value: Json, indent: string): string[] {
-  if (typeof value !== "object" || value === null) return [`${indent}${JSON.stringify(value)}`];
-  const entries = Array.isArray(value)
-    ? (value as readonly Json[]).map((one) => ["-", one] as const)
-    : Object.entries(value as JsonObject).map(([name, one]) => [`${name}:`, one] as const);
-  return entries.flatMap(([name, one]) => {
-    const isEmpty = typeof one === "object" && one !== null && Object.keys(one).length === 0;
-    if (typeof one !== "object" || one === null || isEmpty) return [`${indent}${name} ${JSON.stringify(one)}`];
-    return [`${indent}${name}`, ...linesOf(one, `${indent}  `)];
-  });
 }

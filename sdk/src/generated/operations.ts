@@ -9,6 +9,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/accounts",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -47,6 +48,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/bot_users",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -94,6 +96,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/service_users",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -141,6 +144,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/api_keys",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -216,6 +220,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/credentials",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -263,6 +268,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/ip_policies",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -310,6 +316,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/ip_policy_rules",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -357,6 +364,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/ip_restrictions",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -404,6 +412,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/certificate_authorities",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -451,6 +460,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/tls_certificates",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -498,6 +508,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/reserved_domains",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -561,6 +572,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/reserved_addrs",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -608,6 +620,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/backends/tunnel_group",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -655,6 +668,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/backends/failover",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -702,6 +716,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/backends/weighted",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -749,6 +764,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/backends/http_response",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -796,6 +812,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/backends/static",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -843,6 +860,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/edges/https",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -942,6 +960,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/edges/https/{edge_id}/routes",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1317,6 +1336,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/edges/tls",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1494,6 +1514,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/edges/tcp",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1619,6 +1640,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/vaults",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1666,6 +1688,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/vault_secrets",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1713,6 +1736,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/event_destinations",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1760,6 +1784,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/event_subscriptions",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1933,6 +1958,7 @@ export const operations: readonly Operation[] = [
     method: "POST",
     path: "/endpoints",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {

@@ -146,6 +146,11 @@ export interface GetReadinessOptions extends ReadOptions {
   readonly of?: string | undefined;
 }
 
+export interface CreateOptions extends CallOptions {
+  /** `true` answers what would be changed, and changes nothing. */
+  readonly dry_run?: boolean | undefined;
+}
+
 export interface ListOptions extends ReadOptions {
   /** Most objects on the page. */
   readonly limit?: number | undefined;
@@ -160,11 +165,6 @@ export interface ListOptions extends ReadOptions {
 export interface GetOptions extends ReadOptions {
   /** Number of the revision whose state is shown. */
   readonly at_revision?: number | undefined;
-}
-
-export interface UpdateOptions extends CallOptions {
-  /** `true` answers what would be changed, and changes nothing. */
-  readonly dry_run?: boolean | undefined;
 }
 
 export interface VaultsSecretsListOptions extends ReadOptions {
@@ -287,34 +287,34 @@ export interface Resources {
 
 /** `/accounts` */
 export interface Accounts {
-  /** Create an account. `POST /accounts` */
-  create(body: AccountCreate, options?: CallOptions): Promise<Account>;
+  /** Create an account; with `dry_run` say what would come of it. `POST /accounts` */
+  create(body: AccountCreate, options?: CreateOptions): Promise<Account>;
   /** List accounts, newest first. `GET /accounts` */
   list(options?: ListOptions): Listing<Account>;
   /** Get an account. `GET /accounts/{id}` */
   get(id: string, options?: GetOptions): Promise<Account>;
   /** Change the given attributes of an account; with `dry_run` say what would come of it. `PATCH /accounts/{id}` */
-  update(id: string, body: AccountUpdate, options?: UpdateOptions): Promise<Account>;
+  update(id: string, body: AccountUpdate, options?: CreateOptions): Promise<Account>;
 }
 
 /** `/bot_users` */
 export interface BotUsers {
-  /** Create a bot user. `POST /bot_users` */
-  create(body: BotUserCreate, options?: CallOptions): Promise<BotUser>;
+  /** Create a bot user; with `dry_run` say what would come of it. `POST /bot_users` */
+  create(body: BotUserCreate, options?: CreateOptions): Promise<BotUser>;
   /** List bot users, newest first. `GET /bot_users` */
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /bot_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
   /** Change the given attributes of a bot user; with `dry_run` say what would come of it. `PATCH /bot_users/{id}` */
-  update(id: string, body: BotUserUpdate, options?: UpdateOptions): Promise<BotUser>;
+  update(id: string, body: BotUserUpdate, options?: CreateOptions): Promise<BotUser>;
   /** Delete a bot user; with `dry_run` say whether that is possible. `DELETE /bot_users/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/service_users` */
 export interface ServiceUsers {
-  /** Create a bot user. `POST /service_users` */
-  create(body: BotUserCreate, options?: CallOptions): Promise<BotUser>;
+  /** Create a bot user; with `dry_run` say what would come of it. `POST /service_users` */
+  create(body: BotUserCreate, options?: CreateOptions): Promise<BotUser>;
   /** List bot users, newest first. `GET /service_users` */
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /service_users/{id}` */
@@ -322,23 +322,23 @@ export interface ServiceUsers {
   /**
    * Change the given attributes of a bot user; with `dry_run` say what would come of it. `PATCH /service_users/{id}`
    */
-  update(id: string, body: BotUserUpdate, options?: UpdateOptions): Promise<BotUser>;
+  update(id: string, body: BotUserUpdate, options?: CreateOptions): Promise<BotUser>;
   /** Delete a bot user; with `dry_run` say whether that is possible. `DELETE /service_users/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/api_keys` */
 export interface ApiKeys {
-  /** Create an API key. `POST /api_keys` */
-  create(body: APIKeyCreate, options?: CallOptions): Promise<APIKey>;
+  /** Create an API key; with `dry_run` say what would come of it. `POST /api_keys` */
+  create(body: APIKeyCreate, options?: CreateOptions): Promise<APIKey>;
   /** List API keys, newest first. `GET /api_keys` */
   list(options?: ListOptions): Listing<APIKey>;
   /** Get an API key. `GET /api_keys/{id}` */
   get(id: string, options?: GetOptions): Promise<APIKey>;
   /** Change the given attributes of an API key; with `dry_run` say what would come of it. `PATCH /api_keys/{id}` */
-  update(id: string, body: APIKeyUpdate, options?: UpdateOptions): Promise<APIKey>;
+  update(id: string, body: APIKeyUpdate, options?: CreateOptions): Promise<APIKey>;
   /** Delete an API key; with `dry_run` say whether that is possible. `DELETE /api_keys/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** Say whether an API key's scopes would let it call an operation. `POST /api_keys/{id}/test` */
   test(
     id: string,
@@ -357,15 +357,15 @@ export interface ConsoleSessions {
   /** Get a console session. `GET /console_sessions/{id}` */
   get(id: string, options?: GetOptions): Promise<ConsoleSession>;
   /** Delete a console session; with `dry_run` say whether that is possible. `DELETE /console_sessions/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** List console sessions, newest first. `GET /console_sessions` */
   list(options?: ListOptions): Listing<ConsoleSession>;
 }
 
 /** `/credentials` */
 export interface Credentials {
-  /** Create a credential. `POST /credentials` */
-  create(body: CredentialCreate, options?: CallOptions): Promise<Credential>;
+  /** Create a credential; with `dry_run` say what would come of it. `POST /credentials` */
+  create(body: CredentialCreate, options?: CreateOptions): Promise<Credential>;
   /** List credentials, newest first. `GET /credentials` */
   list(options?: ListOptions): Listing<Credential>;
   /** Get a credential. `GET /credentials/{id}` */
@@ -373,9 +373,9 @@ export interface Credentials {
   /**
    * Change the given attributes of a credential; with `dry_run` say what would come of it. `PATCH /credentials/{id}`
    */
-  update(id: string, body: CredentialUpdate, options?: UpdateOptions): Promise<Credential>;
+  update(id: string, body: CredentialUpdate, options?: CreateOptions): Promise<Credential>;
   /** Delete a credential; with `dry_run` say whether that is possible. `DELETE /credentials/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** Say whether an agent token would let an agent publish a name or a label. `POST /credentials/{id}/test` */
   test(
     id: string,
@@ -392,8 +392,8 @@ export interface Credentials {
 
 /** `/ip_policies` */
 export interface IpPolicies {
-  /** Create an IP policy. `POST /ip_policies` */
-  create(body: IPPolicyCreate, options?: CallOptions): Promise<IPPolicy>;
+  /** Create an IP policy; with `dry_run` say what would come of it. `POST /ip_policies` */
+  create(body: IPPolicyCreate, options?: CreateOptions): Promise<IPPolicy>;
   /** List IP policies, newest first. `GET /ip_policies` */
   list(options?: ListOptions): Listing<IPPolicy>;
   /** Get an IP policy. `GET /ip_policies/{id}` */
@@ -401,9 +401,9 @@ export interface IpPolicies {
   /**
    * Change the given attributes of an IP policy; with `dry_run` say what would come of it. `PATCH /ip_policies/{id}`
    */
-  update(id: string, body: IPPolicyUpdate, options?: UpdateOptions): Promise<IPPolicy>;
+  update(id: string, body: IPPolicyUpdate, options?: CreateOptions): Promise<IPPolicy>;
   /** Delete an IP policy; with `dry_run` say whether that is possible. `DELETE /ip_policies/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** Say whether an IP policy would let an address pass. `POST /ip_policies/{id}/test` */
   test(
     id: string,
@@ -417,8 +417,8 @@ export interface IpPolicies {
 
 /** `/ip_policy_rules` */
 export interface IpPolicyRules {
-  /** Create an IP policy rule. `POST /ip_policy_rules` */
-  create(body: IPPolicyRuleCreate, options?: CallOptions): Promise<IPPolicyRule>;
+  /** Create an IP policy rule; with `dry_run` say what would come of it. `POST /ip_policy_rules` */
+  create(body: IPPolicyRuleCreate, options?: CreateOptions): Promise<IPPolicyRule>;
   /** List IP policy rules, newest first. `GET /ip_policy_rules` */
   list(options?: ListOptions): Listing<IPPolicyRule>;
   /** Get an IP policy rule. `GET /ip_policy_rules/{id}` */
@@ -427,15 +427,15 @@ export interface IpPolicyRules {
    * Change the given attributes of an IP policy rule; with `dry_run` say what would come of it. `PATCH
    * /ip_policy_rules/{id}`
    */
-  update(id: string, body: IPPolicyRuleUpdate, options?: UpdateOptions): Promise<IPPolicyRule>;
+  update(id: string, body: IPPolicyRuleUpdate, options?: CreateOptions): Promise<IPPolicyRule>;
   /** Delete an IP policy rule; with `dry_run` say whether that is possible. `DELETE /ip_policy_rules/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/ip_restrictions` */
 export interface IpRestrictions {
-  /** Create an IP restriction. `POST /ip_restrictions` */
-  create(body: IPRestrictionCreate, options?: CallOptions): Promise<IPRestriction>;
+  /** Create an IP restriction; with `dry_run` say what would come of it. `POST /ip_restrictions` */
+  create(body: IPRestrictionCreate, options?: CreateOptions): Promise<IPRestriction>;
   /** List IP restrictions, newest first. `GET /ip_restrictions` */
   list(options?: ListOptions): Listing<IPRestriction>;
   /** Get an IP restriction. `GET /ip_restrictions/{id}` */
@@ -444,15 +444,15 @@ export interface IpRestrictions {
    * Change the given attributes of an IP restriction; with `dry_run` say what would come of it. `PATCH
    * /ip_restrictions/{id}`
    */
-  update(id: string, body: IPRestrictionUpdate, options?: UpdateOptions): Promise<IPRestriction>;
+  update(id: string, body: IPRestrictionUpdate, options?: CreateOptions): Promise<IPRestriction>;
   /** Delete an IP restriction; with `dry_run` say whether that is possible. `DELETE /ip_restrictions/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/certificate_authorities` */
 export interface CertificateAuthorities {
-  /** Create a certificate authority. `POST /certificate_authorities` */
-  create(body: CertificateAuthorityCreate, options?: CallOptions): Promise<CertificateAuthority>;
+  /** Create a certificate authority; with `dry_run` say what would come of it. `POST /certificate_authorities` */
+  create(body: CertificateAuthorityCreate, options?: CreateOptions): Promise<CertificateAuthority>;
   /** List certificate authorities, newest first. `GET /certificate_authorities` */
   list(options?: ListOptions): Listing<CertificateAuthority>;
   /** Get a certificate authority. `GET /certificate_authorities/{id}` */
@@ -461,17 +461,17 @@ export interface CertificateAuthorities {
    * Change the given attributes of a certificate authority; with `dry_run` say what would come of it. `PATCH
    * /certificate_authorities/{id}`
    */
-  update(id: string, body: CertificateAuthorityUpdate, options?: UpdateOptions): Promise<CertificateAuthority>;
+  update(id: string, body: CertificateAuthorityUpdate, options?: CreateOptions): Promise<CertificateAuthority>;
   /**
    * Delete a certificate authority; with `dry_run` say whether that is possible. `DELETE /certificate_authorities/{id}`
    */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/tls_certificates` */
 export interface TlsCertificates {
-  /** Create a TLS certificate. `POST /tls_certificates` */
-  create(body: TLSCertificateCreate, options?: CallOptions): Promise<TLSCertificate>;
+  /** Create a TLS certificate; with `dry_run` say what would come of it. `POST /tls_certificates` */
+  create(body: TLSCertificateCreate, options?: CreateOptions): Promise<TLSCertificate>;
   /** List TLS certificates, newest first. `GET /tls_certificates` */
   list(options?: ListOptions): Listing<TLSCertificate>;
   /** Get a TLS certificate. `GET /tls_certificates/{id}` */
@@ -480,17 +480,17 @@ export interface TlsCertificates {
    * Change the given attributes of a TLS certificate; with `dry_run` say what would come of it. `PATCH
    * /tls_certificates/{id}`
    */
-  update(id: string, body: TLSCertificateUpdate, options?: UpdateOptions): Promise<TLSCertificate>;
+  update(id: string, body: TLSCertificateUpdate, options?: CreateOptions): Promise<TLSCertificate>;
   /** Delete a TLS certificate; with `dry_run` say whether that is possible. `DELETE /tls_certificates/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/reserved_domains` */
 export interface ReservedDomains {
   readonly certificate: ReservedDomainsCertificate;
   readonly certificateManagementPolicy: ReservedDomainsCertificateManagementPolicy;
-  /** Create a reserved domain. `POST /reserved_domains` */
-  create(body: ReservedDomainCreate, options?: CallOptions): Promise<ReservedDomain>;
+  /** Create a reserved domain; with `dry_run` say what would come of it. `POST /reserved_domains` */
+  create(body: ReservedDomainCreate, options?: CreateOptions): Promise<ReservedDomain>;
   /** List reserved domains, newest first. `GET /reserved_domains` */
   list(options?: ListOptions): Listing<ReservedDomain>;
   /** Get a reserved domain. `GET /reserved_domains/{id}` */
@@ -499,9 +499,9 @@ export interface ReservedDomains {
    * Change the given attributes of a reserved domain; with `dry_run` say what would come of it. `PATCH
    * /reserved_domains/{id}`
    */
-  update(id: string, body: ReservedDomainUpdate, options?: UpdateOptions): Promise<ReservedDomain>;
+  update(id: string, body: ReservedDomainUpdate, options?: CreateOptions): Promise<ReservedDomain>;
   /** Delete a reserved domain; with `dry_run` say whether that is possible. `DELETE /reserved_domains/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/reserved_domains/{id}/certificate` */
@@ -521,8 +521,8 @@ export interface ReservedDomainsCertificateManagementPolicy {
 
 /** `/reserved_addrs` */
 export interface ReservedAddrs {
-  /** Create a reserved addr. `POST /reserved_addrs` */
-  create(body: ReservedAddrCreate, options?: CallOptions): Promise<ReservedAddr>;
+  /** Create a reserved addr; with `dry_run` say what would come of it. `POST /reserved_addrs` */
+  create(body: ReservedAddrCreate, options?: CreateOptions): Promise<ReservedAddr>;
   /** List reserved addrs, newest first. `GET /reserved_addrs` */
   list(options?: ListOptions): Listing<ReservedAddr>;
   /** Get a reserved addr. `GET /reserved_addrs/{id}` */
@@ -531,9 +531,9 @@ export interface ReservedAddrs {
    * Change the given attributes of a reserved addr; with `dry_run` say what would come of it. `PATCH
    * /reserved_addrs/{id}`
    */
-  update(id: string, body: ReservedAddrUpdate, options?: UpdateOptions): Promise<ReservedAddr>;
+  update(id: string, body: ReservedAddrUpdate, options?: CreateOptions): Promise<ReservedAddr>;
   /** Delete a reserved addr; with `dry_run` say whether that is possible. `DELETE /reserved_addrs/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** Below `/backends`. */
@@ -547,8 +547,8 @@ export interface Backends {
 
 /** `/backends/tunnel_group` */
 export interface BackendsTunnelGroup {
-  /** Create a tunnel group backend. `POST /backends/tunnel_group` */
-  create(body: TunnelGroupBackendCreate, options?: CallOptions): Promise<TunnelGroupBackend>;
+  /** Create a tunnel group backend; with `dry_run` say what would come of it. `POST /backends/tunnel_group` */
+  create(body: TunnelGroupBackendCreate, options?: CreateOptions): Promise<TunnelGroupBackend>;
   /** List tunnel group backends, newest first. `GET /backends/tunnel_group` */
   list(options?: ListOptions): Listing<TunnelGroupBackend>;
   /** Get a tunnel group backend. `GET /backends/tunnel_group/{id}` */
@@ -557,17 +557,17 @@ export interface BackendsTunnelGroup {
    * Change the given attributes of a tunnel group backend; with `dry_run` say what would come of it. `PATCH
    * /backends/tunnel_group/{id}`
    */
-  update(id: string, body: TunnelGroupBackendUpdate, options?: UpdateOptions): Promise<TunnelGroupBackend>;
+  update(id: string, body: TunnelGroupBackendUpdate, options?: CreateOptions): Promise<TunnelGroupBackend>;
   /**
    * Delete a tunnel group backend; with `dry_run` say whether that is possible. `DELETE /backends/tunnel_group/{id}`
    */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/failover` */
 export interface BackendsFailover {
-  /** Create a failover backend. `POST /backends/failover` */
-  create(body: FailoverBackendCreate, options?: CallOptions): Promise<FailoverBackend>;
+  /** Create a failover backend; with `dry_run` say what would come of it. `POST /backends/failover` */
+  create(body: FailoverBackendCreate, options?: CreateOptions): Promise<FailoverBackend>;
   /** List failover backends, newest first. `GET /backends/failover` */
   list(options?: ListOptions): Listing<FailoverBackend>;
   /** Get a failover backend. `GET /backends/failover/{id}` */
@@ -576,15 +576,15 @@ export interface BackendsFailover {
    * Change the given attributes of a failover backend; with `dry_run` say what would come of it. `PATCH
    * /backends/failover/{id}`
    */
-  update(id: string, body: FailoverBackendUpdate, options?: UpdateOptions): Promise<FailoverBackend>;
+  update(id: string, body: FailoverBackendUpdate, options?: CreateOptions): Promise<FailoverBackend>;
   /** Delete a failover backend; with `dry_run` say whether that is possible. `DELETE /backends/failover/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/weighted` */
 export interface BackendsWeighted {
-  /** Create a weighted backend. `POST /backends/weighted` */
-  create(body: WeightedBackendCreate, options?: CallOptions): Promise<WeightedBackend>;
+  /** Create a weighted backend; with `dry_run` say what would come of it. `POST /backends/weighted` */
+  create(body: WeightedBackendCreate, options?: CreateOptions): Promise<WeightedBackend>;
   /** List weighted backends, newest first. `GET /backends/weighted` */
   list(options?: ListOptions): Listing<WeightedBackend>;
   /** Get a weighted backend. `GET /backends/weighted/{id}` */
@@ -593,15 +593,15 @@ export interface BackendsWeighted {
    * Change the given attributes of a weighted backend; with `dry_run` say what would come of it. `PATCH
    * /backends/weighted/{id}`
    */
-  update(id: string, body: WeightedBackendUpdate, options?: UpdateOptions): Promise<WeightedBackend>;
+  update(id: string, body: WeightedBackendUpdate, options?: CreateOptions): Promise<WeightedBackend>;
   /** Delete a weighted backend; with `dry_run` say whether that is possible. `DELETE /backends/weighted/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/http_response` */
 export interface BackendsHttpResponse {
-  /** Create an HTTP response backend. `POST /backends/http_response` */
-  create(body: HTTPResponseBackendCreate, options?: CallOptions): Promise<HTTPResponseBackend>;
+  /** Create an HTTP response backend; with `dry_run` say what would come of it. `POST /backends/http_response` */
+  create(body: HTTPResponseBackendCreate, options?: CreateOptions): Promise<HTTPResponseBackend>;
   /** List HTTP response backends, newest first. `GET /backends/http_response` */
   list(options?: ListOptions): Listing<HTTPResponseBackend>;
   /** Get an HTTP response backend. `GET /backends/http_response/{id}` */
@@ -610,17 +610,17 @@ export interface BackendsHttpResponse {
    * Change the given attributes of an HTTP response backend; with `dry_run` say what would come of it. `PATCH
    * /backends/http_response/{id}`
    */
-  update(id: string, body: HTTPResponseBackendUpdate, options?: UpdateOptions): Promise<HTTPResponseBackend>;
+  update(id: string, body: HTTPResponseBackendUpdate, options?: CreateOptions): Promise<HTTPResponseBackend>;
   /**
    * Delete an HTTP response backend; with `dry_run` say whether that is possible. `DELETE /backends/http_response/{id}`
    */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/static` */
 export interface BackendsStatic {
-  /** Create a static backend. `POST /backends/static` */
-  create(body: StaticBackendCreate, options?: CallOptions): Promise<StaticBackend>;
+  /** Create a static backend; with `dry_run` say what would come of it. `POST /backends/static` */
+  create(body: StaticBackendCreate, options?: CreateOptions): Promise<StaticBackend>;
   /** List static backends, newest first. `GET /backends/static` */
   list(options?: ListOptions): Listing<StaticBackend>;
   /** Get a static backend. `GET /backends/static/{id}` */
@@ -629,9 +629,9 @@ export interface BackendsStatic {
    * Change the given attributes of a static backend; with `dry_run` say what would come of it. `PATCH
    * /backends/static/{id}`
    */
-  update(id: string, body: StaticBackendUpdate, options?: UpdateOptions): Promise<StaticBackend>;
+  update(id: string, body: StaticBackendUpdate, options?: CreateOptions): Promise<StaticBackend>;
   /** Delete a static backend; with `dry_run` say whether that is possible. `DELETE /backends/static/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** Below `/edges`. */
@@ -646,8 +646,8 @@ export interface EdgesHttps {
   readonly tlsTermination: EdgesHttpsTlsTermination;
   readonly mutualTls: EdgesHttpsMutualTls;
   readonly routes: EdgesHttpsRoutes;
-  /** Create an HTTPS edge. `POST /edges/https` */
-  create(body: HTTPSEdgeCreate, options?: CallOptions): Promise<HTTPSEdge>;
+  /** Create an HTTPS edge; with `dry_run` say what would come of it. `POST /edges/https` */
+  create(body: HTTPSEdgeCreate, options?: CreateOptions): Promise<HTTPSEdge>;
   /** List HTTPS edges, newest first. `GET /edges/https` */
   list(options?: ListOptions): Listing<HTTPSEdge>;
   /** Get an HTTPS edge. `GET /edges/https/{id}` */
@@ -655,9 +655,9 @@ export interface EdgesHttps {
   /**
    * Change the given attributes of an HTTPS edge; with `dry_run` say what would come of it. `PATCH /edges/https/{id}`
    */
-  update(id: string, body: HTTPSEdgeUpdate, options?: UpdateOptions): Promise<HTTPSEdge>;
+  update(id: string, body: HTTPSEdgeUpdate, options?: CreateOptions): Promise<HTTPSEdge>;
   /** Delete an HTTPS edge; with `dry_run` say whether that is possible. `DELETE /edges/https/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** Say what the edge would do with a request, without doing it. `POST /edges/https/{id}/explain` */
   explain(
     id: string,
@@ -748,20 +748,20 @@ export interface EdgesHttpsRoutes {
   readonly backend: EdgesHttpsRoutesBackend;
   readonly compression: EdgesHttpsRoutesCompression;
   readonly responseHeaders: EdgesHttpsRoutesResponseHeaders;
-  /** Create an HTTPS edge route. `POST /edges/https/{edge_id}/routes` */
-  create(edgeId: string, body: HTTPSEdgeRouteCreate, options?: CallOptions): Promise<HTTPSEdgeRoute>;
+  /** Create an HTTPS edge route; with `dry_run` say what would come of it. `POST /edges/https/{edge_id}/routes` */
+  create(edgeId: string, body: HTTPSEdgeRouteCreate, options?: CreateOptions): Promise<HTTPSEdgeRoute>;
   /** Get an HTTPS edge route. `GET /edges/https/{edge_id}/routes/{id}` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<HTTPSEdgeRoute>;
   /**
    * Change the given attributes of an HTTPS edge route; with `dry_run` say what would come of it. `PATCH
    * /edges/https/{edge_id}/routes/{id}`
    */
-  update(edgeId: string, id: string, body: HTTPSEdgeRouteUpdate, options?: UpdateOptions): Promise<HTTPSEdgeRoute>;
+  update(edgeId: string, id: string, body: HTTPSEdgeRouteUpdate, options?: CreateOptions): Promise<HTTPSEdgeRoute>;
   /**
    * Delete an HTTPS edge route; with `dry_run` say whether that is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}`
    */
-  delete(edgeId: string, id: string, options?: UpdateOptions): Promise<void>;
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/ip_restriction` */
@@ -986,16 +986,16 @@ export interface EdgesTls {
   readonly ipRestriction: EdgesTlsIpRestriction;
   readonly trafficPolicy: EdgesTlsTrafficPolicy;
   readonly backend: EdgesTlsBackend;
-  /** Create a TLS edge. `POST /edges/tls` */
-  create(body: TLSEdgeCreate, options?: CallOptions): Promise<TLSEdge>;
+  /** Create a TLS edge; with `dry_run` say what would come of it. `POST /edges/tls` */
+  create(body: TLSEdgeCreate, options?: CreateOptions): Promise<TLSEdge>;
   /** List TLS edges, newest first. `GET /edges/tls` */
   list(options?: ListOptions): Listing<TLSEdge>;
   /** Get a TLS edge. `GET /edges/tls/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSEdge>;
   /** Change the given attributes of a TLS edge; with `dry_run` say what would come of it. `PATCH /edges/tls/{id}` */
-  update(id: string, body: TLSEdgeUpdate, options?: UpdateOptions): Promise<TLSEdge>;
+  update(id: string, body: TLSEdgeUpdate, options?: CreateOptions): Promise<TLSEdge>;
   /** Delete a TLS edge; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** Say what the TLS edge would do with a connection, without doing it. `POST /edges/tls/{id}/explain` */
   explain(
     id: string,
@@ -1075,16 +1075,16 @@ export interface EdgesTcp {
   readonly ipRestriction: EdgesTcpIpRestriction;
   readonly trafficPolicy: EdgesTcpTrafficPolicy;
   readonly backend: EdgesTcpBackend;
-  /** Create a TCP edge. `POST /edges/tcp` */
-  create(body: TCPEdgeCreate, options?: CallOptions): Promise<TCPEdge>;
+  /** Create a TCP edge; with `dry_run` say what would come of it. `POST /edges/tcp` */
+  create(body: TCPEdgeCreate, options?: CreateOptions): Promise<TCPEdge>;
   /** List TCP edges, newest first. `GET /edges/tcp` */
   list(options?: ListOptions): Listing<TCPEdge>;
   /** Get a TCP edge. `GET /edges/tcp/{id}` */
   get(id: string, options?: GetOptions): Promise<TCPEdge>;
   /** Change the given attributes of a TCP edge; with `dry_run` say what would come of it. `PATCH /edges/tcp/{id}` */
-  update(id: string, body: TCPEdgeUpdate, options?: UpdateOptions): Promise<TCPEdge>;
+  update(id: string, body: TCPEdgeUpdate, options?: CreateOptions): Promise<TCPEdge>;
   /** Delete a TCP edge; with `dry_run` say whether that is possible. `DELETE /edges/tcp/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** Say what the TCP edge would do with a connection, without doing it. `POST /edges/tcp/{id}/explain` */
   explain(
     id: string,
@@ -1135,16 +1135,16 @@ export interface EdgesTcpBackend {
 /** `/vaults` */
 export interface Vaults {
   readonly secrets: VaultsSecrets;
-  /** Create a vault. `POST /vaults` */
-  create(body: VaultCreate, options?: CallOptions): Promise<Vault>;
+  /** Create a vault; with `dry_run` say what would come of it. `POST /vaults` */
+  create(body: VaultCreate, options?: CreateOptions): Promise<Vault>;
   /** List vaults, newest first. `GET /vaults` */
   list(options?: ListOptions): Listing<Vault>;
   /** Get a vault. `GET /vaults/{id}` */
   get(id: string, options?: GetOptions): Promise<Vault>;
   /** Change the given attributes of a vault; with `dry_run` say what would come of it. `PATCH /vaults/{id}` */
-  update(id: string, body: VaultUpdate, options?: UpdateOptions): Promise<Vault>;
+  update(id: string, body: VaultUpdate, options?: CreateOptions): Promise<Vault>;
   /** Delete a vault; with `dry_run` say whether that is possible. `DELETE /vaults/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/vaults/{id}/secrets` */
@@ -1155,23 +1155,23 @@ export interface VaultsSecrets {
 
 /** `/vault_secrets` */
 export interface VaultSecrets {
-  /** Create a secret. `POST /vault_secrets` */
-  create(body: SecretCreate, options?: CallOptions): Promise<Secret>;
+  /** Create a secret; with `dry_run` say what would come of it. `POST /vault_secrets` */
+  create(body: SecretCreate, options?: CreateOptions): Promise<Secret>;
   /** List secrets, newest first. `GET /vault_secrets` */
   list(options?: ListOptions): Listing<Secret>;
   /** Get a secret. `GET /vault_secrets/{id}` */
   get(id: string, options?: GetOptions): Promise<Secret>;
   /** Change the given attributes of a secret; with `dry_run` say what would come of it. `PATCH /vault_secrets/{id}` */
-  update(id: string, body: SecretUpdate, options?: UpdateOptions): Promise<Secret>;
+  update(id: string, body: SecretUpdate, options?: CreateOptions): Promise<Secret>;
   /** Delete a secret; with `dry_run` say whether that is possible. `DELETE /vault_secrets/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/event_destinations` */
 export interface EventDestinations {
   readonly events: EventDestinationsEvents;
-  /** Create an event destination. `POST /event_destinations` */
-  create(body: EventDestinationCreate, options?: CallOptions): Promise<EventDestination>;
+  /** Create an event destination; with `dry_run` say what would come of it. `POST /event_destinations` */
+  create(body: EventDestinationCreate, options?: CreateOptions): Promise<EventDestination>;
   /** List event destinations, newest first. `GET /event_destinations` */
   list(options?: ListOptions): Listing<EventDestination>;
   /** Get an event destination. `GET /event_destinations/{id}` */
@@ -1180,9 +1180,9 @@ export interface EventDestinations {
    * Change the given attributes of an event destination; with `dry_run` say what would come of it. `PATCH
    * /event_destinations/{id}`
    */
-  update(id: string, body: EventDestinationUpdate, options?: UpdateOptions): Promise<EventDestination>;
+  update(id: string, body: EventDestinationUpdate, options?: CreateOptions): Promise<EventDestination>;
   /** Delete an event destination; with `dry_run` say whether that is possible. `DELETE /event_destinations/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/event_destinations/{id}/events` */
@@ -1197,8 +1197,8 @@ export interface EventDestinationsEvents {
 /** `/event_subscriptions` */
 export interface EventSubscriptions {
   readonly sources: EventSubscriptionsSources;
-  /** Create an event subscription. `POST /event_subscriptions` */
-  create(body: EventSubscriptionCreate, options?: CallOptions): Promise<EventSubscription>;
+  /** Create an event subscription; with `dry_run` say what would come of it. `POST /event_subscriptions` */
+  create(body: EventSubscriptionCreate, options?: CreateOptions): Promise<EventSubscription>;
   /** List event subscriptions, newest first. `GET /event_subscriptions` */
   list(options?: ListOptions): Listing<EventSubscription>;
   /** Get an event subscription. `GET /event_subscriptions/{id}` */
@@ -1207,9 +1207,9 @@ export interface EventSubscriptions {
    * Change the given attributes of an event subscription; with `dry_run` say what would come of it. `PATCH
    * /event_subscriptions/{id}`
    */
-  update(id: string, body: EventSubscriptionUpdate, options?: UpdateOptions): Promise<EventSubscription>;
+  update(id: string, body: EventSubscriptionUpdate, options?: CreateOptions): Promise<EventSubscription>;
   /** Delete an event subscription; with `dry_run` say whether that is possible. `DELETE /event_subscriptions/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/event_subscriptions/{subscription_id}/sources` */
@@ -1251,7 +1251,7 @@ export interface AppUsers {
   /** Get an application user. `GET /app/users/{id}` */
   get(id: string, options?: GetOptions): Promise<ApplicationUser>;
   /** Delete an application user; with `dry_run` say whether that is possible. `DELETE /app/users/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application users, newest first. `GET /app/users` */
   list(options?: ListOptions): Listing<ApplicationUser>;
 }
@@ -1261,7 +1261,7 @@ export interface AppSessions {
   /** Get an application session. `GET /app/sessions/{id}` */
   get(id: string, options?: GetOptions): Promise<ApplicationSession>;
   /** Delete an application session; with `dry_run` say whether that is possible. `DELETE /app/sessions/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application sessions, newest first. `GET /app/sessions` */
   list(options?: ListOptions): Listing<ApplicationSession>;
 }
@@ -1310,13 +1310,13 @@ export interface Endpoints {
   /**
    * Change the given attributes of a cloud endpoint; with `dry_run` say what would come of it. `PATCH /endpoints/{id}`
    */
-  update(id: string, body: CloudEndpointUpdate, options?: UpdateOptions): Promise<CloudEndpoint>;
+  update(id: string, body: CloudEndpointUpdate, options?: CreateOptions): Promise<CloudEndpoint>;
   /** Delete a cloud endpoint; with `dry_run` say whether that is possible. `DELETE /endpoints/{id}` */
-  delete(id: string, options?: UpdateOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
   /** List endpoints, newest first. `GET /endpoints` */
   list(options?: EndpointsListOptions): Listing<Endpoint>;
-  /** Create a cloud endpoint. `POST /endpoints` */
-  create(body: CloudEndpointCreate, options?: CallOptions): Promise<CloudEndpoint>;
+  /** Create a cloud endpoint; with `dry_run` say what would come of it. `POST /endpoints` */
+  create(body: CloudEndpointCreate, options?: CreateOptions): Promise<CloudEndpoint>;
   /**
    * Say what would become of a request to the endpoint of an agent or a cloud endpoint, or of a connection where it is
    * a tls or tcp one, without doing it. `POST /endpoints/{id}/explain`
@@ -1378,7 +1378,7 @@ export interface Revisions {
    * Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay
    * as they are. `POST /revisions/{id}/rollback`
    */
-  rollback(id: string, options?: UpdateOptions): Promise<Rollback>;
+  rollback(id: string, options?: CreateOptions): Promise<Rollback>;
 }
 
 /** `/requests` */

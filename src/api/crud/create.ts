@@ -6,6 +6,7 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import { ownerOf, viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
+import { dryRunQuery, isDryRun, rehearse } from "../objects/dry-run.ts";
 import { accountOf, find, pathNames } from "../objects/lookup.ts";
 import { identified, makeModuleIdentities } from "../objects/module-identities.ts";
 import { prepare } from "../objects/prepare.ts";
@@ -21,10 +22,11 @@ export function createOperation({ resource, path, suffix }: Collection, context:
     id: `create${resource.schemaName}${suffix}`,
     method: "POST",
     path,
-    summary: `Create ${oneOf(resource)}.`,
+    summary: `Create ${oneOf(resource)}; with \`dry_run\` say what would come of it.`,
     resource,
     verb: "create",
     takes: "object",
+    query: dryRunQuery,
     input: resource.fields,
     status: 201,
     replySchema: resource.schemaName,
@@ -57,9 +59,15 @@ async function create(resource: ResourceDeclaration, call: Call, context: Object
   const views = viewsFor(call, context);
   const reply = ({ object, shown }: Created, revision: number): Reply => {
     const body = JSON.stringify(views.render(object, call.baseUrl, shown));
-    const warnings = warningHeaders(resource, object.doc, undefined);
-    return { status: 201, body, etag: views.etag(object), revision, ...warnings };
+    const { headers = [] } = warningHeaders(resource, object.doc, undefined);
+    return { status: 201, body, etag: views.etag(object), revision, headers };
   };
+  if (isDryRun(call)) {
+    const { result, also } = rehearse(context.store, call, work, ({ object }) => object.id);
+    // A token that is not going to be one is not shown.
+    const answer = reply({ object: result.object, shown: {} }, context.store.revision);
+    return { ...answer, headers: [...(answer.headers ?? []), ...also] };
+  }
   return writeOnce(call, context.store, work, reply);
 }
 

@@ -3,8 +3,8 @@ import { viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { theOne } from "../objects/lookup.ts";
 import { checkIfMatch } from "../objects/preconditions.ts";
-import { dryRunQuery, isDryRun } from "../objects/dry-run.ts";
-import { judgeOf, writeContext } from "../objects/write-context.ts";
+import { dryRunQuery, isDryRun, rehearse } from "../objects/dry-run.ts";
+import { writeContext } from "../objects/write-context.ts";
 import type { Draft } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { oneOf } from "./collection.ts";
@@ -28,15 +28,16 @@ export function deleteOperation({ resource, path, suffix }: Collection, context:
 async function remove(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
   theOne(resource, call, context.store);
   const { store } = context;
-  const work = (draft: Draft): void => {
+  const work = (draft: Draft): string => {
     const object = theOne(resource, call, draft);
     checkIfMatch(call, viewsFor(call, context).etag(object));
     context.behaviours[resource.name]?.deleting?.(object, draft);
     draft.delete(object);
+    return object.id;
   };
   if (isDryRun(call)) {
-    store.rehearse(work, judgeOf(call));
-    return { status: 204, revision: store.revision };
+    const { also } = rehearse(store, call, work, (id) => id);
+    return { status: 204, revision: store.revision, headers: also };
   }
   const { revision } = await store.write(writeContext(call), work);
   return { status: 204, revision };

@@ -83,10 +83,10 @@ async function put(
   context: ObjectContext,
 ): Promise<Reply> {
   const body = { [name]: unwrap(call.body, fields) };
-  const { revision, result, warnings } = await writeChange(resource, call, context, body).catch((error: unknown) => {
+  const { revision, result, headers } = await writeChange(resource, call, context, body).catch((error: unknown) => {
     throw relativeTo(name, error);
   });
-  return { ...reply(result, name, call, context, revision), ...warnings };
+  return { ...reply(result, name, call, context, revision), headers };
 }
 
 async function drop(resource: ResourceDeclaration, name: string, call: Call, context: ObjectContext): Promise<Reply> {

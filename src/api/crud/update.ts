@@ -25,7 +25,7 @@ export function updateOperation({ resource, path, suffix }: Collection, context:
 }
 
 async function update(resource: ResourceDeclaration, call: Call, context: ObjectContext): Promise<Reply> {
-  const { revision, result, warnings } = await writeChange(resource, call, context, call.body);
+  const { revision, result, headers } = await writeChange(resource, call, context, call.body);
   const views = viewsFor(call, context);
-  return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision, ...warnings };
+  return { status: 200, body: views.json(result, call.baseUrl), etag: views.etag(result), revision, headers };
 }

@@ -42,6 +42,11 @@ export const headers = {
       "What was taken as it was given, and was probably not meant so: the field, and why, each as a string of RFC 8941, percent-encoded where it is no visible ASCII; at most ten.",
     schema: text,
   },
+  "Postern-Also": {
+    description:
+      "What else a write that is only tried would change, such as `delete ip_policy_rule` and an id, each as a string of RFC 8941; at most ten, and how many more.",
+    schema: text,
+  },
 } satisfies Readonly<Record<string, JsonSchema>>;
 
 type HeaderName = keyof typeof headers;
@@ -68,6 +73,7 @@ export function successHeaders(operation: Operation): JsonSchema {
   if (isTagged(operation)) names.push("ETag");
   if (isStored(operation)) names.push("Preference-Applied", "Postern-Applied", "Postern-Edges-Behind");
   if (warns(operation)) names.push("Postern-Warning");
+  if (operation.resource && operation.query?.includes("dry_run")) names.push("Postern-Also");
   return Object.fromEntries(names.map((name) => [name, reference(name)]));
 }
 

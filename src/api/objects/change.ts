@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Draft, StoredObject, Written } from "../../storage/store.ts";
-import type { Call, Reply } from "../operation/call.ts";
+import type { Call } from "../operation/call.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { ownerOf, viewsFor } from "./context.ts";
 import type { ObjectContext } from "./context.ts";
@@ -13,8 +13,8 @@ import type { ModuleIdentities } from "./module-identities.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { prepare } from "./prepare.ts";
 import { warningHeaders } from "./warnings.ts";
-import { isDryRun } from "./dry-run.ts";
-import { judgeOf, writeContext } from "./write-context.ts";
+import { isDryRun, rehearse } from "./dry-run.ts";
+import { writeContext } from "./write-context.ts";
 
 /** Changes the object that the path names by `body`, in a write of its own. */
 export async function writeChange(
@@ -32,15 +32,18 @@ export async function writeChange(
     return changeIn(draft, resource, call, context, () => body, identities);
   };
   const { store } = context;
-  const written = isDryRun(call)
-    ? { result: store.rehearse(work, judgeOf(call)), revision: store.revision }
-    : await store.write(writeContext(call), work);
-  return { ...written, warnings: warningHeaders(resource, written.result.doc, present.doc) };
+  const told = ({ doc }: StoredObject): readonly string[] => warningHeaders(resource, doc, present.doc).headers ?? [];
+  if (isDryRun(call)) {
+    const { result, also } = rehearse(store, call, work, ({ id }) => id);
+    return { result, revision: store.revision, headers: [...told(result), ...also] };
+  }
+  const written = await store.write(writeContext(call), work);
+  return { ...written, headers: told(written.result) };
 }
 
 interface Changed extends Written<StoredObject> {
-  /** What the answer says of what was given. */
-  readonly warnings: Pick<Reply, "headers">;
+  /** What the answer says of what was given, and of what would come of it. */
+  readonly headers: readonly string[];
 }
 
 /** Changes the object that the path names by what `bodyFor` makes of its state in the write that `draft` is of. */

@@ -1,7 +1,11 @@
 /** Writes that are tried and not made. */
 import { Refusal } from "../../lib/errors.ts";
+import type { Change, Draft, Store } from "../../storage/store.ts";
+import { resources } from "../../resources/index.ts";
 import type { Call } from "../operation/call.ts";
 import { once } from "./pages.ts";
+import { quotedField } from "./quoted-field.ts";
+import { judgeOf } from "./write-context.ts";
 
 export const dryRunQuery = ["dry_run"] as const;
 
@@ -10,4 +14,43 @@ export function isDryRun(call: Call): boolean {
   const text = once(call, "dry_run") ?? "false";
   if (text === "true" || text === "false") return text === "true";
   throw new Refusal("query_invalid", `${call.operation.id}: "dry_run" must be true or false`);
+}
+
+interface Rehearsed<T> {
+  readonly result: T;
+  /** `Postern-Also`: what else would be changed. */
+  readonly also: readonly string[];
+}
+
+/** Tries `work`, and forgets it. @param idOf the object that the write is about */
+export function rehearse<T>(
+  store: Pick<Store, "rehearse">,
+  call: Call,
+  work: (draft: Draft) => T,
+  idOf: (result: T) => string,
+): Rehearsed<T> {
+  const { result, changes } = store.rehearse(
+    (draft) => ({ result: work(draft), changes: draft.changes() }),
+    judgeOf(call),
+  );
+  return { result, also: alsoHeaders(changes, idOf(result)) };
+}
+
+/** How many other objects an answer names. */
+const maxLines = 10;
+
+function alsoHeaders(changes: readonly Change[], id: string): readonly string[] {
+  const others = changes.filter((one) => one.id !== id && shown.has(one.kind));
+  const lines = others.slice(0, maxLines).map(lineOf);
+  const rest = others.length - lines.length;
+  return [...lines, ...(rest > 0 ? [`and ${rest} more`] : [])].flatMap((line) => ["postern-also", quotedField(line)]);
+}
+
+const shown: ReadonlySet<string> = new Set(resources.map(({ name }) => name));
+
+/** One that would be new has no id yet: where a name tells it apart, that is given. */
+function lineOf({ kind, id, before, after }: Change): string {
+  if (before) return `${after ? "update" : "delete"} ${kind} ${id}`;
+  const name = after?.doc["domain"] ?? after?.doc["addr"];
+  return typeof name === "string" ? `create ${kind} ${name}` : `create ${kind}`;
 }

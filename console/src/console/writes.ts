@@ -1,0 +1,89 @@
+/** One write: tried first, as the server says that it would be, and then made. */
+import { PosternError, answerOf, errorCodes } from "../../../sdk/src/index.ts";
+import type { Answer } from "../../../sdk/src/index.ts";
+import { call } from "./api.ts";
+import type { ApiObject, Json, JsonObject } from "./api.ts";
+import { inputOf } from "./description.ts";
+import type { Description, Kind } from "./description.ts";
+
+/** A write that is being looked at. */
+export interface Change {
+  readonly kind: Kind;
+  /** Ids in its path before its own. */
+  readonly parents: readonly string[];
+  /** Absent: one is created. */
+  readonly object?: ApiObject;
+  /** All fields as they are going to be; null: it is deleted. */
+  readonly input: JsonObject | null;
+}
+
+/** @param base as it was read; @param patch what is to be otherwise; @param reason for the history; "": none */
+export async function write(
+  { kind, parents, object, input }: Change,
+  base: ApiObject | undefined,
+  patch: JsonObject,
+  reason: string,
+): Promise<ApiObject | undefined> {
+  const options = { ...(reason !== "" && { reason }), ...(base && { ifMatch: base }), waitSeconds: 2 };
+  if (input === null) return void (await call(kind.remove ?? "", ...parents, object?.id, options));
+  if (!object)
+    return await call(kind.create ?? "", ...parents, input, { ...options, idempotencyKey: crypto.randomUUID() });
+  return await call(kind.update ?? "", ...parents, object.id, patch, options);
+}
+
+/** Whether somebody else has changed the object meanwhile. */
+export function isOvertaken(failure: unknown): boolean {
+  return failure instanceof PosternError && failure.code === errorCodes.precondition_failed;
+}
+
+export interface Tried {
+  /** As it would be, with what is not given filled in; absent for one that would be gone. */
+  readonly object?: ApiObject;
+  readonly warnings: readonly string[];
+  /** What else would be changed, such as `delete ip_policy_rule` and an id. */
+  readonly also: readonly string[];
+}
+
+/** What the server would do, as it says itself: nothing is changed. */
+export async function tried(
+  { kind, parents, object, input }: Change,
+  base: ApiObject | undefined,
+  patch: JsonObject,
+): Promise<Tried> {
+  const options = { dry_run: true, ...(base && { ifMatch: base }) };
+  if (input === null) {
+    let also: readonly string[] = [];
+    const onAnswer = (answer: Answer): void => void (also = answer.also);
+    await call(kind.remove ?? "", ...parents, object?.id, { ...options, onAnswer });
+    return { warnings: [], also };
+  }
+  const found = object
+    ? await call(kind.update ?? "", ...parents, object.id, patch, options)
+    : await call(kind.create ?? "", ...parents, input, options);
+  const { warnings, also } = answerOf(found);
+  return { object: found, warnings, also };
+}
+
+/** The object as it is given when it is changed. */
+export function fieldsOf(object: ApiObject, kind: Kind, { resolve }: Description): JsonObject {
+  return inputOf(object, kind.updateSchema ?? kind.createSchema ?? kind.shown, resolve) as JsonObject;
+}
+
+/** A new object as the server would make it: what was given, and the defaults that say something. */
+export function newFieldsOf(object: ApiObject, given: JsonObject, kind: Kind, { resolve }: Description): JsonObject {
+  const whole = inputOf(object, kind.createSchema ?? {}, resolve) as JsonObject;
+  return Object.fromEntries(Object.entries(whole).filter(([name, value]) => name in given || saysSomething(value)));
+}
+
+function saysSomething(value: Json): boolean {
+  if (value === null || value === "" || value === false) return false;
+  return typeof value !== "object" || Object.values(value).some(saysSomething);
+}
+
+/** The fields that differ. */
+export function patchOf(before: JsonObject | undefined, input: JsonObject | null): JsonObject {
+  if (!before || !input) return input ?? {};
+  return Object.fromEntries(
+    Object.entries(input).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])),
+  );
+}

@@ -1,0 +1,15 @@
+/** Texts as values of header fields. */
+
+/** Of one field line. */
+const maxBytes = 1000;
+
+/** A string of RFC 8941 §3.3.3, so that lines can be joined and parted again; what is no visible ASCII is percent-encoded. */
+export function quotedField(text: string): string {
+  let encoded = "";
+  for (const sign of text.toWellFormed().replaceAll("…", "...")) {
+    const one = /[\x20-\x24\x26-\x7e]/.test(sign) ? sign.replace(/["\\]/, "\\$&") : encodeURIComponent(sign);
+    if (encoded.length + one.length > maxBytes) return `"${encoded}..."`;
+    encoded += one;
+  }
+  return `"${encoded}"`;
+}
