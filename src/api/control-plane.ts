@@ -27,6 +27,7 @@ import { makeEdgeQueries } from "./edges/queries.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
 import { openDomainChecks } from "./domain-proof/checker.ts";
 import { makeResolveTxt } from "./domain-proof/resolver.ts";
+import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
@@ -59,6 +60,8 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly sealingKey: Buffer | readonly Buffer[];
   /** Shown to other nodes. */
   readonly version?: string;
+  /** Offered to those who make routes; undefined where there is none. */
+  readonly developmentProvider?: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** Tokens that must work; on a first start the ones that are absent are made. */
@@ -238,6 +241,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       applied,
       nodes,
       sharedCallback: options.oidcSharedCallback,
+      developmentProvider: options.developmentProvider,
       codes: front?.codes,
     }),
   });

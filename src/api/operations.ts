@@ -19,6 +19,7 @@ import { healthOperations } from "./extra-operations/health.ts";
 import type { Readiness } from "./edges/readiness.ts";
 import { deliveredEventsOperation } from "./events/delivered-operation.ts";
 import { loginAddressesOperation } from "./logins/addresses-operation.ts";
+import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
 import { referencesOperation } from "./objects/references.ts";
 import { objectTesters } from "./testers/objects.ts";
 import { webhookOperations } from "./testers/webhooks.ts";
@@ -53,6 +54,7 @@ export interface OperationsInput {
   readonly nodes: Pick<Nodes, "refresh">;
   /** All OpenID issuers come back to one address. */
   readonly sharedCallback: boolean;
+  readonly developmentProvider: DevelopmentProvider | undefined;
   /** Of the console; undefined where it is off. */
   readonly codes: Codes | undefined;
 }
@@ -91,7 +93,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...objectTesters(store, () => operations),
     ...webhookOperations(store, clock),
     referencesOperation(context),
-    loginAddressesOperation(store, { names, httpsPort, sharedCallback: input.sharedCallback }),
+    loginAddressesOperation(store, { ...input, names, httpsPort }),
     deliveredEventsOperation(store, () => needs.events),
     ...declarativeOperations(context),
     consoleLinkOperation(input.codes, store),
@@ -159,6 +161,7 @@ export function describedOperations(): readonly Operation[] {
     applied: nothing,
     nodes: nothing,
     sharedCallback: false,
+    developmentProvider: undefined,
     codes: nothing,
   }).operations;
 }

@@ -32,7 +32,7 @@ export function compileAdmission(policyIds: readonly string[], scope: Pick<Scope
   return (source) => admission(policies, source);
 }
 
-const noRule = denied("ip_restriction", "source_denied", "no rule allows the source");
+const noPolicy = denied("ip_restriction", "source_denied", "there is no policy that could allow the source");
 const noAddress = denied("ip_restriction", "source_denied", "the source has no address that rules could match");
 const words = new Uint32Array(4);
 
@@ -46,5 +46,5 @@ function admission(policies: readonly CompiledPolicy[], source: string): Step {
     if (against) return against;
     allowed ??= allows.find(family, words);
   }
-  return allowed ?? noRule;
+  return allowed ?? policies[0]?.noRule ?? noPolicy;
 }

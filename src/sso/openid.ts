@@ -4,7 +4,6 @@ import { clientId, makeTokens } from "./openid-tokens.ts";
 import type { Services } from "./provider.ts";
 import { json, plain, seeOther } from "./reply.ts";
 import type { Asked, Reply } from "./reply.ts";
-import { newToken } from "./sign-ins.ts";
 import type { Outcome } from "./sign-ins.ts";
 
 const callbackPath = /^\/oauth2\/callback(?:\/([a-z0-9]{1,32}))?$/;
@@ -16,8 +15,7 @@ export interface OpenId {
   answer(asked: Asked): Reply | undefined;
 }
 
-export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services): OpenId {
-  const clientSecret = newToken();
+export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services, clientSecret: string): OpenId {
   const tokens = makeTokens({ issuer, now, keys, signIns }, clientSecret);
 
   const authorize = (asked: Asked): Reply => {

@@ -13,7 +13,7 @@ import { overviewPage } from "./pages.ts";
 import { plain, seeOther } from "./reply.ts";
 import type { Asked, Reply } from "./reply.ts";
 import { makeSaml } from "./saml.ts";
-import { cookieName, SignIns } from "./sign-ins.ts";
+import { cookieName, newToken, SignIns } from "./sign-ins.ts";
 import { makeSigningKey } from "./signing-key.ts";
 import type { SigningKey } from "./signing-key.ts";
 
@@ -60,8 +60,17 @@ const host = "127.0.0.1";
 const maxBodyBytes = 512 * 1024;
 const tellMs = 5_000;
 
-/** @param port 0: a free one. Rejects when it is taken. */
-export async function startSso({ port, clock, log }: { port: number; clock: Clock; log: Log }): Promise<SsoProvider> {
+interface SsoOptions {
+  /** 0: a free one. */
+  readonly port: number;
+  /** Of OpenID Connect; one of its own unless given. */
+  readonly clientSecret?: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Rejects when the port is taken. */
+export async function startSso({ port, clientSecret = newToken(), clock, log }: SsoOptions): Promise<SsoProvider> {
   let place: Place | undefined;
   let signing = [await makeSigningKey(clock.now())];
   const server = createServer({ requestTimeout: 10_000, maxHeaderSize: 65_536 }, (request, response) => {
@@ -96,7 +105,7 @@ export async function startSso({ port, clock, log }: { port: number; clock: Cloc
       if (place) await post(place, path, form);
     },
   };
-  const openid = makeOpenId(services);
+  const openid = makeOpenId(services, clientSecret);
   const saml = makeSaml(services);
 
   const signOut = async (asked: Asked): Promise<Reply> => {

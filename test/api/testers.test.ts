@@ -26,7 +26,7 @@ describe("what would pass", () => {
       [
         [true, allow.id],
         [false, deny.id],
-        [false, undefined],
+        [false, id],
       ],
     );
     const wrong = await api.request("POST", `/ip_policies/${id}/test`, { body: { source_ip: "300.1.1.1" } });
@@ -113,6 +113,7 @@ describe("what would pass", () => {
       redirect_uri: `${base}/oauth2/callback`,
       post_logout_redirect_uri: null,
       backchannel_logout_uri: null,
+      development_provider: null,
     });
     const one = await api.ok("GET", "/login_addresses?issuer=https://one.example");
     const other = await api.ok("GET", "/login_addresses?issuer=https://other.example");

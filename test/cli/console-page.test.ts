@@ -135,11 +135,17 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("region", { name: "create ip_policy_rule" }).getByText("192.0.2.0/24").waitFor();
     await button("Apply").click();
     await page.getByText("--label service=shop").waitFor();
+    await page.getByText("An agent serves it").waitFor();
     await page.getByRole("link", { name: "Watch traffic" }).click();
     await page.getByText("No request has come lately").waitFor();
+    await page.goBack();
+    await page.getByText("Requests are shown here as they end.").waitFor();
     assert.equal((await platform.request(`https://${shop}/cart`)).status, 403);
-    await page.getByRole("button", { name: "/cart" }).click();
+    await page.getByRole("link", { name: "no rule allows the source" }).click();
     await page.getByText("no rule allows the source").waitFor();
+    await page.getByRole("link", { name: "Let 127.0.0.1 pass" }).click();
+    await page.waitForFunction("document.querySelector('#field-cidr')?.value === '127.0.0.1/32'");
+    await page.goBack();
     await page.getByLabel("Filter requests").fill("/car");
     await page.getByRole("button", { name: "/cart" }).waitFor();
     await page.getByLabel("Outcome").selectOption("forwarded");

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { promisify } from "node:util";
+import { Postern } from "../../sdk/src/index.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import { startHttpService } from "../support/services.ts";
 import { databases } from "../support/postgres.ts";
@@ -44,6 +45,7 @@ describe("postern dev", () => {
 
   it("postern dev publishes the sample service at a URL that answers when it is printed, and the same after a restart", async () => {
     const urls: string[] = [];
+    const secrets = new Set<string>();
     let port = "0";
     for (let start = 0; start < 2; start += 1) {
       const dev = startCommand(["dev", "--json", "--data", directory], {
@@ -52,10 +54,17 @@ describe("postern dev", () => {
       const facts = JSON.parse(await dev.firstLine()) as DevFacts;
       assert.match(await curl(facts.ca_file, `${facts.url}/hello`), /sample service[^]*GET \/hello HTTP\/1\.1/);
       port = String(facts.https_port);
+      // Nobody else can come: its development provider is offered to routes, by the same secret after a restart.
+      const postern = new Postern({ baseUrl: facts.api_url, apiKey: facts.api_key });
+      const { development_provider: provider } = await postern.loginAddresses();
+      const discovery = await fetch(`${provider?.issuer}/.well-known/openid-configuration`);
+      assert.equal(((await discovery.json()) as { issuer: string }).issuer, provider?.issuer);
+      secrets.add(provider?.client_secret ?? "");
       urls.push(facts.url);
       assert.equal((await dev.end("SIGINT")).code, 130);
     }
     assert.equal(urls[0], urls[1]);
+    assert.equal(secrets.size, 1);
   });
 
   it("postern dev prints a curl line that works when it is pasted, the API's URL, the key and the token", async () => {
@@ -83,7 +92,7 @@ describe("postern dev", () => {
   });
 
   it("P8: postern dev keeps its secrets in files that only their owner can read", async () => {
-    for (const file of ["api-key", "authtoken", "ca.key", "tunnel.key", "sealing-key", "postern.db"]) {
+    for (const file of ["api-key", "authtoken", "dev-login", "ca.key", "tunnel.key", "sealing-key", "postern.db"]) {
       assert.equal((statSync(join(directory, file)).mode & 0o777).toString(8), "600", file);
     }
   });

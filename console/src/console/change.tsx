@@ -117,7 +117,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
                 placeholder="for the history"
               />
             </div>
-            <div class="row">
+            <div class="row actions">
               <Commands change={change} patch={patch} />
               <span class="grow" />
               <button type="button" onClick={onClose}>

@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
 import { atRevision, explainError, postern } from "./api.ts";
+import type { Json } from "./api.ts";
+import { textOf } from "./field-text.ts";
 import { titleOf } from "./description.ts";
 import { configurationChanges } from "./live.ts";
 import { Failed, Head, Id } from "./parts.tsx";
@@ -44,8 +46,8 @@ export function History() {
       <Failed error={first.error} again={first.again} />
       {first.value && all.length === 0 && <p class="empty">Nothing has been changed yet.</p>}
       <ol class="revisions">
-        {all.map((one) => (
-          <Row key={one.revision} revision={one} onRollback={() => setRolled(one.revision)} />
+        {all.map((one, at) => (
+          <Row key={one.revision} revision={one} isLast={at === 0 && objectId === undefined} onRollback={setRolled} />
         ))}
       </ol>
       {next !== undefined && (
@@ -58,7 +60,14 @@ export function History() {
   );
 }
 
-function Row({ revision, onRollback }: { readonly revision: Revision; onRollback(): void }) {
+interface RowProps {
+  readonly revision: Revision;
+  /** Nothing has been changed since. */
+  readonly isLast: boolean;
+  onRollback(revision: number): void;
+}
+
+function Row({ revision, isLast, onRollback }: RowProps) {
   const { created_at, principal, source, operation, reason, changes } = revision;
   return (
     <li class="panel">
@@ -86,9 +95,15 @@ function Row({ revision, onRollback }: { readonly revision: Revision; onRollback
             >
               See everything as it was then
             </button>
-            <button type="button" onClick={onRollback}>
-              Go back to this …
-            </button>
+            {isLast ? (
+              <button type="button" class="primary" onClick={() => onRollback(revision.revision - 1)}>
+                Undo this …
+              </button>
+            ) : (
+              <button type="button" onClick={() => onRollback(revision.revision)}>
+                Go back to this …
+              </button>
+            )}
             <Copy text={`postern api POST /revisions/${revision.revision}/rollback`} kind="tiny">
               CLI
             </Copy>
@@ -112,12 +127,8 @@ export function Changes({ changes }: { readonly changes: readonly ObjectChange[]
           </h3>
           <div class="diff">
             {fields.flatMap(({ path, before, after }) => [
-              ...(before === null || before === undefined
-                ? []
-                : [<div key={`${path}-`} class="removed">{`- ${path}: ${JSON.stringify(before)}`}</div>]),
-              ...(after === null || after === undefined
-                ? []
-                : [<div key={`${path}+`} class="added">{`+ ${path}: ${JSON.stringify(after)}`}</div>]),
+              ...linesOf(path, before as Json).map((text) => <div key={`-${text}`} class="removed">{`- ${text}`}</div>),
+              ...linesOf(path, after as Json).map((text) => <div key={`+${text}`} class="added">{`+ ${text}`}</div>),
             ])}
           </div>
         </section>
@@ -126,8 +137,19 @@ export function Changes({ changes }: { readonly changes: readonly ObjectChange[]
   );
 }
 
+/** A field of a side that has it, with what is in it below. */
+function linesOf(path: string, value: Json | undefined): readonly string[] {
+  return value === null || value === undefined ? [] : textOf({ [path]: value }).split("\n");
+}
+
+interface BackProps {
+  readonly revision: number;
+  /** @param isDone whether it was gone back */
+  onClose(isDone: boolean): void;
+}
+
 /** What going back would change, before it does. */
-function Back({ revision, onClose }: { readonly revision: number; onClose(): void }) {
+export function Back({ revision, onClose }: BackProps) {
   const rehearsal = useData(() => postern.revisions.rollback(String(revision), { dry_run: true }), [revision]);
   const [done, setDone] = useState<Rollback>();
   const [error, setError] = useState("");
@@ -142,7 +164,7 @@ function Back({ revision, onClose }: { readonly revision: number; onClose(): voi
     }
   };
   return (
-    <Dialog title={`Back to revision ${revision}`} onClose={onClose}>
+    <Dialog title={`Back to revision ${revision}`} onClose={() => onClose(done !== undefined)}>
       <div class="column">
         <Failed error={error || rehearsal.error} />
         {done ? (
@@ -151,9 +173,9 @@ function Back({ revision, onClose }: { readonly revision: number; onClose(): voi
           <p>This is what would change. Keys and agent tokens stay as they are.</p>
         )}
         {shown && <Changes changes={shown.changes} />}
-        <div class="row">
+        <div class="row actions">
           <span class="grow" />
-          <button type="button" onClick={onClose}>
+          <button type="button" onClick={() => onClose(done !== undefined)}>
             {done ? "Close" : "Leave it"}
           </button>
           {!done && (

@@ -21,6 +21,7 @@ import { Logins } from "./logins.tsx";
 import { Overview } from "./overview.tsx";
 import { Failed } from "./parts.tsx";
 import { Publish } from "./publish.tsx";
+import { Published } from "./published.tsx";
 import { place } from "./router.ts";
 import { Search } from "./search.tsx";
 import { SignIn } from "./sign-in.tsx";
@@ -174,7 +175,7 @@ function View({ description }: { readonly description: Description }) {
     case "events":
       return <Events />;
     case "publish":
-      return <Publish />;
+      return name === "" ? <Publish /> : <Published key={name} edgeId={name} />;
     case "objects": {
       const kind = description.kinds.get(name);
       if (!kind) break;

@@ -8,6 +8,7 @@ import { configurationChanges, trafficChanges, useEvery } from "./live.ts";
 import { percentile, readMetrics } from "./metrics.ts";
 import type { Metrics } from "./metrics.ts";
 import { Failed, Head, Outcome } from "./parts.tsx";
+import { Step } from "./published.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
 
@@ -27,7 +28,8 @@ export function Overview() {
   );
   const { value } = counts;
   const troubles = requests.value?.filter(({ outcome }) => outcome === "denied" || outcome === "failed") ?? [];
-  const isNew = value !== undefined && value.edges.length === 0;
+  const denied = troubles.some(({ outcome }) => outcome === "denied");
+  const isNew = value !== undefined && (value.edges.length === 0 || (value.edges.length === 1 && !denied));
   return (
     <section class="column" aria-label="Overview">
       <Head title="Overview" />
@@ -36,7 +38,7 @@ export function Overview() {
         <Checklist
           url={value.endpoints[0]?.public_url}
           hasSeen={(requests.value?.length ?? 0) > 0}
-          hasOwn={value.sessions.length > 1}
+          edgeId={value.edges[0]?.id}
         />
       )}
       <Numbers durations={requests.value?.map((one) => one.duration_ms) ?? []} />
@@ -102,62 +104,60 @@ function several(count: number, what: string): string {
 interface ChecklistProps {
   readonly url: string | undefined;
   readonly hasSeen: boolean;
-  readonly hasOwn: boolean;
+  /** The one that was published. */
+  readonly edgeId: string | undefined;
 }
 
 /** The first minutes. */
-function Checklist({ url, hasSeen, hasOwn }: ChecklistProps) {
+function Checklist({ url, hasSeen, edgeId }: ChecklistProps) {
+  const hasOwn = edgeId !== undefined;
   return (
     <section class="panel" aria-label="First steps">
       <header>
         <h2>First steps</h2>
       </header>
       <ol class="checklist">
-        <li class={hasSeen ? "done" : ""}>
-          <span class="tick" aria-label={hasSeen ? "done" : "to do"}>
-            {hasSeen ? "✓" : "1"}
-          </span>
-          <div class="column">
-            <strong>See a service answer</strong>
-            {url === undefined ? (
-              <span class="muted">Nothing is published yet.</span>
-            ) : (
+        <Step number={1} isDone={hasSeen} title="See a service answer">
+          {url === undefined ? (
+            <>
+              <span class="muted">Nothing is published yet. This publishes what listens on port 3000:</span>
+              <Command text="npx postern http 3000" />
+            </>
+          ) : (
+            <>
               <span>
-                Open{" "}
-                <a href={url} target="_blank" rel="noreferrer">
-                  {url}
+                <a class="button" href={url} target="_blank" rel="noreferrer">
+                  Open {url.replace("https://", "")} ↗
                 </a>
-                , or, where its certificate is not trusted yet: <Command text={curlWithAuthority(url)} />
               </span>
-            )}
-          </div>
-        </li>
-        <li class={hasOwn ? "done" : ""}>
-          <span class="tick" aria-label={hasOwn ? "done" : "to do"}>
-            {hasOwn ? "✓" : "2"}
-          </span>
-          <div class="column">
-            <strong>Publish a port of your own, with rules in front</strong>
-            <span>Choose a name, who may reach it, and how they log in.</span>
-            <span>
+              <span class="muted small">
+                Where your browser warns of the certificate: it is of this server&apos;s own authority, which{" "}
+                <code>npx postern ca</code> has trusted. Or, in a terminal:
+              </span>
+              <Command text={curlWithAuthority(url)} />
+            </>
+          )}
+        </Step>
+        <Step number={2} isDone={hasOwn} title="Publish a port of your own, with rules in front">
+          <span>Choose a name, who may reach it, and how they log in.</span>
+          <span>
+            {hasOwn ? (
+              <a class="button" href={linkTo("publish", edgeId)}>
+                See how it goes
+              </a>
+            ) : (
               <a class="button primary" href="#/publish">
                 Publish a service
               </a>
-            </span>
-          </div>
-        </li>
-        <li>
-          <span class="tick" aria-label="to do">
-            3
+            )}
           </span>
-          <div class="column">
-            <strong>See why somebody was turned away, and undo it</strong>
-            <span>
-              <a href="#/traffic">Traffic</a> says what decided each request; <a href="#/history">History</a> takes any
-              change back.
-            </span>
-          </div>
-        </li>
+        </Step>
+        <Step number={3} isDone={false} title="See why somebody was turned away, and undo it">
+          <span>
+            <a href="#/traffic">Traffic</a> says what decided each request; <a href="#/history">History</a> takes any
+            change back.
+          </span>
+        </Step>
       </ol>
     </section>
   );

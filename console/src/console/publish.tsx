@@ -1,14 +1,13 @@
 /** A service behind an edge, in one step: the name, who may reach it, how they log in, and the command that serves it. */
 import { useState } from "preact/hooks";
-import type { Plan } from "../../../sdk/src/index.ts";
-import { Command, TextInput } from "../ui/elements.tsx";
-import { curlWithAuthority } from "../ui/shell.ts";
+import type { LoginAddresses, Plan } from "../../../sdk/src/index.ts";
+import { Dialog, TextInput } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
 import type { JsonObject } from "./api.ts";
 import { Copies } from "./copies.tsx";
 import { Changes } from "./history.tsx";
 import { Failed, Head } from "./parts.tsx";
-import { linkTo } from "./router.ts";
+import { go } from "./router.ts";
 import { useData } from "./use-data.ts";
 
 interface Wishes {
@@ -16,7 +15,7 @@ interface Wishes {
   readonly host: string;
   readonly target: string;
   readonly cidrs: string;
-  readonly login: "" | "openid" | "github";
+  readonly login: "" | "development" | "openid" | "github";
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -33,29 +32,49 @@ const nothing: Wishes = {
   clientSecret: "",
 };
 
+/** What is often wanted, by what it is called. */
+const usualCidrs: readonly (readonly [name: string, cidrs: string])[] = [
+  ["Everybody", ""],
+  ["Only this machine", "127.0.0.0/8 ::1/128"],
+  ["Private networks", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"],
+  ["Not me, to see a refusal", "192.0.2.0/24"],
+];
+
 export function Publish() {
   const [wishes, setWishes] = useState(nothing);
   const [plan, setPlan] = useState<Plan>();
   const [error, setError] = useState("");
+  const [isBusy, setBusy] = useState(false);
   const endpoints = useData(async () => (await postern.endpoints.list({ limit: 1 }).page()).items, []);
+  const development = useData(async () => (await postern.loginAddresses()).development_provider, []);
   const host = wishes.host || hostFor(wishes.name, endpoints.value?.[0]?.public_url);
-  const document = documentOf({ ...wishes, host });
-  const set = (change: Partial<Wishes>): void => {
-    setWishes({ ...wishes, ...change });
-    setPlan(undefined);
-  };
-  const attempt = async (work: () => Promise<Plan>): Promise<void> => {
+  const document = documentOf({ ...wishes, host }, development.value);
+  const set = (change: Partial<Wishes>): void => setWishes({ ...wishes, ...change });
+  const attempt = async (work: () => Promise<Plan>): Promise<Plan | undefined> => {
+    setBusy(true);
     try {
-      setPlan(await work());
+      const made = await work();
       setError("");
+      return made;
     } catch (failure) {
       const { message, fields } = explainError(failure);
       setError([message, ...Object.entries(fields).map(([path, text]) => `${path} ${text}`)].join("; "));
+      return undefined;
+    } finally {
+      setBusy(false);
     }
   };
-  if (plan?.applied) return <Done plan={plan} wishes={{ ...wishes, host }} />;
+  const review = async (): Promise<void> => setPlan(await attempt(() => postern.plan(document as never)));
+  const apply = async (): Promise<void> => {
+    const reason = `publish ${wishes.name}`;
+    const made = await attempt(() => postern.apply(document as never, { reason, waitSeconds: 3 }));
+    const edge = made?.changes.find(({ kind }) => kind === "https_edge");
+    if (!made || !edge) return;
+    const told = new URLSearchParams({ target: wishes.target, revision: String(made.revision) });
+    go(`publish/${edge.id}?${told.toString()}`);
+  };
   const text = (name: keyof Wishes, label: string, help: string, shown = wishes[name] as string) => (
-    <div class="field">
+    <div class="field grow">
       <label for={`publish-${name}`}>{label}</label>
       <TextInput
         id={`publish-${name}`}
@@ -68,109 +87,107 @@ export function Publish() {
     </div>
   );
   return (
-    <section class="column" aria-label="Publish a service">
+    <section class="column narrow-form" aria-label="Publish a service">
       <Head
         title="Publish a service"
-        doc="A name of yours in front of a port of yours, with rules for who may pass. Nothing is changed before you have seen what would be."
+        doc="A name of yours in front of a port of yours, with rules for who may pass. You see what would change before anything does."
       />
       <form
         class="panel inside column"
         onSubmit={(event) => {
           event.preventDefault();
-          void attempt(() => postern.plan(document as never));
+          void review();
         }}
       >
         <div class="two">
           {text("name", "Name", "What you call it: lower-case letters, digits and -.")}
-          {text("target", "Your service", "A port, or a URL that the agent reaches.")}
+          {text("target", "Your service", "The port that it listens on, or its URL.")}
         </div>
-        {text("host", "Public name and port", "Below localhost it leads to this machine by itself.", host)}
-        {text(
-          "cidrs",
-          "Who may reach it",
-          "Addresses or ranges, separated by spaces, such as 192.0.2.0/24; empty: everybody.",
-        )}
+        {text("host", "Public name and port", "Names below localhost lead to this machine by themselves.", host)}
         <div class="field">
-          <label for="publish-login">Log in with</label>
+          <label for="publish-cidrs">Who may reach it</label>
+          <div class="row" role="group" aria-label="Usual choices">
+            {usualCidrs.map(([name, cidrs]) => (
+              <button
+                type="button"
+                class="tiny"
+                key={name}
+                aria-pressed={wishes.cidrs === cidrs}
+                onClick={() => set({ cidrs })}
+              >
+                {name}
+              </button>
+            ))}
+          </div>
+          <TextInput
+            id="publish-cidrs"
+            type="text"
+            autocomplete="off"
+            placeholder="everybody"
+            value={wishes.cidrs}
+            onText={(cidrs) => set({ cidrs })}
+          />
+          <span class="muted small">
+            Addresses or ranges, separated by spaces. Whoever comes from elsewhere is refused.
+          </span>
+        </div>
+        <div class="field">
+          <label for="publish-login">How they log in</label>
           <select
             id="publish-login"
             value={wishes.login}
             onChange={(event) => set({ login: event.currentTarget.value as Wishes["login"] })}
           >
-            <option value="">nothing</option>
-            <option value="openid">an OpenID Connect provider</option>
-            <option value="github">GitHub</option>
+            <option value="">not at all</option>
+            {development.value && <option value="development">by clicking a name (for trying, on this machine)</option>}
+            <option value="openid">with an OpenID Connect provider</option>
+            <option value="github">with GitHub</option>
           </select>
-          <span class="muted small">
-            The development provider of `npm start -- --sso dev` is one of OpenID Connect, too.
-          </span>
+          {wishes.login === "development" && (
+            <span class="muted small">
+              The development provider at {development.value?.issuer} believes whoever comes. Nobody else can reach it.
+            </span>
+          )}
         </div>
-        {wishes.login !== "" && (
+        {(wishes.login === "openid" || wishes.login === "github") && (
           <div class="two">
             {wishes.login === "openid" && text("issuer", "Issuer", "Its address, such as https://login.example.com.")}
             {text("clientId", "Client id", "What the provider calls this application.")}
             {text("clientSecret", "Client secret", "Kept sealed.")}
           </div>
         )}
+        {!plan && <Failed error={error} />}
         <div class="row">
           <Copies method="POST" path="/apply" body={document} yaml={JSON.stringify(document, undefined, 2)} />
           <span class="grow" />
-          <button type="submit" class="primary">
+          <button type="submit" class="primary" disabled={isBusy}>
             Review …
           </button>
         </div>
       </form>
-      <Failed error={error} />
       {plan && (
-        <section class="panel inside column" aria-label="What would change">
-          <h2>What would change</h2>
-          <Changes changes={plan.changes} />
-          <div class="row">
-            <span class="grow" />
-            <button
-              type="button"
-              class="primary"
-              onClick={() =>
-                void attempt(() =>
-                  postern.apply(document as never, { reason: `publish ${wishes.name}`, waitSeconds: 3 }),
-                )
-              }
-            >
-              Apply
-            </button>
-          </div>
-        </section>
+        <Dialog title={`Publish ${wishes.name} at ${host}`} onClose={() => setPlan(undefined)}>
+          <section class="column" aria-label="What would change">
+            <Failed error={error} />
+            <p>{plan.changes.length > 0 ? "All of this is made at once, and can be taken back at once." : ""}</p>
+            <Changes changes={plan.changes} />
+            <div class="row actions">
+              <span class="grow" />
+              <button type="button" onClick={() => setPlan(undefined)}>
+                Back
+              </button>
+              <button
+                type="button"
+                class="primary"
+                disabled={isBusy || plan.changes.length === 0}
+                onClick={() => void apply()}
+              >
+                Apply
+              </button>
+            </div>
+          </section>
+        </Dialog>
       )}
-    </section>
-  );
-}
-
-function Done({ plan, wishes }: { readonly plan: Plan; readonly wishes: Wishes }) {
-  const edge = plan.changes.find(({ kind }) => kind === "https_edge");
-  return (
-    <section class="column" aria-label="Published">
-      <Head title="Published" />
-      <p class="notice good">
-        Done, as revision {plan.revision}. Nothing serves it yet: this does, beside your service.
-      </p>
-      <Command text={`npx postern http ${wishes.target} --label service=${wishes.name}`} />
-      <p>
-        Then open <a href={`https://${wishes.host}`} target="_blank" rel="noreferrer">{`https://${wishes.host}`}</a>,
-        or: <Command text={curlWithAuthority(`https://${wishes.host}`)} />
-      </p>
-      <p class="row">
-        {edge && (
-          <a class="button" href={linkTo("edges", edge.id)}>
-            See the edge
-          </a>
-        )}
-        <a class="button" href="#/traffic">
-          Watch traffic
-        </a>
-        <a class="button" href="#/history">
-          Undo it in the history
-        </a>
-      </p>
     </section>
   );
 }
@@ -182,7 +199,10 @@ function hostFor(name: string, url: string | undefined): string {
   return `${name}.${known.hostname.slice(known.hostname.indexOf(".") + 1)}:${known.port || "443"}`;
 }
 
-function documentOf({ name, host, cidrs, login, issuer, clientId, clientSecret }: Wishes): JsonObject {
+function documentOf(
+  { name, host, cidrs, login, issuer, clientId, clientSecret }: Wishes,
+  development: LoginAddresses["development_provider"] | undefined,
+): JsonObject {
   const ranges = cidrs.split(/[\s,]+/).filter((one) => one !== "");
   const client = { client_id: clientId, client_secret: clientSecret };
   return {
@@ -197,6 +217,8 @@ function documentOf({ name, host, cidrs, login, issuer, clientId, clientSecret }
           match: "/",
           backend: { backend_id: `${name}-agents` },
           ...(ranges.length > 0 && { ip_restriction: { ip_policy_ids: [`${name}-visitors`] } }),
+          ...(login === "development" &&
+            development && { oidc: { ...development, scopes: ["openid", "email", "profile"] } }),
           ...(login === "openid" && { oidc: { issuer, ...client, scopes: ["openid", "email", "profile"] } }),
           ...(login === "github" && { oauth: { provider: { github: client } } }),
         },

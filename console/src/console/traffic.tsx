@@ -8,6 +8,7 @@ import { explainError, postern } from "./api.ts";
 import { Answer } from "./explain.tsx";
 import { kindOfId } from "./description.ts";
 import type { Description } from "./description.ts";
+import { Back } from "./history.tsx";
 import { trafficChanges } from "./live.ts";
 import { Failed, Head, Id, Outcome } from "./parts.tsx";
 import { go, linkTo, place } from "./router.ts";
@@ -184,6 +185,7 @@ function Trace({ id, description }: { readonly id: string; readonly description:
         <button type="button" onClick={() => void explain()}>
           Explain again with the present configuration
         </button>
+        <WayOut request={request} />
       </div>
       <Failed error={failure} />
       {now && (
@@ -192,6 +194,33 @@ function Trace({ id, description }: { readonly id: string; readonly description:
         </section>
       )}
     </article>
+  );
+}
+
+/** What whoever does not want the denial can do at once: admit the address, or take back what decided. */
+function WayOut({ request }: { readonly request: Request }) {
+  const [goesBack, setGoesBack] = useState(false);
+  const denied = request.steps.findLast(({ outcome }) => outcome === "denied");
+  const decided = denied?.decided_by;
+  if (!denied || !decided) return null;
+  const { kind, id, revision } = decided;
+  const rule = new URLSearchParams({
+    ip_policy_id: id,
+    cidr: `${request.source_ip}/${request.source_ip.includes(":") ? 128 : 32}`,
+    action: "allow",
+  });
+  return (
+    <>
+      {kind === "ip_policy" && (
+        <a class="button" href={`${linkTo("objects", "ip_policy_rule", "new")}?${rule.toString()}`}>
+          Let {request.source_ip} pass …
+        </a>
+      )}
+      <button type="button" onClick={() => setGoesBack(true)}>
+        Go back to before revision {revision} …
+      </button>
+      {goesBack && <Back revision={revision - 1} onClose={() => setGoesBack(false)} />}
+    </>
   );
 }
 

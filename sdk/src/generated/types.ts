@@ -3612,6 +3612,14 @@ export interface LoginAddresses {
   readonly post_logout_redirect_uri: string | null;
   /** Where an OpenID provider says that somebody has logged out; null for OAuth. */
   readonly backchannel_logout_uri: string | null;
+  readonly development_provider: {
+    /** Its address. */
+    readonly issuer: string;
+    /** What it calls this server. */
+    readonly client_id: string;
+    /** What it asks of this server: no secret, as it believes everybody. */
+    readonly client_secret: string;
+  } | null;
 }
 
 /** Events that were delivered lately. */

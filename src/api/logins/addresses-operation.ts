@@ -6,7 +6,14 @@ import type { ServerNames } from "../../lib/server-names.ts";
 import type { Store } from "../../storage/store.ts";
 import { once } from "../objects/pages.ts";
 import type { Operation } from "../operation/call.ts";
-import { object, text, textOrNull } from "../operation/shapes.ts";
+import { object, orNull, text, textOrNull } from "../operation/shapes.ts";
+
+/** An identity provider of OpenID Connect that believes whoever comes, on the machine of the server alone. */
+export interface DevelopmentProvider {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
 
 export interface LoginPlaces {
   readonly names: ServerNames;
@@ -14,17 +21,25 @@ export interface LoginPlaces {
   readonly httpsPort: () => number;
   /** All issuers come back to one address. */
   readonly sharedCallback: boolean;
+  readonly developmentProvider: DevelopmentProvider | undefined;
 }
 
 const schema = object("What to register at an identity provider.", {
   redirect_uri: text("Where logins come back to (callback)."),
   post_logout_redirect_uri: textOrNull("Where log-outs do; null for OAuth."),
   backchannel_logout_uri: textOrNull("Where an OpenID provider says that somebody has logged out; null for OAuth."),
+  development_provider: orNull(
+    object("An identity provider on the server's machine that believes whoever comes; null where there is none.", {
+      issuer: text("Its address."),
+      client_id: text("What it calls this server."),
+      client_secret: text("What it asks of this server: no secret, as it believes everybody."),
+    }),
+  ),
 });
 
 export function loginAddressesOperation(
   store: Pick<Store, "revision">,
-  { names, httpsPort, sharedCallback }: LoginPlaces,
+  { names, httpsPort, sharedCallback, developmentProvider }: LoginPlaces,
 ): Operation {
   return {
     id: "getLoginAddresses",
@@ -41,6 +56,7 @@ export function loginAddressesOperation(
       redirect_uri: "https://idp.t.example.com/oauth2/callback",
       post_logout_redirect_uri: null,
       backchannel_logout_uri: null,
+      development_provider: null,
     },
     run(call) {
       const base = idpUrl(names, httpsPort());
@@ -50,6 +66,13 @@ export function loginAddressesOperation(
         redirect_uri: base + oauthCallback + (tag === undefined || sharedCallback ? "" : `/${tag}`),
         post_logout_redirect_uri: tag === undefined ? null : `${base}/logged-out`,
         backchannel_logout_uri: tag === undefined ? null : `${base}/oidc/${tag}/backchannel-logout`,
+        development_provider: developmentProvider
+          ? {
+              issuer: developmentProvider.issuer,
+              client_id: developmentProvider.clientId,
+              client_secret: developmentProvider.clientSecret,
+            }
+          : null,
       };
       return { status: 200, body: JSON.stringify(body), revision: store.revision };
     },

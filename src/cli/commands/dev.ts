@@ -17,7 +17,7 @@ import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
-import { keepDevUrl, keptDevUrl } from "../data/dev-url.ts";
+import { keepDevUrl, keptDevSecret, keptDevUrl } from "../data/dev-url.ts";
 import { findServer } from "../data/local-server.ts";
 import {
   checkLoopback,
@@ -68,18 +68,19 @@ export const dev = defineCommand({
     const { sso: kind } = values;
     const listening = listenersOf(values);
     if (kind !== undefined) checkLoopback(listening);
-    const sso = kind === undefined ? undefined : await startSsoProvider([...ssoIssuers, anyPort], log);
+    const isAlone = reachableListener(listening) === undefined;
+    // Where nobody else can come, routes may ask for its logins, whether the first one does or not.
+    const sso = isAlone ? await startSsoProvider([...ssoIssuers, anyPort], log, keptDevSecret(values.data)) : undefined;
     const options = {
       ...values,
       ...(await freePorts(values)),
       // Whoever uses this machine may bring such a provider along; nobody else can reach one.
-      loginIssuer: [
-        ...values.loginIssuer,
-        ...(reachableListener(listening) ? [] : ssoIssuers),
-        ...(sso ? [sso.issuer] : []),
-      ],
+      loginIssuer: [...values.loginIssuer, ...(isAlone ? ssoIssuers : []), ...(sso ? [sso.issuer] : [])],
       log,
       version: posternVersion(),
+      ...(sso && {
+        developmentProvider: { issuer: sso.issuer, clientId: sso.clientId, clientSecret: sso.clientSecret },
+      }),
     };
     const sampling = given
       ? undefined
@@ -90,8 +91,10 @@ export const dev = defineCommand({
     const upstream = given ?? parseUpstream(String(sample?.port));
     const wanted = values.url ?? urlOfLastRun(values.data, platform);
     const protectedBy = kind === "dev=saml" ? "saml" : "oidc";
-    const published = sso
-      ? await protect(sso, protectedBy, platform, wanted)
+    sso?.serve({ origin: platform.idpUrl, port: platform.httpsPort, caPem: platform.caPem });
+    const protector = kind === undefined ? undefined : sso;
+    const published = protector
+      ? await protect(protector, protectedBy, platform, wanted)
       : { publish: { kind: "url", url: wanted } as const };
     const agent = publishLocally(platform, upstream, published, log);
     const end = Promise.race([stopped, agent.ended]);
@@ -102,8 +105,8 @@ export const dev = defineCommand({
       const report = startReport(platform, url, upstream, consoleUrl);
       process.stdout.write(
         values.json
-          ? `${JSON.stringify({ ...report, ...(sso && ssoReport(sso)) })}\n`
-          : welcome(platform, url, upstream, { sample: sample !== undefined, sso: sso?.issuer, consoleUrl }),
+          ? `${JSON.stringify({ ...report, ...(protector && ssoReport(protector)) })}\n`
+          : welcome(platform, url, upstream, { sample: sample !== undefined, sso: protector?.issuer, consoleUrl }),
       );
     }
     const ending = await end;

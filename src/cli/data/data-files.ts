@@ -14,6 +14,8 @@ export const dataFiles = {
   server: "server.json",
   /** What `postern dev` keeps: the public URL. */
   dev: "dev.json",
+  /** What the development identity provider asks of it, so that routes go on after a restart. */
+  devLogin: "dev-login",
 } as const;
 
 /**

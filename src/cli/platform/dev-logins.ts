@@ -59,11 +59,20 @@ function isLoopback(host: string): boolean {
  * The provider, at the first of `issuers` whose port nobody has; its code is loaded where it is asked for alone. Throws
  * `Failure` (usage) where all are taken.
  */
-export async function startSsoProvider(issuers: readonly string[], log: Log): Promise<SsoProvider> {
+export async function startSsoProvider(
+  issuers: readonly string[],
+  log: Log,
+  clientSecret?: string,
+): Promise<SsoProvider> {
   const { startSso } = await import("../../sso/provider.ts");
   for (const issuer of issuers) {
     try {
-      return await startSso({ port: Number(new URL(issuer).port), clock: systemClock, log });
+      return await startSso({
+        port: Number(new URL(issuer).port),
+        ...(clientSecret !== undefined && { clientSecret }),
+        clock: systemClock,
+        log,
+      });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     }
@@ -78,8 +87,7 @@ export async function protect(
   platform: Platform,
   url: string | undefined,
 ): Promise<{ readonly publish: Publication; readonly url?: string }> {
-  const { httpsPort, publicHttpsPort, caPem } = platform;
-  sso.serve({ origin: platform.idpUrl, port: httpsPort, caPem });
+  const { publicHttpsPort } = platform;
   if (kind === "oidc") {
     const { issuer, clientId, clientSecret } = sso;
     return { publish: { kind: "url", url, login: { issuer, clientId, clientSecret } } };

@@ -10,6 +10,7 @@ import type { DataDirectory } from "../data/data-directory.ts";
 import { logFormOf } from "../process/log-output.ts";
 import type { ControlPlanePorts, ControlPlaneThreadOptions } from "./threads/control-plane.ts";
 import type { EdgePorts, EdgeThreadOptions } from "./threads/edge.ts";
+import type { DevelopmentProvider } from "../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
@@ -23,6 +24,8 @@ export interface PlanesOptions {
   readonly settings: PlatformSettings;
   readonly kept: DataDirectory;
   readonly version: string;
+  /** For routes whose makers ask for one; undefined where there is none. */
+  readonly developmentProvider: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** How long each plane may take to finish what is under way, milliseconds. */
@@ -122,13 +125,14 @@ export function startPlanes(options: PlanesOptions): Planes {
 
 /** @param apiPort that of the run before */
 function controlPlaneOptions(
-  { settings, kept, version }: PlanesOptions,
+  { settings, kept, version, developmentProvider }: PlanesOptions,
   apiPort: number | undefined,
 ): ControlPlaneThreadOptions {
   return {
     settings: { ...sliceOf(controlPlaneSettings, settings), apiListen: atPort(settings.apiListen, apiPort) },
     sealingKeys: kept.sealingKeys,
     version,
+    developmentProvider,
     serverKeys: { authority: kept.authority, tunnelSecret: kept.tunnelSecret },
     bootstrap: { apiKey: kept.apiKey, authtoken: kept.authtoken },
   };

@@ -1,5 +1,6 @@
 /** The platform as one process: opens the data directory, runs both planes on it, and tells where they are. */
 import { join } from "node:path";
+import type { DevelopmentProvider } from "../../api/logins/addresses-operation.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -17,6 +18,8 @@ import { checkListeners, startFailure } from "./start-failure.ts";
 export interface PlatformOptions extends PlatformSettings {
   readonly log: Log;
   readonly version: string;
+  /** An identity provider on this machine that believes whoever comes, to be offered to those who make routes. */
+  readonly developmentProvider?: DevelopmentProvider | undefined;
   readonly clock?: Clock;
   /** How long each plane may take to finish what is under way, milliseconds; 10 s unless given. */
   readonly drainMs?: number;
@@ -54,14 +57,14 @@ const defaultDrainMs = 10_000;
  * is taken.
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
-  const { log, version, data, domain, clock = systemClock, drainMs = defaultDrainMs } = options;
+  const { log, version, developmentProvider, data, domain, clock = systemClock, drainMs = defaultDrainMs } = options;
   const { httpsListen, httpListen, agentListen } = options;
   checkListeners(options);
   await checkEdges(options.edges ?? 1, [httpsListen, httpListen, agentListen]).catch((error: unknown) => {
     throw startFailure(error, options);
   });
   const kept = await openKept(options, clock);
-  const planes = startPlanes({ settings: options, kept, version, clock, log, drainMs });
+  const planes = startPlanes({ settings: options, kept, version, developmentProvider, clock, log, drainMs });
   const ports = await planes.started.catch((error: unknown) => {
     throw startFailure(error, options);
   });

@@ -9,18 +9,23 @@ import type { Step } from "../step.ts";
 export interface CompiledPolicy {
   readonly denies: Ranges;
   readonly allows: Ranges;
+  /** What is said of a source that none of them holds. */
+  readonly noRule: Step;
 }
 
 /** Throws when the policy does not exist in the account or a rule cannot be read. */
 export function compilePolicy(look: Look, id: string): CompiledPolicy {
-  if (!look.get("ip_policy", id)) throw new Error(`find IP policy "${id}": it does not exist`);
+  const policy = look.get("ip_policy", id);
+  if (!policy) throw new Error(`find IP policy "${id}": it does not exist`);
   const denies: Entry[] = [];
   const allows: Entry[] = [];
   for (const rule of look.children("ip_policy_rule", id)) {
     const entry = entryOf(rule);
     (entry.denies ? denies : allows).push(entry);
   }
-  return { denies: new Ranges(denies), allows: new Ranges(allows) };
+  const decidedBy = { kind: "ip_policy", id, revision: policy.revision };
+  const noRule = denied("ip_restriction", "source_denied", "no rule allows the source", decidedBy);
+  return { denies: new Ranges(denies), allows: new Ranges(allows), noRule };
 }
 
 /**

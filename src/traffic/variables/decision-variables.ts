@@ -18,7 +18,10 @@ export const decisionVariables: Variables = {
   },
   ".ip_policy.matching_rule": {
     doc: "id of the rule that decided",
-    read: (exchange) => stepBy(exchange, "ip_restriction")?.decidedBy?.id ?? "",
+    read: (exchange) => {
+      const decided = stepBy(exchange, "ip_restriction")?.decidedBy;
+      return decided?.kind === "ip_policy_rule" ? decided.id : "";
+    },
   },
   ".webhook_validation.decision": {
     doc: "`allow` or `block`",

@@ -1,6 +1,7 @@
 /** The control plane's thread. */
 import { workerData } from "node:worker_threads";
 import { startControlPlane } from "../../../api/control-plane.ts";
+import type { DevelopmentProvider } from "../../../api/logins/addresses-operation.ts";
 import type { SharedKeys, ServerKeys } from "../../../api/nodes/shared-keys.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
@@ -14,6 +15,7 @@ export interface ControlPlaneThreadOptions {
   /** The first one seals stored secrets, all open them. */
   readonly sealingKeys: readonly Uint8Array[];
   readonly version: string;
+  readonly developmentProvider: DevelopmentProvider | undefined;
   readonly serverKeys: ServerKeys;
   readonly bootstrap: { readonly apiKey: string; readonly authtoken: string };
 }
@@ -25,12 +27,12 @@ export interface ControlPlanePorts {
 }
 
 const { options, ports } = workerData as ThreadData<ControlPlaneThreadOptions>;
-const { settings, sealingKeys, version, serverKeys, bootstrap } = options;
+const { settings, sealingKeys, version, developmentProvider, serverKeys, bootstrap } = options;
 const links = ports.map(() => controlPlanePortLink());
 await runThread<ControlPlanePorts, Downward, Upward>(links, async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane(
-    { ...settings, sealingKey, version, serverKeys, bootstrap, clock: systemClock, log },
+    { ...settings, sealingKey, version, developmentProvider, serverKeys, bootstrap, clock: systemClock, log },
     links,
   );
   const { address, sharedKeys } = controlPlane;

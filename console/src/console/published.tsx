@@ -1,0 +1,152 @@
+/** A published service: what is still to be done, whether it answers, who came and was turned away, and the way back. */
+import { useState } from "preact/hooks";
+import type { HTTPSEdge } from "../../../sdk/src/index.ts";
+import { Command, Tag } from "../ui/elements.tsx";
+import { clockText, statusTone } from "../ui/format.ts";
+import { curlWithAuthority, quoted } from "../ui/shell.ts";
+import { postern } from "./api.ts";
+import { Back } from "./history.tsx";
+import { trafficChanges, useEvery } from "./live.ts";
+import { Failed, Head } from "./parts.tsx";
+import { go, linkTo, place } from "./router.ts";
+import { useData } from "./use-data.ts";
+
+const everyMs = 5_000;
+
+export function Published({ edgeId }: { readonly edgeId: string }) {
+  const [asked, setAsked] = useState(0);
+  const [goesBack, setGoesBack] = useState(false);
+  useEvery(everyMs, () => setAsked((count) => count + 1), []);
+  const edge = useData(() => postern.edges.https.get(edgeId), [edgeId]);
+  const backend = useData(async () => edge.value && (await backendOf(edge.value)), [edge.value, asked]);
+  const host = (edge.value?.hostports?.[0] ?? "").replace(/:443$/, "");
+  // Requests are told apart by their host, without its port.
+  const name = host.replace(/:\d+$/, "");
+  const requests = useData(
+    async () => (name === "" ? [] : (await postern.requests.list({ limit: 5, text: name }).page()).items),
+    [name, trafficChanges.value],
+  );
+  const url = `https://${host}`;
+  const isServed = (backend.value?.tunnels.length ?? 0) > 0;
+  const { query } = place.value;
+  const revision = Number(query.get("revision"));
+  const labels = Object.entries(backend.value?.labels ?? {}).map(([name, value]) => quoted(`${name}=${value}`));
+  const answered = requests.value?.some(({ outcome }) => outcome === "forwarded") ?? false;
+  const came = (requests.value?.length ?? 0) > 0;
+  if (!edge.value) return <Failed error={edge.error} again={edge.again} />;
+  return (
+    <section class="column narrow-form" aria-label="Published">
+      <Head title={host === "" ? "Published" : host}>
+        <Tag tone={isServed ? "good" : "warn"}>{isServed ? "served" : "waiting for an agent"}</Tag>
+      </Head>
+      <ol class="panel checklist" aria-live="polite">
+        <Step
+          number={1}
+          isDone={isServed}
+          title={isServed ? "An agent serves it" : "Start an agent beside your service"}
+        >
+          {backend.value && (
+            <>
+              <Command
+                text={`npx postern http ${quoted(query.get("target") ?? "3000")} --label ${labels.join(" --label ")}`}
+              />
+              <span class="muted small">
+                {isServed
+                  ? "As long as it runs, what comes to the name goes to your port."
+                  : "Run it in a terminal on the machine of your service. This page sees it come by itself."}
+              </span>
+            </>
+          )}
+        </Step>
+        <Step number={2} isDone={came} title="Ask for it">
+          <span>
+            <a class="button" href={url} target="_blank" rel="noreferrer">
+              Open {host} ↗
+            </a>
+          </span>
+          <span class="muted small">
+            Where your browser warns of the certificate: it is of your own server&apos;s authority, which{" "}
+            <code>npx postern ca</code> has trusted. Or, in a terminal:
+          </span>
+          <Command text={curlWithAuthority(url)} />
+        </Step>
+        <Step number={3} isDone={came} title={came ? "Who came, and what decided" : "See who came, and what decided"}>
+          <Failed error={requests.error} />
+          {!came && <span class="muted">Requests are shown here as they end.</span>}
+          <ul class="came">
+            {requests.value?.map((one) => (
+              <li key={one.id} class="arrives">
+                <a href={linkTo("traffic", one.id)} class="row">
+                  <Tag tone={statusTone(one.status_code)}>{one.status_code}</Tag>
+                  <span class="mono cut">{`${one.method} ${one.path}`}</span>
+                  <span class="small cut grow">
+                    {one.steps.findLast(({ outcome }) => outcome === "denied")?.reason ?? one.outcome}
+                  </span>
+                  <span class="muted small figures">{clockText(new Date(one.ended_at))}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+          {came && !answered && isServed && (
+            <span class="muted small">Choose one to see each step, and how to let it pass.</span>
+          )}
+        </Step>
+      </ol>
+      <div class="row">
+        <a class="button" href={linkTo("edges", edgeId)}>
+          Change its rules
+        </a>
+        <a class="button" href="#/traffic">
+          Watch traffic
+        </a>
+        <span class="grow" />
+        {revision > 0 && (
+          <button type="button" class="danger" onClick={() => setGoesBack(true)}>
+            Undo all of it …
+          </button>
+        )}
+      </div>
+      {goesBack && (
+        <Back
+          revision={revision - 1}
+          onClose={(isDone) => {
+            setGoesBack(false);
+            if (isDone) go("overview");
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+interface StepProps {
+  readonly number: number;
+  readonly isDone: boolean;
+  readonly title: string;
+  readonly children: preact.ComponentChildren;
+}
+
+/** One of a list of things to do. */
+export function Step({ number, isDone, title, children }: StepProps) {
+  return (
+    <li class={isDone ? "done" : ""}>
+      <span class="tick" role="img" aria-label={isDone ? "done" : "to do"}>
+        {isDone ? "✓" : number}
+      </span>
+      <div class="column">
+        <strong>{title}</strong>
+        {children}
+      </div>
+    </li>
+  );
+}
+
+/** That of the first route which leads to agents by their labels. */
+async function backendOf({ routes }: HTTPSEdge) {
+  for (const { backend } of routes) {
+    // One of another kind is not found among those.
+    const found = backend && (await postern.backends.tunnelGroup.get(backend.backend.id).catch(() => undefined));
+    if (found) return found;
+  }
+  return undefined;
+}
