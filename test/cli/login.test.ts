@@ -9,6 +9,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { checkAgentLine } from "../../src/cli/doctor/agent-line.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { root, runCommand, startCommand } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -160,6 +162,25 @@ describe("the way to a server", { timeout: 120_000 }, () => {
       assert.match(found.last?.message ?? "", message);
     }
     await closing.stop();
+  });
+
+  it("postern diagnose warns of a clock that differs from the server's, and by how much", async () => {
+    for (const [offsetMs, wanted] of [
+      [10 * 60_000, /^this machine's is (?:599|600|601) s ahead of the server's: /],
+      [-60_000, /^this machine's is (?:59|60|61) s behind the server's: /],
+      [0, undefined],
+    ] as const) {
+      const findings = await checkAgentLine({
+        server: { host: "127.0.0.1", port: platform.agentPort },
+        ca: platform.caPem,
+        token: platform.authtoken,
+        connect: {},
+        clock: { ...systemClock, now: () => Date.now() + offsetMs },
+      });
+      const warned = findings.find(({ about, outcome }) => about === "clock" && outcome === "warning");
+      if (wanted) assert.match(warned?.message ?? "", wanted);
+      else assert.equal(warned, undefined);
+    }
   });
 
   it("postern diagnose says so where there is no network", (context) => {

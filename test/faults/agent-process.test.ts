@@ -51,7 +51,7 @@ describe("an agent's process", { timeout: 180_000 }, () => {
 
   function start(name: string, ...more: readonly string[]): Running {
     const way = ["--server", `127.0.0.1:${relay.port}`, "--ca", join(directory, "ca.pem"), "--connections", "1"];
-    const target = more.includes("--inspector") ? serviceRelay.port : service.port;
+    const target = more.includes("0") ? serviceRelay.port : service.port;
     const env = { HOME: directory, XDG_CONFIG_HOME: directory, POSTERN_AUTHTOKEN: platform.authtoken };
     const args = [
       "http",
@@ -140,6 +140,20 @@ describe("an agent's process", { timeout: 180_000 }, () => {
       if (!relay.hasBroken) break;
     }
     assert.ok(step > 4, `only ${step} steps`);
+    await one.end("SIGKILL");
+  });
+
+  it("an agent's process that is stopped past the heartbeat is given up by the server, and back at its URL when it goes on", async () => {
+    const one = start("frozen", "--inspector", "off", "--heartbeat-interval", "1s", "--heartbeat-tolerance", "1s");
+    await one.firstLine();
+    await serves("frozen", "before");
+    one.process.kill("SIGSTOP");
+    const sessions = async (): Promise<unknown[]> =>
+      (await platform.api("GET", "/tunnel_sessions")).body.tunnel_sessions as unknown[];
+    assert.deepEqual(await eventually(sessions, ({ length }) => length === 0), []);
+    assert.notEqual((await visit("frozen", "/", "GET")).status, 200);
+    one.process.kill("SIGCONT");
+    await serves("frozen", "after");
     await one.end("SIGKILL");
   });
 
