@@ -66,6 +66,7 @@ export async function startServer(
 /**
  * `postern http PORT` with a URL of its own, resolved once it forwards.
  * @param agentPort where it connects; several, tried in turn
+ * @param isOnTerminal it shows its screen
  */
 export async function startAgent(
   server: PosternServer,
@@ -73,28 +74,16 @@ export async function startAgent(
   name: string,
   agentPort: number | readonly number[] = server.agentPort,
   more: readonly string[] = [],
+  isOnTerminal = false,
 ): Promise<ChildProcess> {
-  const child = start(
-    process.execPath,
-    [
-      "bin/postern.js",
-      "http",
-      String(port),
-      "--url",
-      `https://${name}.localhost`,
-      "--server",
-      [agentPort]
-        .flat()
-        .map((one) => `localhost:${one}`)
-        .join(","),
-      "--ca",
-      server.caFile,
-      ...more,
-    ],
-    {
-      POSTERN_AUTHTOKEN: authtoken,
-    },
-  );
+  const servers = [agentPort].flat().map((one) => `localhost:${one}`);
+  const words = [process.execPath, "bin/postern.js", "http", String(port), "--url", `https://${name}.localhost`];
+  const command = [...words, "--server", servers.join(","), "--ca", server.caFile, ...more];
+  const env = { POSTERN_AUTHTOKEN: authtoken };
+  // `script` has it on a terminal of its own, and passes on what is shown there.
+  const child = isOnTerminal
+    ? start("script", ["-qefc", command.join(" "), "/dev/null"], env)
+    : start(command[0] as string, command.slice(1), env);
   await new Promise<void>((resolve, reject) => {
     child.stdout?.on("data", (bytes: Buffer) => {
       if (bytes.includes(`${name}.localhost`)) resolve();

@@ -50,12 +50,15 @@ export class Meter {
   }
 
   read(): Measured {
-    this.#catchUp(this.#monotonic());
+    const now = this.#monotonic();
+    this.#catchUp(now);
+    // Before the first tick there is no average: what has begun is all that there was.
+    const sinceStart = this.#fresh / Math.max(1, (now - this.#tick) / 1000);
     const sorted = this.#durations.toSorted((one, other) => one - other);
     return {
       count: this.#count,
       gauge: this.#gauge,
-      rates: [...this.#rates],
+      rates: this.#isFirst ? [sinceStart, sinceStart, sinceStart] : [...this.#rates],
       percentile: (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0,
     };
   }

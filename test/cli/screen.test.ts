@@ -4,6 +4,8 @@ import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import { Agent, request as requestHttps } from "node:https";
+import { setTimeout } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { root } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -88,6 +90,38 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
     const small = stripVTControlCharacters(await terminal.until((text) => text.includes("/201")));
     assert.equal(small.match(/^Status/gm)?.length, 1);
     assert.equal(small.match(/^Postern/gm)?.length, 1);
+  });
+
+  it("the screen of an agent under 200 requests a second stays whole, and counts every one of them", async () => {
+    await run();
+    const agent = new Agent({ keepAlive: true, maxSockets: 20, ca: platform.caPem, servername: "screen.localhost" });
+    const ask = (path: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const options = { agent, host: "127.0.0.1", port: platform.httpsPort, path };
+        const sent = requestHttps({ ...options, headers: { host: new URL(url).host } }, (response) => {
+          response.resume().once("end", () => resolve(response.statusCode ?? 0));
+        });
+        sent.once("error", reject).end();
+      });
+    const asked: Promise<number>[] = [];
+    for (let tick = 0; tick < 40; tick += 1) {
+      for (let each = 0; each < 10; each += 1) asked.push(ask("/200"));
+      await setTimeout(50);
+    }
+    assert.ok((await Promise.all(asked)).every((status) => status === 200));
+    await ask("/404");
+    const plain = stripVTControlCharacters(
+      await terminal.until((text) => /^Requests +401 in all/m.test(stripVTControlCharacters(text))),
+    );
+    agent.destroy();
+    assert.match(plain, /^Requests +401 in all, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
+    const lines = plain.trimEnd().split("\n");
+    assert.match(lines[0] ?? "", /^Postern \(q or Ctrl\+C ends it\)/);
+    for (const label of ["Status", "Server", "Forwarding", "Inspector", "Connections", "Requests"]) {
+      assert.equal(lines.filter((one) => one.startsWith(`${label} `)).length, 1, plain);
+    }
+    const requests = lines.filter((one) => /GET +\/\d{3}/.test(one));
+    assert.deepEqual([requests.length, requests[0]?.includes("/404")], [10, true], plain);
   });
 
   for (const [key, times, code] of [
