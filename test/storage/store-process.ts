@@ -8,9 +8,13 @@
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { Refusal } from "../../src/lib/errors.ts";
-import { openStore } from "../../src/storage/open.ts";
+import { urlOf } from "../../bin/bundled.ts";
+import type { Refusal } from "../../src/lib/errors.ts";
+import type { openStore as openStoreOf } from "../../src/storage/open.ts";
 import { create, defaultAccount, optionsFor } from "./declarations.ts";
+
+/** As servers have it: from the bundle, if that is of the sources as they are. */
+const { openStore } = (await import(urlOf("src/storage/open.ts"))) as { readonly openStore: typeof openStoreOf };
 
 const store = await openStore({
   ...optionsFor(process.argv[2] as string),
@@ -40,7 +44,7 @@ async function write(name: string): Promise<void> {
     await create(store, account, "user", { name });
     say(`stored ${name}`);
   } catch (error) {
-    say(`refused ${name} ${error instanceof Refusal ? error.reason : String(error)}`);
+    say(`refused ${name} ${(error as Partial<Refusal>).reason ?? String(error)}`);
   }
 }
 
