@@ -88,12 +88,17 @@ function framed(
   destroy: () => void,
   first: Buffer,
 ): WebSocketClient {
-  let held = first;
+  /** What has come and was not taken, to be joined once a frame is whole. */
+  let pieces = [first];
+  let count = first.length;
+  /** Of the next frame, as far as is known. */
+  let wanted = 2;
   let over = false;
   let wake = Promise.withResolvers<void>();
   stream.on("data", (bytes: Buffer) => {
-    held = Buffer.concat([held, bytes]);
-    wake.resolve();
+    pieces.push(bytes);
+    count += bytes.length;
+    if (count >= wanted) wake.resolve();
   });
   const ended = new Promise<void>((resolve) => {
     const end = (): void => {
@@ -104,22 +109,29 @@ function framed(
     stream.once("end", end);
     stream.once("close", end);
   });
+  const waitFor = (bytes: number): undefined => {
+    wanted = bytes;
+  };
   const take = (): WsFrame | undefined => {
-    if (held.length < 2) return undefined;
+    if (count < wanted) return undefined;
+    const held = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    pieces = [held];
     let length = (held[1] as number) & 127;
     let at = 2;
     if (length === 126) {
-      if (held.length < 4) return undefined;
+      if (count < 4) return waitFor(4);
       length = held.readUInt16BE(2);
       at = 4;
     } else if (length === 127) {
-      if (held.length < 10) return undefined;
+      if (count < 10) return waitFor(10);
       length = Number(held.readBigUInt64BE(2));
       at = 10;
     }
-    if (held.length < at + length) return undefined;
+    if (count < at + length) return waitFor(at + length);
     const one = { opcode: (held[0] as number) & 15, payload: held.subarray(at, at + length) };
-    held = held.subarray(at + length);
+    pieces = [held.subarray(at + length)];
+    count -= at + length;
+    wanted = 2;
     return one;
   };
   const next = async (): Promise<WsFrame> => {
