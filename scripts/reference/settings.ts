@@ -43,7 +43,9 @@ export async function commandsPage(): Promise<string> {
     String(number),
     exitDocs[name as keyof typeof exitCodes],
   ]);
-  parts.push(`## Exit codes\n\n${table(["Code", "Meaning"], codes)}`);
+  const refusals =
+    "What ends a command is one sentence on stderr; with `--json` it is a line of JSON there: `error` with `code` (of the [catalogue](errors.md), the server's own where that refused), `exit_code`, `message` and `fix`.";
+  parts.push(`## Exit codes\n\n${refusals}\n\n${table(["Code", "Meaning"], codes)}`);
   return page("Commands", "`postern COMMAND --help` shows the same on the terminal.", parts);
 }
 

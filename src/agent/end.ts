@@ -6,6 +6,8 @@ import { parseWireCode } from "../tunnel/wire-error.ts";
 export interface AgentEnd {
   readonly reason: "credentials" | "name_taken" | "refused" | "untrusted" | "unreachable" | "stopped";
   readonly message: string;
+  /** Of the catalogue, where the server gave one. */
+  readonly code?: string;
 }
 
 /** Refusals that trying again does not mend. */
@@ -26,8 +28,8 @@ export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
   const { message, code } = error as NodeJS.ErrnoException;
   if (error instanceof Refusal) {
     const ending = endings.find(([, reasons]) => reasons.includes(error.reason));
-    if (ending) return { reason: ending[0], message: `${message} (${error.code})` };
-    return retries || error.reason === passing ? undefined : { reason: "refused", message };
+    if (ending) return { reason: ending[0], message: `${message} (${error.code})`, code: error.code };
+    return retries || error.reason === passing ? undefined : { reason: "refused", message, code: error.code };
   }
   if (retries) return undefined;
   const untrusted = code !== undefined && /^ERR_TLS_CERT|^CERT_|_CERT(?:_|$)|^UNABLE_TO_/.test(code);
@@ -38,7 +40,8 @@ export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
 export function endOfTunnel(message: string, code: string): AgentEnd {
   const reason = parseWireCode(code);
   const ending = reason && endings.find(([, reasons]) => reasons.includes(reason));
-  return { reason: ending?.[0] ?? "refused", message: `${message} (${reason ? errorCode(reason) : code})` };
+  const own = reason ? errorCode(reason) : code;
+  return { reason: ending?.[0] ?? "refused", message: `${message} (${own})`, code: own };
 }
 
 /** What went wrong with a connection, as the end of a sentence. */
@@ -49,5 +52,6 @@ export function describeLoss(error: unknown): string {
   if (code === "EAI_AGAIN") return "its name could not be looked up";
   if (code === "ECONNRESET" || code === "EPIPE") return "the connection was cut";
   if (code === "ETIMEDOUT" || code === "EHOSTUNREACH" || code === "ENETUNREACH") return "there is no way to it";
-  return message === "" ? (code ?? "unknown error") : message;
+  // What Node adds for those who run it themselves.
+  return message === "" ? (code ?? "unknown error") : message.replace(/; if the root CA is installed locally.*$/, "");
 }

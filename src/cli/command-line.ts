@@ -1,25 +1,39 @@
 import type { Command } from "./command/command.ts";
 import { commands } from "./commands.ts";
 import { Failure, exitCodes } from "./process/exit.ts";
+import { fixOf } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
 import { readSettings } from "./settings/read-settings.ts";
 import { settings } from "../settings/settings.ts";
 
 /**
  * Runs the command that `args` name and returns the exit code. Prints refusals as one sentence, and anything
- * unexpected with its stack.
+ * unexpected with its stack; with `--json` both as JSON.
  */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     return await run(args);
   } catch (error) {
-    if (error instanceof Failure) {
-      process.stderr.write(`postern: ${error.message}\n`);
-      return error.exitCode;
+    const failure =
+      error instanceof Failure ? error : new Failure("unexpected", `unexpected: ${String(error)}`, { cause: error });
+    if (asksForJson(args)) process.stderr.write(`${JSON.stringify({ error: renderFailure(failure) })}\n`);
+    else {
+      const isForeseen = failure === error;
+      const said = isForeseen || !(error instanceof Error) ? failure.message : `unexpected: ${error.stack}`;
+      process.stderr.write(`postern: ${said}\n`);
     }
-    process.stderr.write(`postern: unexpected: ${error instanceof Error ? error.stack : String(error)}\n`);
-    return exitCodes.unexpected;
+    return failure.exitCode;
   }
+}
+
+/** Before settings are read, since they may be what is wrong. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return process.env["POSTERN_JSON"] === "true" || args.slice(0, end < 0 ? args.length : end).includes("--json");
+}
+
+function renderFailure({ code, exitCode, message }: Failure): object {
+  return { code, exit_code: exitCode, message, fix: fixOf(code) };
 }
 
 async function run(args: readonly string[]): Promise<number> {
@@ -52,7 +66,13 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
     const command = await entry.load(rest);
     return { command, rest: rest.slice(command.taken ?? 0) };
   }
-  const [given = ""] = args;
+  const [given = "", second = ""] = args;
+  const group = Object.keys(commands).filter((name) => name.startsWith(`${given} `));
+  if (group.length > 0) {
+    const words = group.map((name) => name.slice(given.length + 1)).join(", ");
+    const what = second === "" || second.startsWith("-") ? "" : `no "${second}", but `;
+    throw new Failure("usage", `\`postern ${given}\` takes ${what}one of ${words}`);
+  }
   const near = nearest(given, Object.keys(commands));
   const meant = near === undefined ? "" : ` (did you mean "${near}"?)`;
   throw new Failure("usage", `there is no command "${given}"${meant}: \`postern help\` lists them`);

@@ -1,5 +1,6 @@
 import { agentErrors } from "./errors/agents.ts";
 import { apiErrors } from "./errors/api.ts";
+import { commandErrors } from "./errors/commands.ts";
 import { configurationErrors } from "./errors/configuration.ts";
 import type { CatalogueEntry } from "./errors/entry.ts";
 import { localApiErrors } from "./errors/local-api.ts";
@@ -22,6 +23,7 @@ export const catalogue = {
   ...trafficErrors,
   ...loginErrors,
   ...localApiErrors,
+  ...commandErrors,
 } satisfies Record<string, CatalogueEntry>;
 
 export type RefusalName = keyof typeof catalogue;
@@ -46,6 +48,11 @@ export class Refusal extends Error {
   get code(): string {
     return errorCode(this.reason);
   }
+}
+
+/** What to do about a code of the catalogue; undefined for any other. */
+export function fixOf(code: string): string | undefined {
+  return Object.values(catalogue).find(({ number }) => code === `ERR_POSTERN_${number}`)?.fix;
 }
 
 export function errorCode(reason: RefusalName): string {

@@ -52,6 +52,8 @@ describe("the command line", () => {
   for (const [what, args, sentence] of [
     ["no command", [], /^$/],
     ["an unknown command", ["tunnel"], /there is no command "tunnel": /],
+    ["half of a command", ["config"], /`postern config` takes one of check, edit, add-authtoken, upgrade/],
+    ["the wrong half of a command", ["agent", "stats"], /`postern agent` takes no "stats", but one of status, tunnels/],
     ["a command written wrongly", ["aply"], /there is no command "aply" \(did you mean "apply"\?\): /],
     ["an unknown option", ["serve", "--verbose"], /there is no option --verbose/],
     ["too many operands", ["tcp", "3000", "4000"], /takes PORT\|HOST:PORT/],

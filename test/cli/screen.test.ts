@@ -155,6 +155,25 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
     await isAsBefore(before);
   });
 
+  it("postern login asks for a token on a terminal, shows nothing of it, and stores it", async () => {
+    const login = `env -u POSTERN_AUTHTOKEN ${process.execPath} ${root}bin/postern.js login`;
+    await terminal.type(`clear; ${login} $POSTERN_SERVER --ca $POSTERN_CA; echo "ended with $?"`);
+    await terminal.until((seen) => seen.includes("it is not shown"));
+    // A slip, taken back.
+    await terminal.press("x", "BSpace");
+    await terminal.type(platform.authtoken);
+    const seen = await ended();
+    assert.match(seen, /logged in to 127\.0\.0\.1:\d+/);
+    assert.match(seen, /ended with 0/);
+    assert.ok(!seen.includes(platform.authtoken), seen);
+    await terminal.type(`clear; ${login} $POSTERN_SERVER; echo "ended with $?"`);
+    await terminal.until((text) => text.includes("it is not shown"));
+    // The shell drops what stands behind a command that is interrupted.
+    await terminal.press("C-c");
+    await terminal.type('echo "left with $?"');
+    await terminal.until((text) => text.includes("left with 130"));
+  });
+
   it("an agent in the background does not wait for the terminal's keys", async () => {
     await terminal.type('set -m; clear; eval "$RUN" &');
     await terminal.until(online);

@@ -31,7 +31,7 @@ export interface Tmux {
   resize(columns: number, rows: number): Promise<void>;
   /** What is seen, with colours. */
   seen(): Promise<string>;
-  /** Resolves with what is seen when it fits. */
+  /** Resolves with what is seen when it fits; rejects when it does not within a minute. */
   until(fits: (seen: string) => boolean): Promise<string>;
   stop(): Promise<void>;
 }
@@ -54,7 +54,11 @@ export async function startTmux(columns: number, rows: number, env: Readonly<Rec
     },
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
     resize: async (x, y) => void (await tmux("resize-window", ...size(x, y))),
-    until: (fits) => eventually(seen, fits, lookEveryMs),
+    async until(fits) {
+      const found = await eventually(seen, fits, lookEveryMs);
+      if (!fits(found)) throw new Error(`the terminal shows something else: ${found}`);
+      return found;
+    },
     async stop() {
       await tmux("kill-server").catch(() => {});
       rmSync(directory, { recursive: true, force: true });

@@ -5,13 +5,18 @@ import { Failure } from "../process/exit.ts";
 /** Why an agent ended by itself, as a sentence and an exit code. */
 export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
   const at = `${server.host}:${server.port}`;
+  const { code } = end;
   switch (end.reason) {
     case "credentials":
-      return new Failure("credentials", `the server ${at} refused the agent token: ${end.message}`);
+      return new Failure(
+        "credentials",
+        `the server ${at} refused the agent token: ${end.message}: give another with \`postern login ${at}\``,
+        { code },
+      );
     case "name_taken":
-      return new Failure("nameTaken", `the URL is not available: ${end.message}`);
+      return new Failure("nameTaken", `the URL is not available: ${end.message}`, { code });
     case "refused":
-      return new Failure("refused", `the server ${at} refused: ${end.message}`);
+      return new Failure("refused", `the server ${at} refused: ${end.message}`, { code });
     case "untrusted":
       return new Failure(
         "unreachable",

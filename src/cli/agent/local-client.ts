@@ -54,9 +54,11 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
     // Something else listens there.
   }
   if (!read || answer.status >= 400) {
-    const details = read?.["details"] as { readonly err?: unknown } | undefined;
+    const details = read?.["details"] as { readonly err?: unknown; readonly code?: string } | undefined;
     const said = typeof details?.err === "string" ? details.err : `it answered ${answer.status}, as no agent does`;
-    throw new Failure(answer.status === 503 ? "unreachable" : "refused", `the agent at ${where}: ${said}`);
+    throw new Failure(answer.status === 503 ? "unreachable" : "refused", `the agent at ${where}: ${said}`, {
+      code: details?.code,
+    });
   }
   return read;
 }

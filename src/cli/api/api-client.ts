@@ -60,7 +60,7 @@ export function apiFailure(error: unknown): unknown {
   const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
   const lines = more.map(([name, text]) => `\n  ${name}: ${text}`);
   const sentence = `${error.message} (${error.code}, ${error.operationId})${lines.join("")}`;
-  return new Failure(reasonOf(error), sentence, { cause: error });
+  return new Failure(reasonOf(error), sentence, { cause: error, code: error.code });
 }
 
 function reasonOf({ status, code }: PosternError): ExitName {

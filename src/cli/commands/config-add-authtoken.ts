@@ -1,21 +1,21 @@
-import { text } from "node:stream/consumers";
 import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
 import { readAgentFiles } from "../agent-files/read.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { defineCommand } from "../command/command.ts";
+import { readSecret } from "../terminal/secret.ts";
 import { exitCodes, Failure, readingOf } from "../process/exit.ts";
 
 export const configAddAuthtoken = defineCommand({
   name: "config add-authtoken",
-  doc: "Store an agent token in the agent's file, which its owner alone can read then. Everything else in it stays as it is. Without a token, or with -, it is read from stdin, where nobody else sees it.",
+  doc: "Store an agent token in the agent's file, which its owner alone can read then. Everything else in it stays as it is. Without a token, or with -, it is asked for, or read from stdin where that is no terminal: nobody else sees it there.",
   operands: "[TOKEN|-]",
   least: 0,
   most: 1,
   settings: { files: agentConfig },
   examples: ["postern config add-authtoken < token", "postern config add-authtoken postern_at_…"],
   async run({ files: given }, [operand = "-"]) {
-    const token = operand === "-" ? (await text(process.stdin)).trim() : operand;
+    const token = operand === "-" ? await readSecret("Token (it is not shown): ") : operand;
     if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure("usage", "the token must be visible ASCII without spaces");
     const path = fileToChange(given, process.env);
     const before = readAgentText(path);

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { text } from "node:stream/consumers";
 import { connectServer, parseServerAddress } from "../../agent/connect.ts";
 import { describeLoss, endOf } from "../../agent/end.ts";
 import { greet } from "../../agent/greet.ts";
@@ -14,6 +13,7 @@ import { agentConfig, connectOf } from "../agent/agent-access.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure, readingOf } from "../process/exit.ts";
+import { readSecret } from "../terminal/secret.ts";
 import { posternVersion } from "../process/version.ts";
 import { agentSettings } from "../../settings/agents.ts";
 
@@ -21,7 +21,7 @@ const { ca, authtoken, proxy, dnsServer, connectTimeout } = agentSettings;
 
 export const login = defineCommand({
   name: "login",
-  doc: "Store a server, its CA and a token for later commands, after they were tried. Without --token or --token-file the token is read from stdin.",
+  doc: "Store a server, its CA and a token for later commands, after they were tried. Without --token or --token-file the token is asked for, or read from stdin where that is no terminal.",
   operands: "HOST:PORT|URL",
   least: 1,
   most: 1,
@@ -32,7 +32,7 @@ export const login = defineCommand({
   ],
   async run(values, [given = ""]) {
     const address = readingOf(`"${given}"`, () => parseServerAddress(addressIn(given)));
-    const token = values.authtoken ?? (await text(process.stdin)).trim();
+    const token = values.authtoken ?? (await readSecret(`Token for ${given} (it is not shown): `));
     if (token === "") throw new Failure("usage", "there is no token: give one on stdin, or with --token-file");
     const pem = values.ca === undefined || values.ca === "system" ? undefined : readAuthority(values.ca);
     const server = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;

@@ -1,3 +1,6 @@
+import { errorCode } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+
 /** What a command's exit code says; scripts rely on it. */
 export const exitCodes = {
   fine: 0,
@@ -20,13 +23,26 @@ export const exitCodes = {
 
 export type ExitName = keyof typeof exitCodes;
 
+/** What a failure is called where nobody gave it a code. */
+const codes: Readonly<Partial<Record<ExitName, RefusalName>>> = {
+  usage: "command_usage",
+  credentials: "command_credentials",
+  unreachable: "command_unreachable",
+  nameTaken: "command_name_taken",
+  upstream: "command_upstream",
+  refused: "command_refused",
+};
+
 /** Ends a command with one sentence on stderr and the exit code of `reason`; no stack is shown. */
 export class Failure extends Error {
   readonly reason: ExitName;
+  /** Of the catalogue: that of whoever refused, where it gave one. */
+  readonly code: string;
 
-  constructor(reason: ExitName, sentence: string, options?: ErrorOptions) {
+  constructor(reason: ExitName, sentence: string, options: ErrorOptions & { readonly code?: string | undefined } = {}) {
     super(sentence, options);
     this.reason = reason;
+    this.code = options.code ?? errorCode(codes[reason] ?? "command_unexpected");
   }
 
   get exitCode(): number {

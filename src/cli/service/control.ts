@@ -22,6 +22,9 @@ export interface ServiceSystem {
 type Words = readonly [program: string, ...words: string[]];
 
 const unit = "postern-agent.service";
+/** Nobody has logged in as this user, so that its own systemd does not run. */
+const noSession =
+  "run it where this user is logged in, have `loginctl enable-linger` keep its services, or give --system for the whole machine";
 
 /** @param forAll a service of the system; else of the user. Throws `Failure` (usage) where there is none known here */
 export function serviceSystem(forAll: boolean, platform: NodeJS.Platform, env: NodeJS.ProcessEnv): ServiceSystem {
@@ -104,8 +107,14 @@ function runAll(commands: readonly Words[], print: (line: string) => void): void
   for (const [program, ...words] of commands) {
     const line = [program, ...words].join(" ");
     const { error, status, stderr } = spawnSync(program, words, { encoding: "utf8" });
-    if (error) throw new Failure("unexpected", `\`${line}\` cannot be run: ${error.message}`, { cause: error });
-    if (status !== 0) throw new Failure("unexpected", `\`${line}\` ended with ${status}: ${stderr.trim()}`);
+    if (error) {
+      const what = `\`${line}\` cannot be run (${error.message}): ${program} is not here, so have what starts programs`;
+      throw new Failure("unexpected", `${what} on this machine run \`postern start --all\``, { cause: error });
+    }
+    if (status !== 0) {
+      const hint = /connect to .*bus/i.test(stderr) ? `: ${noSession}` : "";
+      throw new Failure("unexpected", `\`${line}\` ended with ${status}: ${stderr.trim()}${hint}`);
+    }
     print(`ran ${line}`);
   }
 }
