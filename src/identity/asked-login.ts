@@ -5,12 +5,12 @@ import type { Scope } from "../traffic/module.ts";
 import type { Logins } from "./engine.ts";
 import { oauthLogin } from "./oauth-login-config.ts";
 import { oidcLogin } from "./oidc-login-config.ts";
-import type { LoginSettings } from "./settings.ts";
+import { checkPlace } from "./provider-place.ts";
 
 /** Throws where there is no app to log in with, or its issuer may not be asked. */
 export function askedCodeLogin(asked: AskedCodeLogin, logins: Logins, scope: Scope): LoginGuard {
   const { provider, client, scopes, emailAddresses, emailDomains, authorizeParameters, ...route } = asked;
-  if (provider.kind === "oidc") checkIssuer(provider.issuer, logins.settings);
+  if (provider.kind === "oidc") checkPlace("openid-connect", provider.issuer, logins.settings);
   // Where it changes, it is read when it is needed.
   const own = client && (client.mayChange ? { id: client.name, secret: "" } : client.read());
   const lists = { emailAddresses, emailDomains };
@@ -39,13 +39,5 @@ export function askedCodeLogin(asked: AskedCodeLogin, logins: Logins, scope: Sco
       client: client?.mayChange === true ? client : undefined,
     },
     scope,
-  );
-}
-
-function checkIssuer(issuer: string, { allowLocal, issuers }: LoginSettings): void {
-  if (!/^http:/i.test(issuer) || allowLocal || issuers.includes(issuer)) return;
-  throw new Error(
-    `enforce openid-connect: "${issuer}" must be an https URL: http is for local addresses, which this server does not ` +
-      `allow (--allow-local-upstreams)`,
   );
 }

@@ -1,5 +1,6 @@
 import { f } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
+import { checkPlace } from "../identity/provider-place.ts";
 import { oidcLogin } from "../identity/oidc-login-config.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
 import { providerUrl, scopes } from "../schema/login-fields.ts";
@@ -53,6 +54,8 @@ interface OidcConfig {
 
 function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {
   if (!logins) throw new Error("enforce oidc: this server cannot log visitors in");
+  // What an agent names nobody has judged; what the API took stays as it was taken.
+  if (scope.endpointHost !== undefined) checkPlace("oidc", config.issuer, logins.settings);
   const login = oidcLogin({
     issuer: config.issuer,
     client: { id: config.client_id, secret: config.client_secret },

@@ -1,5 +1,6 @@
 import { idpUrl } from "../lib/server-names.ts";
 import { f } from "../schema/fields.ts";
+import { checkPlace } from "../identity/provider-place.ts";
 import type { Logins } from "../identity/engine.ts";
 import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
@@ -79,6 +80,8 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     },
     compile(config, scope) {
       if (!logins || !saml) throw new Error("enforce saml: this server cannot log visitors in");
+      // What an agent names nobody has judged; what the API took stays as it was taken.
+      if (scope.endpointHost !== undefined) checkPlace("saml", config.idp_metadata_url, logins.settings);
       const { addresses, signing } = known(config, scope, logins);
       return saml.guard(
         {

@@ -1,4 +1,5 @@
 /** Fields of logins that modules and policies have in common: who may come in, and what is asked of a provider. */
+import { isIP } from "node:net";
 import { hostIssue } from "../lib/hostport.ts";
 import { isPublicAddress } from "../lib/public-address.ts";
 import { f } from "./fields.ts";
@@ -69,6 +70,18 @@ export const providerUrl: StringFormat = {
     return url.hash === "" ? undefined : "not have a fragment";
   },
 };
+
+/**
+ * Why a URL of a provider, or an address in it, may not be where the operator allows no local addresses; undefined where
+ * only a look-up of its name could tell.
+ */
+export function insideIssue(text: string): string | undefined {
+  const notAllowed = "which this server does not allow (--allow-local-upstreams)";
+  const { protocol, hostname } = new URL(text);
+  if (protocol === "http:") return `must be an https URL: http is for local addresses, ${notAllowed}`;
+  const host = hostname.replace(/^\[|\]$/g, "");
+  return isIP(host) === 0 || isPublicAddress(host) ? undefined : `leads to a local address, ${notAllowed}`;
+}
 
 /** What of a SAML provider's metadata is seen without reading it. */
 export const entityDescriptor: StringFormat = {

@@ -107,6 +107,8 @@ describe("modules", () => {
     for (const [field, body] of [
       ["oidc.issuer", local],
       ["saml.idp_metadata_url", named],
+      ["oidc.issuer", { oidc: { ...local.oidc, issuer: "https://10.1.2.3" } }],
+      ["saml.idp_metadata_url", { saml: { idp_metadata_url: "https://[::1]/metadata" } }],
     ] as const) {
       const refused = await api.request("PATCH", path, { body });
       assert.equal(refused.status, 400, refused.text);
@@ -117,11 +119,12 @@ describe("modules", () => {
       ["openid-connect", { issuer_url: "http://127.0.0.1:9000", ...client }],
       ["oidc", { issuer_url: "HTTP://[::1]:9000", ...client }],
       ["saml", { idp_metadata_url: "http://idp.example.com/metadata" }],
+      ["openid-connect", { issuer_url: "https://127.0.0.1", ...client }],
     ] as const) {
       const value = JSON.stringify({ on_http_request: [{ actions: [{ type, config }] }] });
       const ruled = await api.request("PATCH", path, { body: { traffic_policy: { value } } });
       assert.equal(ruled.status, 400, ruled.text);
-      assert.match(ruled.body.details["traffic_policy.value"], /logs in at "http:.*--allow-local-upstreams/i);
+      assert.match(ruled.body.details["traffic_policy.value"], /logs in at "https?:.*--allow-local-upstreams/i);
       const traffic_policy = JSON.stringify({
         on_http_request: [{ actions: [{ type, config }] }, { actions: [{ type: "deny" }] }],
       });

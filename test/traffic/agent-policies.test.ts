@@ -255,3 +255,59 @@ describe("what a policy of an agent names", { timeout: 60_000 }, () => {
     assert.equal(await say(asked.hostname, { cert: visitor.certificatePem, key: visitor.keyPem }), "got hello");
   });
 });
+
+describe("a login that an agent asks for", () => {
+  /** Each way in which an agent names a provider, and how it is refused. */
+  const ways = [
+    [
+      "agent_policy_invalid",
+      (url: string) => {
+        const config = { issuer_url: url, client_id: "c", client_secret: "s" };
+        const on_http_request = [{ actions: [{ type: "openid-connect", config }] }];
+        return { trafficPolicy: JSON.stringify({ on_http_request }) };
+      },
+    ],
+    [
+      "agent_policy_invalid",
+      (url: string) => {
+        const on_http_request = [{ actions: [{ type: "saml", config: { idp_metadata_url: url } }] }];
+        return { trafficPolicy: JSON.stringify({ on_http_request }) };
+      },
+    ],
+    [
+      "agent_request_invalid",
+      (issuer_url: string) => ({ options: { OIDC: { issuer_url, client_id: "c", client_secret: "s" } } }),
+    ],
+    ["agent_request_invalid", (idp_metadata_url: string) => ({ options: { SAML: { idp_metadata_url } } })],
+  ] as const;
+
+  it("I7: a login that an agent asks for is refused with its tunnel where the provider is local or without TLS", async () => {
+    for (const [reason, asking] of ways) {
+      for (const url of [
+        "http://localhost",
+        "http://id.example",
+        "http://127.0.0.1:8080/x",
+        "https://127.0.0.1",
+        "https://10.1.2.3/x",
+        "https://[::1]:8443",
+        "https://169.254.169.254",
+        "https://0x7f000001",
+      ]) {
+        const bound = fixture.agent.bind({ hostname: "login.apps.example.com", ...asking(url) });
+        await assert.rejects(bound, { reason, message: /--allow-local-upstreams/ }, `${reason} ${url}`);
+      }
+      const { id } = await fixture.agent.bind({ hostname: "login.apps.example.com", ...asking("https://id.example") });
+      await fixture.agent.session.unbind(id);
+    }
+  });
+
+  it("I7: a login that an agent asks for is refused with the change of its policy as well, which stays as it was", async () => {
+    const hostname = "login.apps.example.com";
+    const { id } = await fixture.agent.bind({ hostname, trafficPolicy: answers(418) });
+    const { trafficPolicy } = ways[0][1]("http://127.0.0.1");
+    const changed = fixture.agent.session.changePolicy(id, trafficPolicy);
+    await assert.rejects(changed, { reason: "agent_policy_invalid", message: /--allow-local-upstreams/ });
+    assert.equal((await fixture.ask("h1", { host: hostname })).status, 418);
+    await fixture.agent.session.unbind(id);
+  });
+});

@@ -1,6 +1,6 @@
-/** Where logins send visitors and fetch from: over http only in networks that the operator has opened. */
+/** Where logins send visitors and fetch from: over http, or at local addresses, only where the operator has opened these. */
 import { providersInPolicy } from "../../policy/mentions.ts";
-import { providerUrl } from "../../schema/login-fields.ts";
+import { insideIssue, providerUrl } from "../../schema/login-fields.ts";
 import type { Issue } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { modulesOf, resourceNamed } from "../operation/declarations.ts";
@@ -18,10 +18,6 @@ export interface LoginUrlRules {
 
 type LoginUrlCheck = (input: Pick<Preparation, "doc" | "previous">) => void;
 
-const mustBeHttps =
-  "must be an https URL: http is for local addresses, which this server does not allow (--allow-local-upstreams)";
-const isPlain = (url: string): boolean => /^http:/i.test(url);
-
 /**
  * Judges where the logins of a traffic policy lead, as `loginUrlCheck` does for those of modules; throws `Refusal`.
  * @param field where a refusal says that the policy is
@@ -35,10 +31,10 @@ export function policyLoginCheck(
     const text = policyOf(doc);
     if (events.allowPrivate || text === "" || (previous && text === policyOf(previous.doc))) return;
     const before = new Set(previous ? providersInPolicy(policyOf(previous.doc)) : []);
-    const plain = providersInPolicy(text).filter(
-      (url) => isPlain(url) && !before.has(url) && !loginIssuer.includes(url),
-    );
-    const issues = plain.map((url) => ({ path: field, message: `logs in at "${url}", which ${mustBeHttps}` }));
+    const issues = providersInPolicy(text).flatMap((url) => {
+      const issue = before.has(url) || loginIssuer.includes(url) ? undefined : insideIssue(url);
+      return issue === undefined ? [] : [{ path: field, message: `logs in at "${url}", which ${issue}` }];
+    });
     if (issues.length > 0) throw inputRefusal("set a login", issues.slice(0, 1));
   };
 }
@@ -55,9 +51,10 @@ export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlC
     for (const { module, field } of events.allowPrivate ? [] : fields) {
       const url = textIn(doc, module, field);
       // What was allowed when it was set does not keep the rest of the route from being changed.
-      if (!isPlain(url) || loginIssuer.includes(url) || (previous && url === textIn(previous.doc, module, field)))
+      if (url === "" || loginIssuer.includes(url) || (previous && url === textIn(previous.doc, module, field)))
         continue;
-      issues.push({ path: `${module}.${field}`, message: mustBeHttps });
+      const message = insideIssue(url);
+      if (message !== undefined) issues.push({ path: `${module}.${field}`, message });
     }
     if (issues.length > 0) throw inputRefusal("set a login", issues);
   };

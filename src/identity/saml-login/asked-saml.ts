@@ -3,17 +3,20 @@ import type { AskedSamlLogin } from "../../traffic/asked-login.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Scope } from "../../traffic/module.ts";
 import type { Logins } from "../engine.ts";
+import { checkPlace } from "../provider-place.ts";
 import { addressesOf, nameOfRule } from "./own-name.ts";
 import type { SamlLogins } from "./saml-logins.ts";
 
 /**
  * A policy is a text, and has nowhere to keep a key and an identity of its own: what a rule is known by follows from where
  * it stands, and the server's key signs for it. That key signs for many accounts, so nothing but the rule's own addresses
- * may be the issuer. Throws where the policy expects others.
+ * may be the issuer. Throws where the policy expects others, or its metadata may not be
+ * asked for.
  */
 export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
   const { authId, maximumDuration, inactivityTimeout, checkInterval, idpMetadata, idpMetadataUrl } = asked;
   const { nameIdFormat, forceAuthn, allowIdpInitiated, authorizedGroups } = asked;
+  checkPlace("saml", idpMetadataUrl, logins.settings);
   const addresses = addressesOf(nameOfRule(scope, authId), logins.settings);
   mustBe("entity_id", asked.entityId, addresses.entityId);
   mustBe("assertion_consumer_service_url", asked.acsUrl, addresses.acsUrl);
