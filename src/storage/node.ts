@@ -77,16 +77,11 @@ export function makeNode(options: NodeOptions): Node {
   const jobs = sharedJobs(shared, lease, log);
   const following = makeFollowing(follower, turns);
   let commits: SharedCommits | undefined;
-  let isWaiting = false;
   let isStopped = false;
   const look = (): void => {
     if (!isStopped) presence.look();
-    if (isWaiting || isStopped) return;
-    isWaiting = true;
-    following
-      .refresh()
-      .catch((error: unknown) => log.debug("other nodes not followed", { error }))
-      .finally(() => (isWaiting = false));
+    // Also while one reads: what it has seen may be older than what is told of now.
+    if (!isStopped) following.refresh().catch((error: unknown) => log.debug("other nodes not followed", { error }));
   };
   shared.listen((notice) => {
     if (notice === id || notice === `presence ${id}`) return;

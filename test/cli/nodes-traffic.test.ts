@@ -1,22 +1,48 @@
 /** Servers on one database as visitors, agents and callers find them: what an agent publishes at one is at all. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
+import { connect as connectTcp, createServer } from "node:net";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { connect as connectTls } from "node:tls";
 import type { TunnelStatus } from "../../src/agent/tunnel.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { startCommitProxy } from "../storage/commit-proxy.ts";
 import { protocols } from "../support/http-client.ts";
 import { startNode } from "../support/nodes.ts";
 import type { NodeReply, ServerNode } from "../support/nodes.ts";
+import type { OurAgent } from "../support/our-agent.ts";
 import { databases } from "../support/postgres.ts";
-import { startHttpService } from "../support/services.ts";
+import { startHttpService, startTcpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+import { accepting } from "../support/upgraded.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
 /** One session, as an SDK has it. */
 const single = { connections: 1 } as const;
+
+/** Where the server listens at the ports of tunnels, which are the same at all. */
+const tcpHost = (at: number): string => `127.0.0.${at + 2}`;
+/** More than the windows of streams between servers hold. */
+const bulk = Buffer.alloc(3_000_000, "crossing ");
+
+/** What comes back of `bulk`. */
+async function echoed(socket: Socket): Promise<Buffer> {
+  socket.write(bulk);
+  const chunks: Buffer[] = [];
+  let length = 0;
+  while (length < bulk.length) {
+    const [chunk] = (await once(socket, "data")) as [Buffer];
+    chunks.push(chunk);
+    length += chunk.length;
+  }
+  socket.destroy();
+  return Buffer.concat(chunks);
+}
 
 describe("servers on one database", { skip: !postgres }, () => {
   let place: Awaited<ReturnType<NonNullable<typeof postgres>["create"]>>;
@@ -38,9 +64,13 @@ describe("servers on one database", { skip: !postgres }, () => {
 
   before(async () => {
     place = await (postgres as NonNullable<typeof postgres>).create();
-    // Each has an address of its own for the others, and one has two edges.
+    // Each has addresses of its own for the others and for ports, and one has two edges.
     const start = (at: number) =>
-      startNode(place.url, { POSTERN_PEER_LISTEN: `127.0.0.${at + 2}:0`, POSTERN_EDGES: at === 2 ? "2" : "1" });
+      startNode(place.url, {
+        POSTERN_PEER_LISTEN: `127.0.0.${at + 2}:0`,
+        POSTERN_TCP_BIND: tcpHost(at),
+        POSTERN_EDGES: at === 2 ? "2" : "1",
+      });
     nodes = await Promise.all([start(0), start(1), start(2)]);
     service = await startHttpService((request, response) => response.end(`seen by ${request.headers.host}`));
   });
@@ -64,6 +94,78 @@ describe("servers on one database", { skip: !postgres }, () => {
       await assert.rejects(nodes[1].ask(http, { host }), { code: "ERR_SSL_TLSV1_UNRECOGNIZED_NAME" });
     });
   }
+
+  it("servers on one database: a WebSocket at one carries bytes both ways to an agent of another", async () => {
+    const host = "socket.example.com";
+    const next = accepting(service.server);
+    const agent = await nodes[0].agent({ upstream: service.port, url: `https://${host}`, agent: single });
+    for (const { httpsPort: port, agents } of nodes) {
+      const socket = connectTls({ port, host: "127.0.0.1", servername: host, ca: agents.ca });
+      socket.write(
+        `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+          "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+      );
+      const [head] = (await once(socket, "data")) as [Buffer];
+      assert.match(head.toString(), /^HTTP\/1\.1 101 /);
+      const serving = await next();
+      serving.pipe(serving);
+      assert.ok(bulk.equals(await echoed(socket)));
+    }
+    await agent.close();
+  });
+
+  it("servers on one database: TLS and TCP at one reach the service of another's agent as they are", async () => {
+    const host = "whole.example.com";
+    const authority = await createAuthority({ commonName: "The service's own", now: Date.now() });
+    const leaf = await issueLeaf(authority, { names: [host], days: 1, now: Date.now() });
+    const serve = (socket: Socket): void => void socket.pipe(socket).on("error", () => undefined);
+    const secure = await startTcpService(serve, { key: leaf.keyPem, cert: leaf.certificatePem });
+    const plain = await startTcpService(serve);
+    const tls = await nodes[0].agent({
+      upstream: secure.port,
+      url: `tls://${host}`,
+      agent: single,
+      tunnel: { proto: "tls" },
+    });
+    const tcp = await nodes[0].agent({ upstream: plain.port, agent: single, tunnel: { proto: "tcp" } });
+    const tcpPort = Number(new URL(tcp.url).port);
+    for (const [at, { httpsPort: port }] of nodes.entries()) {
+      const whole = connectTls({ port, host: "127.0.0.1", servername: host, ca: authority.certificatePem });
+      assert.ok(bulk.equals(await echoed(whole)));
+      assert.ok(bulk.equals(await echoed(connectTcp(tcpPort, tcpHost(at)))));
+    }
+    for (const agent of [tls, tcp]) await agent.close();
+    for (const one of [secure, plain]) await one.stop();
+  });
+
+  it("servers on one database: a port that is taken on the machine of one is given out by none", async () => {
+    const upstream = service.port;
+    const published = async (at: number): Promise<{ readonly agent: OurAgent; readonly port: number }> => {
+      const node = nodes[at] as ServerNode;
+      for (;;) {
+        const agent = await node.agent({ upstream, agent: single, tunnel: { proto: "tcp" } }).catch(() => undefined);
+        if (agent) return { agent, port: Number(new URL(agent.url).port) };
+      }
+    };
+    const before = await published(0);
+    await before.agent.close();
+    const other = createServer();
+    const taken = async (): Promise<boolean> => {
+      other.listen(before.port, tcpHost(1));
+      return await once(other, "listening").then(
+        () => true,
+        () => false,
+      );
+    };
+    while (!(await taken()));
+    const beside = await published(1);
+    assert.notEqual(beside.port, before.port);
+    await beside.agent.close();
+    const after = await published(0);
+    assert.notEqual(after.port, before.port);
+    await after.agent.close();
+    other.close();
+  });
 
   it("servers on one database show the same agents, and each tells what happened at another", async () => {
     const host = "shown.example.com";

@@ -139,6 +139,20 @@ if (postgres) {
       await place.drop();
     });
 
+    it("a node is told of each write that comes while it reads another, and does not find it by looking again later", async () => {
+      const place = await postgres.create();
+      const never = { ...systemClock, every: () => ({ cancel: () => undefined }) };
+      const one = await open(place.url, { cluster: true });
+      const follower = await open(place.url, { cluster: true, clock: never });
+      const account = defaultAccount(one);
+      for (let turn = 0; turn < 40; turn += 1) {
+        for (const name of ["a", "b", "c"]) await create(one, account, "user", { name: `${name}${turn}` });
+        await reaches(follower, one.revision);
+      }
+      for (const node of [one, follower]) await node.close();
+      await place.drop();
+    });
+
     it("a node of an older version follows past kinds that it does not know, and reads past them anew", async () => {
       const place = await postgres.create();
       const { log, lines } = keepingLog();

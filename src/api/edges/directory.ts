@@ -18,6 +18,8 @@ export interface OtherNodes {
   putEdge(edgeId: string, port: number): void;
   putSession(edgeId: string, session: SessionReport): void;
   putTunnel(edgeId: string, tunnel: TunnelReport, shared: SharedTunnel): void;
+  /** Something else on this machine listens there: tunnels are not given the port for some time. */
+  occupied(edgeId: string, port: number): void;
   remove(id: string): void;
   /** Calls `done` once the edges of the others serve all that was put; not much later, where one does not. */
   told(done: () => void): void;
@@ -100,6 +102,7 @@ class Directory {
         return this.#claims.claim(message.claim, line, (answer) => line.send({ type: "claimed", call, answer }));
       }
       case "port_occupied":
+        this.#nodes?.occupied(holding.edgeId, message.port);
         return this.#tell({ what: "port_occupied", edgeId: holding.edgeId, port: message.port }, line);
       case "directory_taken":
         return this.#publications.taken(line, message.number);

@@ -2,7 +2,7 @@
  * What of agents is at which node: this node's is put where the others find it, and theirs is told to its edges, and to
  * whoever follows the edges, as if those were edges of this node.
  */
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { Patterns } from "../../lib/patterns.ts";
 import type { DirectoryNews } from "../../routing/planes/directory.ts";
@@ -40,15 +40,19 @@ export interface NodeDirectory extends OtherNodes {
 
 type EdgeEntry = { readonly what: "edge"; readonly edgeId: string; readonly address: string };
 type SessionEntry = { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport };
-type Entry = EdgeEntry | SessionEntry | TunnelEntry;
+/** Something else on the machine of an edge listens there. */
+type PortEntry = { readonly what: "port"; readonly edgeId: string; readonly port: number };
+type Entry = EdgeEntry | PortEntry | SessionEntry | TunnelEntry;
 
 /** How long an agent waits for other nodes to serve what it has published. */
 const publishMs = 1_000;
 /** What rests on what. */
-const order = ["edge", "session", "tunnel"];
+const order = ["edge", "port", "session", "tunnel"];
+/** How long others do not give out a port that is taken here; whoever still cannot have it says so again. */
+const occupiedMs = 600_000;
 
 /** What there is of another node. */
-type Known = EdgeEntry | SessionEntry | KnownTunnel;
+type Known = EdgeEntry | PortEntry | SessionEntry | KnownTunnel;
 
 export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory {
   const { presence, host, clock } = options;
@@ -57,6 +61,8 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
   const others = new Others(options);
   /** Where the edges of this node are. */
   const own = new Map<string, string>();
+  /** Ports that were told of, until they are tried again. */
+  const occupied = new Map<string, Timer>();
   const reachedBy = inBatches((change) => options.reached({ revision: 0, change }, publishMs));
   return {
     claims: (local) => shareNameClaims(local, presence, clock),
@@ -71,8 +77,27 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
       const name = endpoint && { name: endpoint.name, accountId, pool: endpoint.pool };
       put(tunnel.id, { what: "tunnel", edgeId, tunnel, shared }, name);
     },
+    occupied(edgeId, port) {
+      const id = `${edgeId}:${port}`;
+      occupied.get(id)?.cancel();
+      occupied.set(
+        id,
+        clock.after(occupiedMs, () => {
+          occupied.delete(id);
+          presence.remove(id);
+        }),
+      );
+      put(id, { what: "port", edgeId, port });
+    },
     remove(id) {
-      own.delete(id);
+      if (own.delete(id)) {
+        const ports = [...occupied.keys()].filter((one) => one.startsWith(`${id}:`));
+        for (const one of ports) {
+          occupied.get(one)?.cancel();
+          occupied.delete(one);
+          presence.remove(one);
+        }
+      }
       presence.remove(id);
     },
     told: (done) => void presence.told().then((change) => reachedBy(change, done)),
@@ -118,7 +143,7 @@ class Others {
   readonly #lines = new Map<string, EdgeLine>();
   readonly #known = new Map<string, Known>();
   readonly #patterns = new Patterns();
-  readonly #counts = { edge: 0, session: 0, tunnel: 0 };
+  readonly #counts = { edge: 0, port: 0, session: 0, tunnel: 0 };
   /** What rests on something that is not there yet. */
   #early = new Map<string, Entry>();
 
@@ -200,6 +225,8 @@ class Others {
       news.push({ what: "gone", edgeId });
       this.#observe({ type: "gone" }, line);
       this.#lines.delete(edgeId);
+    } else if (what === "port") {
+      // Those who were told of it have forgotten it by themselves.
     } else if (what === "session") {
       news.push({ what: "session_closed", edgeId, sessionId: id });
       this.#observe({ type: "session_closed", sessionId: id }, line);
@@ -229,6 +256,7 @@ function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E
 function newsOf(entry: Entry): DirectoryNews[] {
   const { edgeId } = entry;
   if (entry.what === "edge") return [{ what: "edge", edgeId, address: entry.address }];
+  if (entry.what === "port") return [{ what: "port_occupied", edgeId, port: entry.port }];
   if (entry.what === "session") return [{ what: "session", edgeId, session: entry.session }];
   return [{ what: "tunnel", edgeId, tunnel: entry.shared }];
 }
