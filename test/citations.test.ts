@@ -133,6 +133,27 @@ describe("the recipes for additions", () => {
   });
 });
 
+describe("the table of complaints", () => {
+  it("the table of complaints names tests that there are", () => {
+    const page = read("test/README.md");
+    const rows = page.slice(page.indexOf("## What users of tunnels complain of")).match(/^\| [A-Z].*$/gm) ?? [];
+    const named = rows.slice(1).flatMap((row) => {
+      const found = [...row.matchAll(/`([^`]+\.test\.ts)`: "([^"]+)"/g)];
+      assert.ok(found.length > 0, row);
+      return found.map(([, file = "", title = ""]) => [file, title] as const);
+    });
+    assert.ok(named.length > 20);
+    const titled = (line: string): boolean => /^\s*it\(/.test(line);
+    const absent = named.filter(
+      ([file, title]) =>
+        !read(file)
+          .split("\n")
+          .some((line) => titled(line) && line.includes(title)),
+    );
+    assert.deepEqual(absent, []);
+  });
+});
+
 describe("what Postern is built from", () => {
   interface Locked {
     readonly version: string;

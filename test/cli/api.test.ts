@@ -298,7 +298,7 @@ describe("postern completion", () => {
       ["postern account ", "create"],
       ["postern api ip_pol", "ip_policies ip_policy_rules"],
       ["postern api ip_policies ", "create list get update delete test"],
-      ["postern api ip_policies create --d", "--description --data --data-dir"],
+      ["postern api ip_policies create --d", "--description --data --dry-run --data-dir"],
       ["postern api ip_policies get ipp_1 --js", "--json"],
       ["postern serve --log-level=d", "debug"],
       ["postern completion z", "zsh"],

@@ -123,6 +123,27 @@ for (const protocol of protocols) {
       assert.match(answer.text, new RegExp(errorCode("agent_dial_failed")));
     });
 
+    it(`agents behind an edge, asked over ${protocol}, have no page between a first visit and their service, whoever visits`, async () => {
+      const edge = await start([]);
+      const { port } = await service((path, response) => response.end(`own ${path}`));
+      const { hostname } = await (await agent(edge, port)).bind();
+      for (const headers of [
+        {
+          "user-agent": "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0",
+          accept: "text/html,*/*",
+          "sec-fetch-mode": "navigate",
+        },
+        { "user-agent": "GitHub-Hookshot/1", accept: "*/*" },
+        { "user-agent": "curl/8" },
+      ]) {
+        const { status, text, headers: fields } = await edge.ask(protocol, { host: hostname, path: "/first", headers });
+        assert.deepEqual(
+          [status, text, fields["location"], fields["set-cookie"]],
+          [200, "own /first", undefined, undefined],
+        );
+      }
+    });
+
     it(`agents behind an edge, asked over ${protocol}, hold endpoints of their own, at names that stay`, async () => {
       const edge = await start([]);
       const { port } = await service((path, response) => response.end(`own ${path}`));
