@@ -1,3 +1,14 @@
+/** An exposition with one more label in each of its series. @param value a word */
+export function labelMetrics(text: string, label: string, value: string): string {
+  return text.replaceAll(
+    /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/gm,
+    (_line, name, labels: string | undefined, number) => {
+      const all = [...(labels === undefined ? [] : [labels]), `${label}="${value}"`].join();
+      return `${String(name)}{${all}} ${String(number)}`;
+    },
+  );
+}
+
 /**
  * The sum of several expositions in Prometheus' text format (0.0.4), as `metrics.ts` writes it: series of the same
  * name and labels are added up. Counters, histograms and counts of what is open are the same over all as of one.

@@ -159,13 +159,16 @@ describe("a control plane with two edges", () => {
     assert.equal((await api.request("GET", `/requests/${id("req", 9)}`)).status, 404);
   });
 
-  it("a control plane with two edges sums up their metrics", async () => {
+  it("a control plane with two edges shows the metrics of each under its number", async () => {
     for (const edge of api.edges) {
       edge.answer = (message) =>
         message.type === "metrics_request" ? { type: "metrics", call: message.call, text: exposition } : undefined;
     }
     const { text } = await api.request("GET", "/metrics");
-    assert.match(text, /^postern_edge_requests_total\{status="2xx"\} 6$/m);
+    for (const edge of [1, 2]) {
+      assert.match(text, new RegExp(`^postern_edge_requests_total\\{status="2xx",edge="${edge}"\\} 3$`, "m"));
+      assert.match(text, new RegExp(`^postern_edge_open\\{edge="${edge}"\\} 1$`, "m"));
+    }
     assert.equal(text.match(/# TYPE postern_edge_requests_total counter/g)?.length, 1);
   });
 });
@@ -178,6 +181,9 @@ function id(prefix: string, count: number): string {
 const exposition = `# HELP postern_edge_requests_total Requests.
 # TYPE postern_edge_requests_total counter
 postern_edge_requests_total{status="2xx"} 3
+# HELP postern_edge_open Open connections.
+# TYPE postern_edge_open gauge
+postern_edge_open 1
 `;
 
 function snapshotOf(received: readonly Downward[]): number {

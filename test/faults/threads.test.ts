@@ -8,6 +8,8 @@ import { tmpdir } from "node:os";
 import { connect as connectTls } from "node:tls";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { request as requestHttp } from "../../src/lib/http.ts";
 import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
@@ -56,13 +58,21 @@ for (const edges of [1, 2])
       const [response] = (await once(request, "response")) as [IncomingMessage];
       return `${response.statusCode} ${await read(response)}`;
     };
-    const called = async (path: string): Promise<string> => {
+    const send = async (method: string, path: string, body?: object, more: Record<string, string> = {}) => {
       const request = requestHttp(`${facts.api_url}${path}`, {
-        headers: { authorization: `Bearer ${facts.api_key}`, "service-version": "2" },
+        method,
+        headers: {
+          authorization: `Bearer ${facts.api_key}`,
+          "service-version": "2",
+          ...(body && { "content-type": "application/json" }),
+          ...more,
+        },
       });
-      request.end();
-      return await read(((await once(request, "response")) as [IncomingMessage])[0]);
+      request.end(body && JSON.stringify(body));
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      return { status: response.statusCode, headers: response.headers, text: await read(response) };
     };
+    const called = async (path: string): Promise<string> => (await send("GET", path)).text;
     const tunnels = async (): Promise<number> =>
       (JSON.parse(await called("/tunnels")) as { tunnels: unknown[] }).tunnels.length;
     /** Every edge is there. */
@@ -89,6 +99,36 @@ for (const edges of [1, 2])
       await comesTrue(async () => (await visit()) === "200 served");
       await comesTrue(async () => (await tunnels()) === 1);
     });
+
+    if (edges > 1)
+      it("a server with several edges waits for all of them, explains what any serves, and tells a problem once", async () => {
+        await comesTrue(areThere);
+        const taken = createServer().listen(0, "127.0.0.1");
+        await once(taken, "listening");
+        const { port } = taken.address() as AddressInfo;
+        const made = await send("POST", "/edges/https", { hostports: ["waited.localhost:443"] }, { prefer: "wait=10" });
+        assert.deepEqual([made.status, made.headers["postern-applied"]], [201, "true"], made.text);
+        const { id } = JSON.parse(made.text) as { readonly id: string };
+        const { endpoints } = JSON.parse(await called("/endpoints")) as {
+          readonly endpoints: readonly { readonly id: string }[];
+        };
+        const described = { url: `${facts.url}/`, method: "GET" };
+        const explained = await send("POST", `/endpoints/${endpoints[0]?.id}/explain`, described);
+        assert.match(explained.text, /"outcome":"forwarded"/);
+        const bound = await send("POST", "/edges/tcp", { hostports: [`localhost:${port}`] }, { prefer: "wait=10" });
+        assert.equal(bound.status, 201, bound.text);
+        const has = (problems: number) => async () =>
+          (await called("/metrics")).includes(`\npostern_configuration_problems ${problems}\n`);
+        await comesTrue(has(1));
+        taken.close();
+        await comesTrue(has(0));
+        const metrics = await called("/metrics");
+        for (const edge of [1, 2])
+          assert.match(metrics, new RegExp(`^postern_http_connections\\{edge="${edge}"\\} `, "m"));
+        for (const path of [`/edges/https/${id}`, `/edges/tcp/${(JSON.parse(bound.text) as { id: string }).id}`]) {
+          assert.equal((await send("DELETE", path)).status, 204);
+        }
+      });
 
     if (edges > 1)
       it("a server with several edges loses no connections but those of the edge that dies", async () => {

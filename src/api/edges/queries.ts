@@ -1,7 +1,7 @@
 /** What edges are asked and answer: commands for agents, questions about traffic, and metrics. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { sumMetrics } from "../../lib/metrics-sum.ts";
+import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
 import type { Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
@@ -32,7 +32,7 @@ type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>
 
 /** @param elsewhere lines to the edges of other nodes */
 export function makeEdgeQueries(
-  edges: Pick<Edges, "joined">,
+  edges: Pick<Edges, "joined" | "lines">,
   clock: Clock,
   elsewhere: () => readonly EdgeLine[] = () => [],
 ): EdgeQueries {
@@ -98,8 +98,15 @@ export function makeEdgeQueries(
       });
     },
     async metrics() {
-      const answers = await queryAll(edges.joined(), (call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
-      return sumMetrics(answers.flatMap((one) => (one?.type === "metrics" ? [one.text] : [])));
+      const joined = edges.joined();
+      const answers = await queryAll(joined, (call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
+      const texts = answers.flatMap((one, at) => {
+        if (one?.type !== "metrics") return [];
+        // By its place, as the log calls it: ids are others with each start, and series would become ever more.
+        const place = edges.lines.indexOf(joined[at] as EdgeLine) + 1;
+        return [edges.lines.length > 1 ? labelMetrics(one.text, "edge", String(place)) : one.text];
+      });
+      return sumMetrics(texts);
     },
     receive(message, line) {
       switch (message.type) {

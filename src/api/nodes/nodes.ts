@@ -34,7 +34,7 @@ type Doc = DocOf<typeof nodes>;
 
 /** How often the others are told anew how many connections there are here. */
 const countEveryMs = 5000;
-const open = /^postern_(?:http|spliced)_connections (\d+)$/gm;
+const open = /^postern_(?:http|spliced)_connections(?:\{.*\})? (\d+)$/gm;
 
 export function openNodes(options: NodesOptions): Nodes {
   const { store, queries, liveObjects, applied, version, region, apiUrl, peerAddress, clock } = options;
