@@ -94,6 +94,36 @@ describe("the life of an agent", { timeout: 60_000 }, () => {
     assert.equal(agent.url, url);
   });
 
+  it("the life of an agent whose line is cut every hour, for 24 hours, goes on at one URL, and holds nothing of what is over", async () => {
+    const server = await serve(new Register());
+    const clock = makeManualClock();
+    const agent = await startAgent(server, {
+      upstream: 1,
+      url: "https://day.example.test",
+      agent: { clock, connections: 1, random: () => 1, heartbeatIntervalMs: 60_000 },
+    });
+    const { url } = agent;
+    const pending = clock.pending;
+    const listening = countListeners();
+    for (let hour = 1; hour <= 24; hour += 1) {
+      clock.step(60 * 60 * 1000);
+      // Long enough for the loss to be the first of its row.
+      clock.pass(11_000);
+      for (const socket of server.sockets) socket.destroy();
+      const waiting = await eventually(
+        () => agent.statuses.at(-1),
+        (status) => status?.state === "waiting",
+      );
+      assert.ok(waiting?.state === "waiting" && waiting.since <= clock.now(), `hour ${hour}`);
+      assert.ok(waiting.pauseMs <= 250, `hour ${hour}: ${waiting.pauseMs} ms`);
+      clock.pass(waiting.pauseMs);
+      await agent.online(hour + 1);
+      assert.deepEqual([agent.url, clock.pending], [url, pending], `hour ${hour}`);
+    }
+    assert.ok(listening.now() < 10, `${listening.now()} listeners are left`);
+    listening.stop();
+  });
+
   it("the life of an agent without a server for 24 hours is attempts at the longest pause, and holds nothing of them", async () => {
     const hourMs = 60 * 60 * 1000;
     const clock = makeManualClock();
