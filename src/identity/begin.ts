@@ -109,16 +109,12 @@ export function sentAway({ options: { method } }: Guard, { settings }: LoginCont
 }
 
 /** The oldest flows of the browser beyond what it may have, this one counted. */
-function crowdedOut(
-  { options }: Guard,
-  { sealer, clock }: LoginContext,
-  { loginCookies, request }: Exchange,
-): string[] {
+function crowdedOut({ options }: Guard, { sealer }: LoginContext, { loginCookies, request }: Exchange): string[] {
   const present: { readonly name: string; readonly startedAt: number }[] = [];
   for (let at = 0; at < (loginCookies?.length ?? 0); at += 2) {
     const name = loginCookies?.[at] ?? "";
     if (!name.startsWith(options.realm.flowCookie) || name.endsWith(triesName)) continue;
-    const flow = openFlow(loginCookies?.[at + 1] ?? "", request.host, name, sealer, clock.now());
+    const flow = openFlow(loginCookies?.[at + 1] ?? "", request.host, name, sealer);
     present.push({ name, startedAt: flow?.startedAt ?? 0 });
   }
   present.sort((one, other) => other.startedAt - one.startedAt);

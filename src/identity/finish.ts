@@ -126,7 +126,7 @@ function checkFlow(
   parameters: ReadonlyMap<string, string>,
   context: LoginContext,
 ) {
-  const { sealer, clock, used } = context;
+  const { sealer, used } = context;
   const { host } = exchange.request;
   const state = checkState(parameters, context);
   if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state is of another host");
@@ -142,7 +142,7 @@ function checkFlow(
   );
   const name = begun ? cookieOf(begun) : "";
   const cookie = loginCookie(exchange.loginCookies, name);
-  const flow = cookie === undefined ? undefined : openFlow(cookie, host, name, sealer, clock.now());
+  const flow = cookie === undefined ? undefined : openFlow(cookie, host, name, sealer);
   if (!flow || !sameId(flow.id, state.id))
     throw new LoginRefusal("login_no_flow", "this browser has no flow cookie of it");
   if (used.get(flow.id)) throw new LoginRefusal("login_used", "the flow was finished before");

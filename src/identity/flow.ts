@@ -38,6 +38,7 @@ export const flowMs = 15 * 60_000;
 /** A clock of another edge may be ahead. */
 const aheadMs = 60_000;
 const stateAbout = "login state";
+/** Longer texts are not ours: that is said without trying each key on them. */
 const maxSealed = 4096;
 
 export function newFlow(known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
@@ -76,14 +77,8 @@ export function sealFlow(flow: Flow, host: string, cookie: string, sealer: FlowS
   );
 }
 
-/** Undefined for a cookie that is not of this host and name, or too old. */
-export function openFlow(
-  value: string,
-  host: string,
-  cookie: string,
-  sealer: FlowSealer,
-  nowMs: number,
-): Flow | undefined {
+/** Undefined for a cookie that is not of this host and name. How old it may be, the state says that came with it. */
+export function openFlow(value: string, host: string, cookie: string, sealer: FlowSealer): Flow | undefined {
   const opened = value.length > maxSealed ? undefined : sealer.open(value, `${host} ${cookie}`);
   if (opened === undefined) return undefined;
   const [id, routeId, verifier, nonce, startedAt, tries, anew, returnPath] = JSON.parse(opened) as [
@@ -96,7 +91,6 @@ export function openFlow(
     boolean,
     string,
   ];
-  if (!isFresh(startedAt, nowMs)) return undefined;
   return { id, routeId, verifier, nonce, startedAt, tries, anew, returnPath };
 }
 

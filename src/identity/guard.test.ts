@@ -10,9 +10,13 @@ import { webhookSettings } from "../settings/webhooks.ts";
 import type { Step } from "../traffic/step.ts";
 import type { LoginJobs } from "./jobs/jobs.ts";
 import { LoginRefusal, nobody } from "./calls/identity.ts";
+import { flowCookieName, newFlow, sealFlow, sealState } from "./flow.ts";
+import { realmOf } from "./realm.ts";
 import type { SessionRecord } from "./session.ts";
 
 const ada = { ...nobody, subject: "1", email: "ada@example.com", emailVerified: true, name: "Ada" };
+
+const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
 
 interface Options {
   readonly inactivity_timeout?: number;
@@ -56,7 +60,6 @@ function guarded({ teams = [], renew, ...given }: Options, change: Partial<Sessi
     });
   };
   set();
-  const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
   const scopes = ["read:user", "user:email", "read:org"];
   const record = { scopes, identity: ada, refreshToken: "r", id: "appses_1", loginAt: clock.now(), ...change };
   const loginCookies = putSession(logins, clock, realm, record);
@@ -241,5 +244,72 @@ describe("a login under way", () => {
       const step = (await path?.request(exchangeOf({ target, loginCookies }))) as Step;
       assert.equal(step.answer && "refused" in step.answer && step.answer.refused, expected, step.reason);
     }
+  });
+
+  it("I2: a login under way is not finished by the cookie of another whose id begins alike", async () => {
+    const { clock, logins, site } = guarded({});
+    const { sealer } = logins.context;
+    const host = "app.example.com";
+    const { tag, flowCookie } = realmOf(realm);
+    const [id, another] = ["B", "C"].map((one) => `AAAAAA${one.repeat(16)}`) as [string, string];
+    const begun = { routeId: "route", returnPath: "/", tries: 0, anew: false };
+    const name = flowCookieName(flowCookie, id);
+    const loginCookies = [name, sealFlow({ ...newFlow(begun, clock.now()), id }, host, name, sealer)];
+    for (const [of, aheadMs, expected] of [
+      [another, 0, "login_no_flow"],
+      // Of an edge whose clock is ahead by more than clocks may be.
+      [id, 60_001, "login_late"],
+      [id, 60_000, "login_provider_error"],
+    ] as const) {
+      const state = sealState({ id: of, host, realm: tag, startedAt: clock.now() + aheadMs }, sealer);
+      const path = logins.hostPaths.find("/.postern/callback", site);
+      const step = (await path?.request(
+        exchangeOf({ target: `/.postern/callback?state=${state}`, loginCookies }),
+      )) as Step;
+      assert.equal(step.answer && "refused" in step.answer && step.answer.refused, expected, step.reason);
+    }
+  });
+
+  /** A visit by a browser that has these cookies, and those that it is sent away with. */
+  const sentAway = async ({ site }: ReturnType<typeof guarded>, loginCookies: readonly string[]) => {
+    const module = site?.findRoute("/", "app.example.com")?.request[0];
+    const step = await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }));
+    const answer = step?.answer;
+    assert.ok(answer && "headers" in answer && answer.headers);
+    return { ...answer, set: (answer.headers["set-cookie"] as string[]).map((one) => one.split(/[=;]/, 2)) };
+  };
+
+  it("I2: a login under way is the sixth of a browser when the oldest goes, in whatever order its cookies come", async () => {
+    const given = guarded({});
+    const cookies: string[][] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const { set } = await sentAway(given, cookies.flat());
+      assert.equal(set.length, 1);
+      cookies.push(...set);
+      given.clock.pass(1_000);
+    }
+    const [oldest] = cookies;
+    for (const order of [cookies, cookies.toReversed()]) {
+      const { set } = await sentAway(given, order.flat());
+      assert.deepEqual(set[0], [oldest?.[0], ""]);
+      assert.equal(set.length, 2);
+    }
+  });
+
+  it("I2: a login under way is not begun for a minute after three whose sessions did not come back, and then it is", async () => {
+    const given = guarded({});
+    const { clock, logins } = given;
+    const name = `${realmOf(realm).flowCookie}recent`;
+    const recent = (tries: number) => [
+      name,
+      logins.context.sealer.seal(`${tries} ${clock.now()}`, `app.example.com ${name}`),
+    ];
+    assert.ok("location" in ((await sentAway(given, recent(2))).headers ?? {}));
+    const three = recent(3);
+    clock.pass(59_999);
+    const refused = await sentAway(given, three);
+    assert.equal("refused" in refused && refused.refused, "login_loop");
+    clock.pass(1);
+    assert.ok("location" in ((await sentAway(given, three)).headers ?? {}));
   });
 });

@@ -229,6 +229,27 @@ for (const http of protocols) {
       }
     });
 
+    it(`I2: the parts of logins, over ${http} end nowhere when the login, or the route that it was for, is another one by then`, async () => {
+      const { api } = world.platform;
+      for (const [what, change] of [
+        ["another provider", { oauth: { provider: { gitlab: {} } } }],
+        ["no login", { oauth: null }],
+        ["another path", { match: `/elsewhere-${http}` }],
+      ] as const) {
+        const path = `/${what.replace(" ", "-")}-${http}`;
+        const github = { client_id: `own${path}`, client_secret: "s" };
+        const id = await world.route(`/github${path}`, { oauth: { provider: { github } } });
+        const one = await begin({ kind: "github", path, host: "app.localhost" });
+        const changed = await api("PATCH", `/edges/https/${world.edgeId}/routes/${id}`, change);
+        assert.equal(changed.status, 200, changed.text);
+        const before = calls();
+        const answer = await finish(one.host, one);
+        assert.equal(told(answer), "400 3124", what);
+        assert.equal(calls(), before, what);
+        await api("DELETE", `/edges/https/${world.edgeId}/routes/${id}`);
+      }
+    });
+
     it(`I4: the parts of logins, over ${http} end by no answer of a SAML provider to two requests, in any mixture`, async () => {
       const mine = { kind: "saml", ...places[0] } as const;
       const asked = async (place: Place) => {

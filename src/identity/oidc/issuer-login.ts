@@ -62,6 +62,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       const issuer = await discover();
       const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
       const { tokens, scopes } = tokenAnswer(await post(issuer, form), asked);
+      // A word of its own: no token is none that verifies, either.
       if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
       const claims = await verifyIdToken(tokens.id, issuer.keys, expected(issuer, tokens, nonce));
       return { identity: identityOf(await completed(fetcher, issuer, claims, tokens.access, false)), tokens, scopes };
