@@ -35,6 +35,8 @@ export interface OAuthProviders {
   failure:
     | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
     | undefined;
+  /** Where visitors may be sent back to, as somebody has registered it; anywhere while it is not set. */
+  callback: string | undefined;
   /** Changes the claims of the next id_tokens. */
   claims: (claims: Record<string, unknown>) => Record<string, unknown>;
   /** The scopes that are granted, by spaces; those that were asked for while it is not set. */
@@ -108,6 +110,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     calls: [],
     asked: new URLSearchParams(),
     failure: undefined,
+    callback: undefined,
     claims: (claims) => claims,
     granted: undefined,
     withdraws: false,
@@ -269,6 +272,9 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     const begins = authorize[url.pathname];
     if (begins !== undefined) {
       fake.asked = url.searchParams;
+      if (fake.callback !== undefined && fake.callback !== url.searchParams.get("redirect_uri")) {
+        return send(response, 400, { error: "redirect_uri_mismatch" });
+      }
       const code = randomUUID();
       codes.set(code, url.searchParams);
       const back = new URL(url.searchParams.get("redirect_uri") ?? "");

@@ -29,6 +29,8 @@ export interface OwnIssuer {
   userinfo: Claims;
   configuration: Claims;
   keySet: readonly object[];
+  /** Where visitors may be sent back to, after logging in and out, as somebody has registered it; anywhere when empty. */
+  callbacks: readonly string[];
   /** More parameters with which visitors come back. */
   returns: Readonly<Record<string, string>>;
   /** More members of what it answers with tokens. */
@@ -60,6 +62,7 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     userinfo: {},
     configuration: {},
     keySet: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "k", use: "sig" }],
+    callbacks: [],
     returns: {},
     granted: {},
     statuses: {},
@@ -73,7 +76,14 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
       await once(server, "close");
     },
   };
+  const mayLeadTo = (url: string | null): boolean =>
+    issuer.callbacks.length === 0 || issuer.callbacks.includes(url ?? "");
+  const logOut = (asked: URLSearchParams, response: ServerResponse): void => {
+    const location = asked.get("post_logout_redirect_uri") ?? "";
+    response.writeHead(mayLeadTo(location) ? 302 : 400, { location }).end();
+  };
   const authorize = (asked: URLSearchParams, response: ServerResponse): void => {
+    if (!mayLeadTo(asked.get("redirect_uri"))) return void response.writeHead(400).end();
     const code = randomUUID();
     codes.set(code, asked);
     const back = new URL(asked.get("redirect_uri") ?? "");
@@ -111,6 +121,7 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     const { pathname, searchParams } = new URL(request.url ?? "/", url);
     issuer.calls.push(pathname);
     if (pathname === "/authorize") return authorize(searchParams, response);
+    if (pathname === "/end") return logOut(searchParams, response);
     const answers: Readonly<Record<string, () => object | Promise<object>>> = {
       "/token": () => grant(request),
       "/jwks": () => ({ keys: issuer.keySet }),
