@@ -6,15 +6,16 @@ import { importsOf } from "./imports.ts";
 import type { Import } from "./imports.ts";
 
 /**
- * Black-box tests of what lies in a folder, in few enough files to be quick. The longest folder that fits counts. A file
- * is also tested by what is named for it or one of its folders, as `test/api/documents.test.ts` is for `api/documents`
- * and `test/traffic/modules-breaker.test.ts` for `modules/circuit-breaker.ts`.
+ * Black-box tests of what lies in a folder, or of a file, in few enough files to be quick. The longest that fits counts.
+ * A file is also tested by what is named for it or one of its folders, as `test/api/documents.test.ts` is for
+ * `api/documents` and `test/traffic/modules-breaker.test.ts` for `modules/circuit-breaker.ts`.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/acme": ["test/traffic/acme.test.ts"],
   "src/agent": ["test/tunnel/client.test.ts", "test/traffic/{agents-tunnels,agent-sessions,agent-targets}.test.ts"],
   "src/api": ["test/api/{http,resources,protocol}.test.ts"],
   "src/api/console": ["test/api/console.test.ts"],
+  "src/api/operations.ts": ["test/api/{coverage,http,protocol}.test.ts"],
   "src/api/description": ["test/api/{description,reference}.test.ts"],
   "src/api/domain-proof": ["test/api/domain-proof.test.ts"],
   "src/api/events": ["test/api/{events,events-traffic}.test.ts"],
@@ -79,37 +80,46 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   sdk: ["test/api/sdk.test.ts"],
 };
 
+/** What so many tests use that using it says little: every fixture something of `lib`, lists of calls the operations. */
+const usedByMost = ["src/lib/", "src/api/operations.ts"];
+
 /** The rules of the house, which every change can break. */
 const always = ["test/citations.test.ts", "test/house.test.ts"];
 
 /** Those that take longest, begun first: at the end of a run one core would wait for them alone. */
 const longest = [
   "test/cli/nodes.test.ts",
-  "test/faults/leaks.test.ts",
-  "test/storage/faults.test.ts",
-  "test/api/coverage.test.ts",
-  "test/cli/policies.test.ts",
-  "test/cli/commands.test.ts",
-  "test/cli/api.test.ts",
-  "test/cli/sso.test.ts",
-  "test/cli/refused-start.test.ts",
-  "test/traffic/acme.test.ts",
   "test/cli/console-page.test.ts",
-  "test/traffic/connections.test.ts",
-  "test/traffic/explain.test.ts",
-  "test/storage/full-disk.test.ts",
-  "test/identity/policy-saml.test.ts",
-  "test/identity/saml-metadata.test.ts",
-  "test/storage/nodes.test.ts",
+  "test/faults/leaks.test.ts",
+  "test/api/coverage.test.ts",
+  "test/cli/sso.test.ts",
+  "test/identity/scenarios.test.ts",
+  "test/cli/nodes-stop.test.ts",
   "test/storage/retention.test.ts",
-  "test/storage/crash.test.ts",
-  "test/storage/stall.test.ts",
-  "test/storage/postgres-ways.test.ts",
+  "test/identity/real-browser.test.ts",
+  "test/cli/dev.test.ts",
+  "test/cli/refused-start.test.ts",
+  "test/storage/faults.test.ts",
+  "test/identity/saml-metadata.test.ts",
+  "test/identity/flows.test.ts",
+  "test/cli/sso-agent.test.ts",
+  "test/traffic/explain.test.ts",
   "test/storage/model.test.ts",
   "test/identity/saml-sessions.test.ts",
+  "test/identity/policy-saml.test.ts",
+  "test/cli/migrate.test.ts",
   "test/identity/saml-routes.test.ts",
-  "test/identity/flows.test.ts",
-  "test/cli/dev.test.ts",
+  "test/storage/crash.test.ts",
+  "test/traffic/connections.test.ts",
+  "test/traffic/http2-upstreams.test.ts",
+  "test/traffic/acme.test.ts",
+  "test/api/model.test.ts",
+  "test/storage/postgres-ways.test.ts",
+  "test/cli/platform.test.ts",
+  "test/storage/full-disk.test.ts",
+  "test/cli/commands.test.ts",
+  "test/identity/saml-hostile.test.ts",
+  "test/api/canaries.test.ts",
 ];
 
 /**
@@ -142,8 +152,7 @@ export function testsFor(changed: readonly string[], tests = allTests()): string
     const globs = roomOf(file);
     for (const test of tests) {
       const isBlackBox = test.startsWith("test/");
-      // Every fixture, and every other test, imports something of `lib`.
-      const uses = !file.startsWith("src/lib/") && (reach.get(test)?.has(file) ?? false);
+      const uses = !usedByMost.some((one) => file.startsWith(one)) && (reach.get(test)?.has(file) ?? false);
       const isNear = !isBlackBox && folderOf(test, 2) === folderOf(file, 2) && reachOf(test, true).has(file);
       const isNamed = isBlackBox && file.startsWith("src/") && (isNamedFor(test, file) || isOneOf(file, stemOf(test)));
       if (test === file || uses || isNear || isNamed || globs.some((glob) => matchesGlob(test, glob))) wanted.add(test);
@@ -164,7 +173,7 @@ export function changedSince(base: string | undefined, directory = "."): string[
 }
 
 function roomOf(file: string): readonly string[] {
-  const fitting = Object.keys(rooms).filter((folder) => file.startsWith(`${folder}/`));
+  const fitting = Object.keys(rooms).filter((room) => file === room || file.startsWith(`${room}/`));
   const room = fitting.sort((one, other) => other.length - one.length)[0];
   return room === undefined ? [] : (rooms[room] as readonly string[]);
 }
