@@ -200,6 +200,6 @@ function kept(api: TestApi, field = "etag"): string | undefined {
 
 async function until(condition: () => boolean): Promise<void> {
   const end = performance.now() + 10_000;
-  while (!condition() && performance.now() < end) await new Promise((resolve) => setImmediate(resolve));
+  while (!condition() && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 1));
   assert.ok(condition());
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { hasBalancer, startBalancer } from "../support/balancer.ts";
 import { alpnOf, connectOver, protocols } from "../support/http-client.ts";
 import { startServer } from "../support/nodes.ts";
@@ -78,8 +79,7 @@ describe("servers that are restarted one after the other behind a balancer", { t
     test.after(() => over.abort());
     const busy = async (): Promise<void> => {
       const before = visitors.map(({ answers }) => answers);
-      while (visitors.some(({ answers }, index) => answers < (before[index] ?? 0) + 20))
-        await new Promise(setImmediate);
+      while (visitors.some(({ answers }, index) => answers < (before[index] ?? 0) + 20)) await delay(5);
     };
     await busy();
     for (const address of hosts) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
@@ -61,7 +61,7 @@ async function fill(url: string, cluster: boolean): Promise<void> {
   clock.pass(11 * 60 * 1000);
   while (!lines.some(({ event }) => event === "history pruned")) {
     clock.pass(25);
-    await nextTurn();
+    await delay(1);
   }
   await store.close();
   if (cluster) await (await open(url, { cluster })).close();

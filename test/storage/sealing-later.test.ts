@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import type { Fields } from "../../src/schema/fields.ts";
 import type { Declarations } from "../../src/storage/kinds.ts";
 import type { Store } from "../../src/storage/store.ts";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, declarations, defaultAccount, emptyVault, routeDoc } from "./declarations.ts";
@@ -106,7 +106,7 @@ for (const database of databases) {
         clock.pass(11 * 60 * 1000);
         while (!lines.some(({ event }) => event === "history pruned")) {
           clock.pass(25);
-          await nextTurn();
+          await delay(1);
         }
         return store;
       };

@@ -6,7 +6,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { accessSync, chownSync, constants, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly tls?: boolean;
   /** Has what is committed on the disk, unless false: for servers that never end otherwise than with all their data. */
   readonly isLasting?: boolean;
+  /** How often it looks whether it is to end; ten times a second unless given. */
+  readonly lookSeconds?: number;
 }
 
 export interface PostgresServer {
@@ -187,7 +189,7 @@ function postgresBinaries(): string | undefined {
 /** One server for all test files of a run: the first to come starts it, and it ends with the test runner. */
 async function sharedServer(): Promise<string> {
   const runner = process.env["NODE_TEST_CONTEXT"] ? process.ppid : process.pid;
-  const directory = join(tmpdir(), `postern-postgres-of-${runner}-${startedAt(runner)}`);
+  const directory = join(quickPlace(), `postern-postgres-of-${runner}-${startedAt(runner)}`);
   try {
     mkdirSync(directory, { mode: 0o755 });
   } catch (error) {
@@ -195,9 +197,21 @@ async function sharedServer(): Promise<string> {
     await accepting(directory);
     return urlOf(directory);
   }
-  writeFileSync(join(directory, "server.sh"), serverScript(directory, { isLasting: false }));
+  writeFileSync(join(directory, "server.sh"), serverScript(directory, { isLasting: false, lookSeconds: 1 }));
   (await launch(directory, runner)).unref();
   return urlOf(directory);
+}
+
+/** Leave what is only for this run in memory where there is plenty: every database is some 300 files. */
+function quickPlace(): string {
+  const memory = "/dev/shm";
+  try {
+    const { bavail, bsize } = statfsSync(memory);
+    accessSync(memory, constants.W_OK);
+    return bavail * bsize > 4e9 ? memory : tmpdir();
+  } catch {
+    return tmpdir();
+  }
 }
 
 let fresh: string | undefined;
@@ -216,7 +230,10 @@ function freshDirectories(): string {
  * Sets the server's directory up if it is new, runs it, and ends it with the owner or when told to crash. Only servers are
  * made to crash, never the machine: setting up does not wait for the disk.
  */
-function serverScript(directory: string, { port, auth, tls, isLasting = true }: PostgresOptions = {}): string {
+function serverScript(
+  directory: string,
+  { port, auth, tls, isLasting = true, lookSeconds = 0.1 }: PostgresOptions = {},
+): string {
   const authHost = auth ?? "trust";
   const made = join(freshDirectories(), authHost);
   const listens = port === undefined ? "-c listen_addresses=" : `-c listen_addresses=127.0.0.1 -c port=${port}`;
@@ -233,7 +250,7 @@ if [ ! -d data ]; then
 fi
 rm -f crash
 ( exec ${asUser(`'${binaries}/postgres' -D data -k '${directory}' ${listens} ${tls ? `-c ssl=on ${files}` : ""} ${writes} -c max_connections=200 -c shared_buffers=32MB`)} ) >>server.log 2>&1 &
-while kill -0 "$1" 2>/dev/null && kill -0 $! 2>/dev/null && [ ! -e crash ]; do sleep 0.1; done
+while kill -0 "$1" 2>/dev/null && kill -0 $! 2>/dev/null && [ ! -e crash ]; do sleep ${lookSeconds}; done
 if [ -e crash ]; then kill -QUIT $!; wait $!; exit 0; fi
 kill -INT $! 2>/dev/null; wait $!
 rm -rf '${directory}'
