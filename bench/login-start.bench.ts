@@ -4,18 +4,17 @@ import { api } from "./support/api-client.ts";
 import { startServer } from "./support/postern.ts";
 import type { PosternServer } from "./support/postern.ts";
 import { median, verdict } from "./support/report.ts";
-import { residentBytes, run } from "./support/system.ts";
+import { cpuMicros, run } from "./support/system.ts";
 
 const rounds = 3;
-const counts = [10_000, 100_000];
-/** Garbage of the start is no cost of a session. */
-const settleMs = 10_000;
+const count = 100_000;
+const planes = ["control plane", "edge"];
+const measuring = `--expose-gc --import=${new URL("../test/support/thread-memory.ts", import.meta.url).href}`;
 
-async function untilReady(data?: string): Promise<{ readonly server: PosternServer; readonly ms: number }> {
-  const began = performance.now();
-  const server = await startServer(data);
+/** Resolves to what its threads have had of the processors by then, seconds. */
+async function untilReady(server: PosternServer): Promise<number> {
   for (;;) {
-    if (await isReady(`${server.apiUrl}/readyz`)) return { server, ms: performance.now() - began };
+    if (await isReady(`${server.apiUrl}/readyz`)) return cpuMicros(server.pid) / 1e6;
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }
@@ -30,38 +29,57 @@ function isReady(url: string): Promise<boolean> {
   });
 }
 
-async function measured(data: string): Promise<{ readonly ms: number; readonly bytes: number }> {
-  const { server, ms } = await untilReady(data);
-  await new Promise((resolve) => setTimeout(resolve, settleMs));
-  const bytes = residentBytes(server.pid);
+async function cpuOfStart(data: string): Promise<number> {
+  const server = await startServer(data);
+  const seconds = await untilReady(server);
   await server.stop();
-  return { ms, bytes };
+  return seconds;
 }
 
-const { server: first } = await untilReady();
+/** Bytes that each plane's thread has live. */
+async function memory(data: string): Promise<ReadonlyMap<string, number>> {
+  const before = process.env["NODE_OPTIONS"];
+  process.env["NODE_OPTIONS"] = measuring;
+  const server = await startServer(data);
+  process.env["NODE_OPTIONS"] = before ?? "";
+  await untilReady(server);
+  const found = new Map<string, number>();
+  await new Promise<void>((resolve) => {
+    let told = "";
+    server.child.stderr?.on("data", (bytes: Buffer) => {
+      told += bytes.toString();
+      for (const [, text = ""] of told.matchAll(/^memory (.*)$/gm)) {
+        const { thread, bytes: live } = JSON.parse(text) as { readonly thread: string; readonly bytes: number };
+        found.set(thread, live);
+      }
+      if (planes.every((plane) => found.has(plane))) resolve();
+    });
+    process.kill(server.pid, "SIGUSR2");
+  });
+  await server.stop();
+  return found;
+}
+
+const first = await startServer();
 const { data } = first;
 const edge = await api<{ id: string }>(first.apiUrl, "POST", "/edges/https", { hostports: ["login.localhost:443"] });
 await first.stop();
-const empty = await measured(data);
-process.stdout.write(`\nStart to ready\n  without sessions  ${empty.ms.toFixed(0)} ms\n`);
-let before = 0;
-for (const count of counts) {
-  const many = [
-    "bench/support/many-sessions.ts",
-    data,
-    String(count - before),
-    "login.localhost",
-    edge.id,
-    "edghtsrt_1",
-  ];
-  await run(process.execPath, many);
-  before = count;
-  const starts: { readonly ms: number; readonly bytes: number }[] = [];
-  for (let round = 0; round < rounds; round += 1) starts.push(await measured(data));
-  const ms = median(starts.map((one) => one.ms));
-  const bytes = (median(starts.map((one) => one.bytes)) - empty.bytes) / count;
-  process.stdout.write(
-    `  ${count} sessions  ${ms.toFixed(0)} ms; ${bytes.toFixed(0)} bytes resident for each and its user\n`,
-  );
-  verdict(`start with ${count} sessions, s`, ms / 1000, { atMost: 3 });
+const emptySeconds = await cpuOfStart(data);
+const emptyBytes = await memory(data);
+await run(process.execPath, [
+  "bench/support/many-sessions.ts",
+  data,
+  String(count),
+  "login.localhost",
+  edge.id,
+  "edghtsrt_1",
+]);
+const starts: number[] = [];
+for (let round = 0; round < rounds; round += 1) starts.push(await cpuOfStart(data));
+const bytes = await memory(data);
+process.stdout.write(`\nStart to ready, without sessions: ${emptySeconds.toFixed(2)} s of CPU\n`);
+verdict(`start with ${count} sessions, s of CPU`, median(starts), { atMost: 3 });
+for (const plane of planes) {
+  const each = ((bytes.get(plane) ?? 0) - (emptyBytes.get(plane) ?? 0)) / count;
+  verdict(`bytes of each session${plane === "edge" ? "" : " and its user"}, ${plane}`, each, { atMost: 1024 });
 }

@@ -75,7 +75,7 @@ export interface Logins {
   /** The account that has what is the whole server's, such as these keys; undefined before they are there. */
   readonly serverAccountId: string | undefined;
   /** Puts into effect what the control plane has stored; everything, or what has changed. */
-  load(objects: Iterable<ResourceObject>): void;
+  load(objects: Iterable<ResourceObject>, records: readonly SessionRecord[]): void;
   change(
     changes: readonly { readonly kind: string; readonly id: string; readonly object: ResourceObject | null }[],
   ): void;
@@ -182,17 +182,16 @@ export function makeLogins(options: LoginsOptions): Logins {
 /** Puts into effect what the control plane has stored of logins. */
 function followStored({ sessions, reports, isEnded }: LoginContext, keys: ServerKeys): Pick<Logins, "load" | "change"> {
   return {
-    load(objects) {
+    load(objects, records) {
       const ofKeys: ResourceObject[] = [];
-      const records: SessionRecord[] = [];
-      for (const object of objects) {
-        if (object.kind === loginKeyKind) ofKeys.push(object);
-        const record = object.kind === sessionKind ? recordOf(object) : undefined;
-        if (record && !isEnded(record.id)) records.push(record);
-        else if (record) reports.logout(record.accountId, [record.id]);
+      for (const object of objects) if (object.kind === loginKeyKind) ofKeys.push(object);
+      const present: SessionRecord[] = [];
+      for (const record of records) {
+        if (isEnded(record.id)) reports.logout(record.accountId, [record.id]);
+        else present.push(record);
       }
       keys.load(ofKeys);
-      sessions.load(records, (session) => reports.isUnstored(session.record.id));
+      sessions.load(present, (session) => reports.isUnstored(session.record.id));
       reports.again();
     },
     change(changes) {

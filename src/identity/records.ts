@@ -1,82 +1,222 @@
 /** Sessions as they are stored and as edges get them: the form of `application_session` that both planes read. */
 import type { ResourceObject } from "../schema/object.ts";
+import type { PackedObjects } from "../schema/packed.ts";
 import { nobody } from "./calls/identity.ts";
-import type { Identity } from "./calls/identity.ts";
 import type { SessionRecord } from "./session.ts";
 
 export const sessionKind = "application_session";
 export const loginKeyKind = "login_key";
 export const metadataKind = "saml_metadata";
 
-type Doc = Readonly<Record<string, unknown>>;
+/** Those of its fields that both planes read; `login` is `Common` as JSON. */
+interface SessionDoc {
+  readonly application_user_id: string;
+  readonly route_id: string;
+  readonly edge_id: string;
+  readonly cookie_hash: string;
+  readonly login: string;
+  readonly login_at: number;
+  readonly checked_at: number;
+  readonly ends_at: number;
+  readonly identity: {
+    readonly subject: string;
+    readonly email: string;
+    readonly email_verified: boolean;
+    readonly name: string;
+    readonly username: string;
+    readonly memberships: readonly string[];
+    readonly provider_session: string;
+    readonly authenticated_at: number;
+    readonly managed_domain: string;
+  };
+  /** The provider's as JSON, or "". */
+  readonly tokens: string;
+}
 
-/** Tokens are sealed by storage; everything else of a login that only edges need is one text. */
-export function docOf(record: SessionRecord): Doc {
-  const {
-    accessToken,
-    refreshToken,
-    idToken,
-    cookieHash,
-    userId,
-    routeId,
-    lastActive: _,
-    id: _id,
-    accountId: _account,
-    ...state
-  } = record;
+/** What many logins have in common. */
+type Common = Pick<
+  SessionRecord,
+  | "realm"
+  | "host"
+  | "siteId"
+  | "providerName"
+  | "providerUrl"
+  | "clientId"
+  | "scopes"
+  | "maximumDuration"
+  | "inactivityTimeout"
+>;
+
+/** Tokens are sealed by storage. */
+export function docOf(record: SessionRecord): SessionDoc {
+  const { realm, host, siteId, providerName, providerUrl, clientId, scopes, identity } = record;
+  const { maximumDuration, inactivityTimeout, accessToken, refreshToken, idToken } = record;
+  const common: Common = {
+    realm,
+    host,
+    siteId,
+    providerName,
+    providerUrl,
+    clientId,
+    scopes,
+    maximumDuration,
+    inactivityTimeout,
+  };
   const tokens = [accessToken, refreshToken, idToken];
   return {
-    application_user_id: userId,
-    route_id: routeId,
-    edge_id: state.siteId.includes(" ") ? "" : state.siteId,
-    cookie_hash: cookieHash,
-    login: JSON.stringify({ ...state, identity: said(state.identity) }),
+    application_user_id: record.userId,
+    route_id: record.routeId,
+    edge_id: siteId.includes(" ") ? "" : siteId,
+    cookie_hash: record.cookieHash,
+    login: JSON.stringify(common),
+    login_at: record.loginAt,
+    checked_at: record.checkedAt,
+    ends_at: record.endsAt ?? 0,
+    identity: {
+      subject: identity.subject,
+      email: identity.email,
+      email_verified: identity.emailVerified,
+      name: identity.name,
+      username: identity.username,
+      memberships: identity.memberships,
+      provider_session: identity.providerSession,
+      authenticated_at: identity.authenticatedAt,
+      managed_domain: identity.managedDomain,
+    },
     tokens: tokens.some((one) => one !== "") ? JSON.stringify(tokens) : "",
   };
 }
 
-/** What a provider has said; most say little, and there are many sessions. */
-function said(identity: Identity): Partial<Identity> {
-  const defaults: Readonly<Record<string, unknown>> = { ...nobody };
-  const isSaid = ([name, value]: [string, unknown]): boolean =>
-    Array.isArray(value) ? value.length > 0 : value !== defaults[name];
-  return Object.fromEntries(Object.entries(identity).filter(isSaid));
+/** Where logins are made, as it is read from what they have in common. */
+interface Place {
+  readonly common: Common;
+  readonly accountId: string;
+  readonly routeId: string;
+}
+
+/** Own values of a session, in the order in which `application_session` is packed; empty ones at the end are absent. */
+type OwnValues = readonly [
+  userId: string,
+  cookieHash: string,
+  loginAt: number,
+  checkedAt: number,
+  lastActive: string,
+  expiresAt: unknown,
+  address: unknown,
+  location: unknown,
+  subject?: string,
+  email?: string,
+  emailVerified?: boolean,
+  name?: string,
+  username?: string,
+  memberships?: readonly string[],
+  providerSession?: string,
+  authenticatedAt?: number,
+  managedDomain?: string,
+  endsAt?: number,
+  tokens?: string,
+];
+
+/** Sessions as they come in a snapshot: there are very many, so no documents are made of them. */
+export function recordsOf({ commons: given, objects }: PackedObjects): SessionRecord[] {
+  const places = given.map(({ account_id, text }) => {
+    const [, , routeId, , login] = JSON.parse(text) as string[];
+    return placeOf(account_id, routeId ?? "", login ?? "");
+  });
+  const records: SessionRecord[] = [];
+  for (const [id, at, own] of JSON.parse(objects) as [string, number, OwnValues][]) {
+    const place = places[at];
+    if (place && own[2] > 0) records.push(recordFrom(id, place, own));
+  }
+  return records;
 }
 
 /** Undefined for a session that no login of this version has made. */
-export function recordOf({ id, account_id, doc }: ResourceObject): SessionRecord | undefined {
-  const { login, tokens, cookie_hash, application_user_id, route_id, last_active } = doc;
-  if (typeof login !== "string" || login === "" || typeof cookie_hash !== "string") return undefined;
-  const state = JSON.parse(login) as Omit<SessionRecord, "id">;
-  const [accessToken = "", refreshToken = "", idToken = ""] =
-    typeof tokens === "string" && tokens !== "" ? (JSON.parse(tokens) as string[]) : [];
-  return {
-    ...state,
+export function recordOf({
+  id,
+  account_id,
+  doc: given,
+}: Pick<ResourceObject, "id" | "account_id" | "doc">): SessionRecord | undefined {
+  const doc = given as unknown as SessionDoc & { readonly last_active: string };
+  const place = placeOf(account_id, doc.route_id, doc.login);
+  if (!place || !doc.login_at) return undefined;
+  const { identity: said } = doc;
+  return recordFrom(id, place, [
+    doc.application_user_id,
+    doc.cookie_hash,
+    doc.login_at,
+    doc.checked_at,
+    doc.last_active,
+    undefined,
+    undefined,
+    undefined,
+    said.subject,
+    said.email,
+    said.email_verified,
+    said.name,
+    said.username,
+    said.memberships,
+    said.provider_session,
+    said.authenticated_at,
+    said.managed_domain,
+    doc.ends_at,
+    doc.tokens,
+  ]);
+}
+
+/** Undefined where a login of another version has left no text of this form. */
+function placeOf(accountId: string, routeId: string, login: string): Place | undefined {
+  if (!login) return undefined;
+  const common = oneOf(commons, login, () => JSON.parse(login) as Common);
+  return { common, accountId: shared(accountId), routeId: shared(routeId) };
+}
+
+function recordFrom(id: string, { common, accountId, routeId }: Place, own: OwnValues): SessionRecord {
+  const [endsAt = 0, tokens = ""] = [own[17], own[18]];
+  const [accessToken = "", refreshToken = "", idToken = ""] = tokens === "" ? none : (JSON.parse(tokens) as string[]);
+  const record: SessionRecord = {
     id,
-    accountId: shared(account_id),
-    userId: String(application_user_id),
-    routeId: shared(String(route_id)),
-    realm: shared(state.realm),
-    host: shared(state.host),
-    siteId: shared(state.siteId),
-    providerName: shared(state.providerName),
-    providerUrl: shared(state.providerUrl),
-    clientId: shared(state.clientId),
-    scopes: sharedList(state.scopes),
-    cookieHash: cookie_hash,
-    lastActive: Date.parse(String(last_active)) || state.loginAt,
-    identity: { ...nobody, ...state.identity, memberships: sharedList(state.identity.memberships ?? []) },
+    accountId,
+    userId: own[0],
+    cookieHash: own[1],
+    realm: common.realm,
+    host: common.host,
+    siteId: common.siteId,
+    routeId,
+    providerName: common.providerName,
+    providerUrl: common.providerUrl,
+    clientId: common.clientId,
+    loginAt: own[2],
+    lastActive: Date.parse(own[4]) || own[2],
+    checkedAt: own[3],
+    scopes: common.scopes,
+    identity: {
+      subject: own[8] ?? "",
+      email: own[9] ?? "",
+      emailVerified: own[10] ?? false,
+      name: own[11] ?? "",
+      username: own[12] ?? "",
+      memberships: sharedList(own[13] ?? none),
+      providerSession: own[14] ?? "",
+      authenticatedAt: own[15] ?? 0,
+      managedDomain: own[16] ?? "",
+    },
     accessToken,
     refreshToken,
     idToken,
+    maximumDuration: common.maximumDuration,
+    inactivityTimeout: common.inactivityTimeout,
   };
+  return endsAt > 0 ? { ...record, endsAt } : record;
 }
 
+const none: readonly string[] = nobody.memberships;
 const maxShared = 10_000;
 /** Longer ones are somebody's own: groups, mostly. */
 const maxSharedList = 8;
 const texts = new Map<string, string>();
 const lists = new Map<string, readonly string[]>();
+const commons = new Map<string, Common>();
 
 /** The one copy of what many sessions have in common: without it a session takes a third more memory. */
 function shared(text: string): string {
@@ -84,6 +224,7 @@ function shared(text: string): string {
 }
 
 function sharedList(list: readonly string[]): readonly string[] {
+  if (list.length === 0) return none;
   if (list.length > maxSharedList) return list;
   return oneOf(lists, JSON.stringify(list), () => Object.freeze(list.map(shared)));
 }

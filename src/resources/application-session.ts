@@ -1,6 +1,8 @@
 import { f } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 
+const milliseconds = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
+
 /** The edge and route are kept as texts: a login must not hold on to what it was made at. */
 export const applicationSession = defineResource({
   name: "application_session",
@@ -58,12 +60,58 @@ export const applicationSession = defineResource({
     edge_id: f.string("Id of the edge.", { internal: true }),
     route_id: f.string("Id of the route.", { internal: true }),
     cookie_hash: f.string("SHA-256 of the cookie.", { internal: true }),
-    login: f.string("What edges know of the login, as JSON.", { internal: true, maxBytes: 65_536 }),
+    login: f.string("What edges know of it beyond that, and many logins have in common, as JSON.", {
+      internal: true,
+      maxBytes: 65_536,
+    }),
+    login_at: f.number("When it was made, milliseconds since 1970.", { internal: true, ...milliseconds }),
+    checked_at: f.number("When the provider was last asked, likewise.", { internal: true, ...milliseconds }),
+    ends_at: f.number("The provider's own bound, likewise; 0: none.", { internal: true, ...milliseconds }),
+    identity: f.object(
+      "What the provider has said of the visitor.",
+      {
+        subject: f.string("Id at the provider.", { maxBytes: 1024 }),
+        email: f.string("E-mail address.", { maxBytes: 1024 }),
+        email_verified: f.boolean("Whether the provider vouches for it."),
+        name: f.string("Name.", { maxBytes: 1024 }),
+        username: f.string("User name.", { maxBytes: 1024 }),
+        memberships: f.list("Teams, organizations and groups.", f.string("One of them.", { maxBytes: 1024 })),
+        provider_session: f.string("Session at the provider.", { maxBytes: 4096 }),
+        authenticated_at: f.number("When the visitor last showed credentials, seconds since 1970; 0: not told.", {
+          ...milliseconds,
+        }),
+        managed_domain: f.string("Domain that the address is managed by.", { maxBytes: 1024 }),
+      },
+      { internal: true },
+    ),
     tokens: f.string("The provider's tokens, as JSON.", { internal: true, secret: true, maxBytes: 65_536 }),
   },
   operations: ["get", "list", "delete"],
   claims: ({ cookie_hash }) => (cookie_hash === "" ? [] : [{ space: "login cookie", name: cookie_hash, global: true }]),
   traffic: true,
   unrecorded: true,
+  packed: {
+    keys: ["application_user_id", "cookie_hash"],
+    own: [
+      "login_at",
+      "checked_at",
+      "last_active",
+      "expires_at",
+      "browser_session.ip_address",
+      "browser_session.location",
+      "identity.subject",
+      "identity.email",
+      "identity.email_verified",
+      "identity.name",
+      "identity.username",
+      "identity.memberships",
+      "identity.provider_session",
+      "identity.authenticated_at",
+      "identity.managed_domain",
+      "ends_at",
+      "tokens",
+    ],
+    common: ["public_url", "edge_id", "route_id", "browser_session.user_agent", "login"],
+  },
   ownedBy: { kind: "application_user", field: "application_user_id" },
 });

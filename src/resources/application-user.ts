@@ -22,6 +22,11 @@ export const applicationUser = defineResource({
   },
   operations: ["get", "list", "delete"],
   unrecorded: true,
+  packed: {
+    keys: ["provider_user_id"],
+    own: ["username", "email", "name", "last_active", "last_login"],
+    common: ["identity_provider"],
+  },
   claims: ({ identity_provider, provider_user_id }) => [
     { space: `application user of ${identity_provider?.url ?? ""}`, name: provider_user_id },
   ],

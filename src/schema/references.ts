@@ -21,6 +21,27 @@ export function references(fields: Fields, doc: Doc, at = "", found: Reference[]
   return found;
 }
 
+/** Those in which references can be: many objects are looked through for them. */
+export function referringFields(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, field]) => !field.live && canRefer(field)));
+}
+
+function canRefer(field: Field): boolean {
+  switch (field.type) {
+    case "ref":
+    case "refList":
+      return true;
+    case "object":
+      return Object.values(field.fields).some((inner) => !inner.live && canRefer(inner));
+    case "list":
+      return canRefer(field.of);
+    case "map":
+      return field.keysTo !== undefined;
+    default:
+      return false;
+  }
+}
+
 function collect(field: Field, value: unknown, path: string, found: Reference[]): void {
   if (value === null || value === undefined) return;
   switch (field.type) {

@@ -1,4 +1,5 @@
 import type { Place } from "./object.ts";
+import type { PackedPaths } from "./packed.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { Fields, Issue, Rule, StoredOf } from "./fields.ts";
 
@@ -71,6 +72,11 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
    * no part of the audit chain, and counts towards no quota. What a key writes is.
    */
   readonly unrecorded?: boolean;
+  /**
+   * There are so many that documents are stored, kept and sent packed: every stored value is in one of the lists, by what
+   * it has in common with other objects' (`schema/packed.ts`).
+   */
+  readonly packed?: PackedPaths;
   /** Stored, but without operations of its own. */
   readonly internal?: boolean;
   /** Fields, or `id`, by whose values lists can be narrowed: query parameters that may be repeated. */

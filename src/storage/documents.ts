@@ -3,12 +3,13 @@ import { isSealedField } from "../schema/concealment.ts";
 import type { Field, Fields } from "../schema/fields.ts";
 import { inputName } from "../schema/doc.ts";
 import type { Doc } from "../schema/doc.ts";
-import type { Kind, Kinds } from "./kinds.ts";
+import type { PackedDoc, Packing } from "../schema/packed.ts";
+import type { Kinds } from "./kinds.ts";
 import type { Sealer } from "./sealing/sealing.ts";
 import type { StoredObject } from "./store.ts";
 import { kindNamed } from "./view.ts";
 
-interface ObjectRow {
+export interface ObjectRow {
   readonly id: string;
   readonly account_id: string;
   readonly kind: string;
@@ -18,10 +19,18 @@ interface ObjectRow {
 }
 
 export interface Documents {
-  /** The document as text for the database. */
+  /** The document as text for what is kept of writes. */
   render(object: StoredObject): string;
-  /** @throws Error when the row's kind is not declared, or a secret in it does not open */
+  /** The same for the row of an object of a packed kind: its two texts, a line each. */
+  renderRow(object: StoredObject): string;
+  packs(kind: string): boolean;
+  /**
+   * Of a text of either.
+   * @throws Error when the row's kind is not declared, or a secret in it does not open
+   */
   read(row: ObjectRow): StoredObject;
+  /** Of the row of a packed object: its document as it is kept in memory, with secrets open, and what indexes are of. */
+  readPacked(row: ObjectRow): { readonly packed: PackedDoc; readonly keys: Doc };
   /** Whether objects of the kind have fields that are sealed. */
   seals(kind: string): boolean;
   /**
@@ -40,8 +49,42 @@ type Turn = (value: unknown, path: string, one: Secret) => unknown;
 /** Seals or opens one secret. */
 type Secret = (value: unknown, path: string) => unknown;
 
+/** In every text with a sealed value: in texts that were given, quotes are escaped. */
+const sealedMark = '{"sealed';
+
 export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
   const turns = new Map([...kinds.values()].map((kind) => [kind.name, turnFields(kind.fields)]));
+  const sealed = ({ account_id, kind, id, doc }: StoredObject): Doc => {
+    const turn = turns.get(kind);
+    if (!turn) return doc;
+    return turn(doc, "", (value, path) => ({
+      sealed: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)),
+    })) as Doc;
+  };
+  const opened = (
+    { account_id, kind, id }: Omit<ObjectRow, "doc">,
+    doc: Record<string, unknown>,
+  ): Record<string, unknown> => {
+    const turn = turns.get(kind);
+    if (!turn) return doc;
+    return turn(doc, "", (value, path) => {
+      const text = sealedText(value);
+      if (text === undefined) return value;
+      return JSON.parse(sealer.open(text, contextOf(account_id, kind, id, path))) as unknown;
+    }) as Record<string, unknown>;
+  };
+  /** What the last object had in common with others: that of its neighbour, mostly. */
+  let last: { readonly text: string; readonly values: readonly unknown[] } = { text: "[]", values: [] };
+  const packingNamed = (kind: string): Packing => {
+    const { packing } = kindNamed(kinds, kind);
+    if (!packing) throw new Error(`pack a ${kind}: its kind is not declared so`);
+    return packing;
+  };
+  const objectOf = (
+    { id, account_id, kind, revision, created_at }: Omit<ObjectRow, "doc">,
+    doc: Record<string, unknown>,
+  ): StoredObject =>
+    Object.freeze({ kind, id, account_id, revision, created_at, doc: kindNamed(kinds, kind).complete(doc) });
   const sealLater: Documents["sealLater"] = ({ account_id, kind, id, doc }) => {
     const turn = turns.get(kind);
     if (!turn) return doc;
@@ -66,7 +109,12 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       return doc;
     }
   };
-  return {
+  const valuesOf = (common: string): readonly unknown[] => {
+    if (last.text !== common) last = { text: common, values: JSON.parse(common) as unknown[] };
+    return last.values;
+  };
+  const documents: Documents = {
+    packs: (kind) => kindNamed(kinds, kind).packing !== undefined,
     seals: (kind) => turns.get(kind) !== undefined,
     asWritten,
     sealLater(row) {
@@ -74,29 +122,40 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       if (text === row.doc || asWritten({ ...row, doc: text }) === row.doc) return text;
       throw new Error(`seal ${row.kind} "${row.id}": its text could not be had back as it is`);
     },
-    render({ account_id, kind, id, doc }) {
-      const turn = turns.get(kind);
-      if (!turn) return JSON.stringify(doc);
-      return JSON.stringify(
-        turn(doc, "", (value, path) => ({
-          sealed: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)),
-        })),
-      );
+    render: (object) => JSON.stringify(sealed(object)),
+    renderRow(object) {
+      const { own, common } = packingNamed(object.kind).pack(sealed(object));
+      return `${own}\n${common}`;
     },
-    read({ id, account_id, kind, revision, created_at, doc: text }) {
-      const declared: Kind = kindNamed(kinds, kind);
-      const turn = turns.get(kind);
-      let doc = JSON.parse(text) as Record<string, unknown>;
-      if (turn) {
-        doc = turn(doc, "", (value, path) => {
-          const sealed = sealedText(value);
-          if (sealed === undefined) return value;
-          return JSON.parse(sealer.open(sealed, contextOf(account_id, kind, id, path))) as unknown;
-        }) as Record<string, unknown>;
+    read({ doc: text, ...row }) {
+      if (!isPacked(text)) return objectOf(row, opened(row, JSON.parse(text) as Record<string, unknown>));
+      const { own, common } = linesOf(text);
+      const doc = packingNamed(row.kind).unpack(JSON.parse(own) as unknown[], valuesOf(common));
+      return objectOf(row, opened(row, doc));
+    },
+    readPacked(row) {
+      const packing = packingNamed(row.kind);
+      // What is sealed is opened to see that it can be.
+      if (!isPacked(row.doc) || row.doc.includes(sealedMark)) {
+        const { doc } = documents.read(row);
+        return { packed: packing.pack(doc), keys: doc };
       }
-      return Object.freeze({ kind, id, account_id, revision, created_at, doc: declared.complete(doc) });
+      const packed = linesOf(row.doc);
+      return { packed, keys: packing.unpack(packing.keysIn(packed.own), valuesOf(packed.common)) };
     },
   };
+  return documents;
+}
+
+/** Whether the text is of `renderRow`: JSON alone has no line ends. */
+function isPacked(text: string): boolean {
+  return text.includes("\n");
+}
+
+function linesOf(text: string): PackedDoc {
+  const cut = text.indexOf("\n");
+  // Joined, it is a text of its own: a slice would hold on to the whole row.
+  return { own: [text.slice(0, 1), text.slice(1, cut)].join(""), common: text.slice(cut + 1) };
 }
 
 function contextOf(accountId: string, kind: string, id: string, path: string): string {

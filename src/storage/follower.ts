@@ -4,9 +4,9 @@ import { continueAfter } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "./database/database.ts";
 import { Superseded } from "./database/database.ts";
-import type { Documents } from "./documents.ts";
+import type { Documents, ObjectRow } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
-import { readObjects } from "./load.ts";
+import { eachRow } from "./load.ts";
 import { isContinued, readHead, readMissed, readStanding } from "./missed.ts";
 import type { MissedCommit, MissedRow, Standing } from "./missed.ts";
 import type { Published } from "./published.ts";
@@ -125,13 +125,13 @@ export class Follower {
         const head = await readHead(snapshot);
         const found: Change[] = [];
         const there = new Set<string>();
-        for await (const objects of readObjects(snapshot, kinds, documents, (kind) => this.#passOver(kind))) {
-          for (const after of objects) {
-            there.add(after.id);
-            const before = state.object(after.id);
-            if (!before || !isSame(before, after)) found.push({ kind: after.kind, id: after.id, before, after });
-          }
-        }
+        const compare = (row: ObjectRow): void => {
+          const after = documents.read(row);
+          there.add(after.id);
+          const before = state.object(after.id);
+          if (!before || !isSame(before, after)) found.push({ kind: after.kind, id: after.id, before, after });
+        };
+        await eachRow(snapshot, kinds, compare, (kind) => this.#passOver(kind));
         for (const before of state.objects()) {
           if (!there.has(before.id)) found.push({ kind: before.kind, id: before.id, before, after: undefined });
         }

@@ -5,7 +5,9 @@ import { f } from "../schema/fields.ts";
 import type { Field, Fields } from "../schema/fields.ts";
 import { emptyValue, inputName } from "../schema/doc.ts";
 import type { Doc } from "../schema/doc.ts";
-import { references } from "../schema/references.ts";
+import { packingOf } from "../schema/packed.ts";
+import type { Packing } from "../schema/packed.ts";
+import { references, referringFields } from "../schema/references.ts";
 import type { Reference } from "../schema/references.ts";
 import type { Claim, ResourceDeclaration, Use } from "../schema/resource.ts";
 
@@ -24,6 +26,8 @@ export interface Kind {
   readonly owns: readonly string[];
   readonly taken: RefusalName;
   readonly unrecorded: boolean;
+  /** There are so many that they are kept packed. */
+  readonly packing: Packing | undefined;
   claims(doc: Doc): readonly Claim[];
   uses(doc: Doc): readonly Use[];
   references(doc: Doc): readonly Reference[];
@@ -55,6 +59,7 @@ function kindOf(
   const place = resource.modulesOn;
   const attached = modules.filter((module) => place !== undefined && module.on.includes(place));
   const fields: Fields = { ...resource.fields, ...Object.fromEntries(attached.map((one) => [one.name, block(one)])) };
+  const referring = referringFields(fields);
   const owner = resource.ownedBy;
   const ownerIsReference = Object.entries(fields).some(
     ([name, field]) => field.type === "ref" && inputName(name, field) === owner?.field,
@@ -67,10 +72,11 @@ function kindOf(
     owns: all.filter((other) => other.ownedBy?.kind === resource.name).map(({ name }) => name),
     taken: resource.taken ?? "name_taken",
     unrecorded: resource.unrecorded ?? false,
+    packing: resource.packed && packingOf(resource.packed, (path) => emptyAt(fields, path)),
     claims: (doc) => resource.claims?.(doc as never) ?? [],
     uses: (doc) => resource.uses?.(doc as never) ?? [],
     references(doc) {
-      const found = references(fields, doc);
+      const found = references(referring, doc);
       if (owner && !ownerIsReference) {
         found.push({ path: owner.field, to: [owner.kind], id: doc[owner.field] as string });
       }
@@ -86,6 +92,15 @@ function block(module: ModuleDeclaration): Field {
     ...module.fields,
   };
   return { type: "object", doc: module.doc, nullable: true, default: null, fields };
+}
+
+function emptyAt(fields: Fields, path: string): unknown {
+  const [name, inner] = path.split(".") as [string, string?];
+  const found = storedFields(fields).find(([key]) => key === name)?.[1];
+  if (!found) throw new Error(`pack "${path}": there is no such field`);
+  if (inner === undefined) return emptyValue(found);
+  if (found.type !== "object" || found.nullable) throw new Error(`pack "${path}": "${name}" may be without it`);
+  return emptyAt(found.fields, inner);
 }
 
 function storedFields(fields: Fields): [string, Field][] {

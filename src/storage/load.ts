@@ -1,24 +1,24 @@
 import { continueAfter } from "../lib/ids.ts";
 import type { Database } from "./database/database.ts";
-import type { Documents } from "./documents.ts";
+import type { Documents, ObjectRow } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
 import { State } from "./state.ts";
-import type { StoredObject } from "./store.ts";
+import { kindNamed } from "./view.ts";
 import { Usage, bytesAdded } from "./usage.ts";
 
 /** Rows in memory at a time besides the objects made of them. */
-const step = 2000;
+const step = 500;
 
 /**
- * Every object, some thousand at a time.
+ * Gives `take` every object's row, the oldest of each kind first.
  * @param passesOver is told of kinds that are not declared, whose objects are left out then; an error unless given
  */
-export async function* readObjects(
+export async function eachRow(
   reads: Database["reads"],
   kinds: Kinds,
-  documents: Documents,
+  take: (row: ObjectRow) => void,
   passesOver?: (kind: string) => void,
-): AsyncGenerator<readonly StoredObject[]> {
+): Promise<void> {
   let last = "";
   // Neighbours mostly share kind and account: as one string each, not one per row.
   let kind = "";
@@ -31,7 +31,6 @@ export async function* readObjects(
       .orderBy("id")
       .limit(step)
       .execute();
-    const objects: StoredObject[] = [];
     for (const row of rows) {
       if (row.kind !== kind) {
         const declared = kinds.get(row.kind);
@@ -45,9 +44,9 @@ export async function* readObjects(
         kind = declared.name;
       }
       if (row.account_id !== account_id) account_id = row.account_id;
-      objects.push(documents.read({ ...row, kind, account_id }));
+      const { id, revision, created_at, doc } = row;
+      take({ id, account_id, kind, revision, created_at, doc });
     }
-    yield objects;
     if (rows.length < step) return;
     last = rows.at(-1)?.id as string;
   }
@@ -61,11 +60,18 @@ export async function loadState(
 ): Promise<{ readonly state: State; readonly usage: Usage }> {
   const state = new State(kinds);
   const usage = new Usage();
-  for await (const objects of readObjects(reads, kinds, documents)) {
-    const changes = objects.map((after) => ({ kind: after.kind, id: after.id, before: undefined, after }));
+  await eachRow(reads, kinds, (row) => {
+    const { packing, unrecorded } = kindNamed(kinds, row.kind);
+    if (packing && unrecorded) {
+      const { packed, keys } = documents.readPacked(row);
+      state.loadPacked(row, packed, keys);
+      return;
+    }
+    const after = documents.read(row);
+    const changes = [{ kind: after.kind, id: after.id, before: undefined, after }];
     state.merge(changes);
     usage.add(bytesAdded(kinds, changes));
-  }
+  });
   for (const id of state.newestIds()) continueAfter(id);
   return { state, usage };
 }

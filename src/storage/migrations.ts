@@ -9,6 +9,7 @@ import {
   leaveMovedEntries,
 } from "./cluster/presence-tables.ts";
 import type { Database, Transaction } from "./database/database.ts";
+import { toPack } from "./pack-stored.ts";
 import { toSeal } from "./seal-stored.ts";
 
 export interface Migration {
@@ -42,6 +43,7 @@ export const migrations: readonly Migration[] = [
   { name: "0007-plain-names", up: prepareForPlainNames },
   { name: "0008-moved-entries", up: prepareForMovedEntries },
   { name: "0009-many-claims", up: prepareForManyClaims },
+  { name: "0010-packed", up: leaveToPack },
 ];
 
 /**
@@ -174,6 +176,11 @@ async function leaveToSeal(transaction: Transaction): Promise<void> {
     .addColumn("name", "text", (column) => column.primaryKey())
     .execute();
   await transaction.insertInto("pending").values({ name: toSeal }).execute();
+}
+
+/** See `packStored`. */
+async function leaveToPack(transaction: Transaction): Promise<void> {
+  await transaction.insertInto("pending").values({ name: toPack }).execute();
 }
 
 /** What several nodes need to follow one another; one alone leaves it as it is. */

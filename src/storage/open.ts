@@ -21,6 +21,7 @@ import { migrate, migrations } from "./migrations.ts";
 import { readHead } from "./missed.ts";
 import { makeNode } from "./node.ts";
 import type { Node } from "./node.ts";
+import { packStored } from "./pack-stored.ts";
 import { pastObjectsOf } from "./past-objects.ts";
 import { startPruning } from "./prune.ts";
 import { Published } from "./published.ts";
@@ -262,10 +263,12 @@ async function take(
   if (!shared) {
     const taken = await takeOver(database, holder, log);
     await sealStored(database, documents, kinds.keys(), log);
+    await packStored(database, kinds, log);
     return { ...taken, ...(await loadState(reads, kinds, documents)) };
   }
   await takeOverForNodes(database);
   await sealStored(database, documents, kinds.keys(), log);
+  await packStored(database, kinds, log);
   // Others write meanwhile: the head is the one that goes with the objects.
   return await reads
     .transaction()
@@ -300,9 +303,8 @@ function storeOf(
       writer.write(context, work, once)) as Store["write"],
     rehearse: (work, judge) => writer.rehearse(work, judge),
     subscribe: (listener) => published.subscribe(listener),
-    *objects(kinds) {
-      for (const object of state.objects()) if (kinds.has(object.kind)) yield object;
-    },
+    objects: (kinds) => state.objects(kinds),
+    packed: (kind) => state.packed(kind),
     accounts: () => state.accounts(),
     refresh: () => node?.refresh() ?? Promise.resolve(false),
   };

@@ -81,7 +81,7 @@ export function batchOf(
     if (!after) deleted.push(id);
     else {
       const { account_id, kind, revision, created_at } = after;
-      const doc = texts.get(after) ?? documents.render(after);
+      const doc = documents.packs(kind) ? documents.renderRow(after) : (texts.get(after) ?? documents.render(after));
       objects.push({ id, account_id, kind, revision, created_at, doc });
     }
   }
@@ -101,7 +101,7 @@ const insertRevisions = insertInto("revisions", [
   "hash",
 ]);
 const insertHistory = insertInto("history", ["revision", "position", "account_id", "kind", "id", "created_at", "doc"]);
-const putObjects = insertInto(
+export const putObjects = insertInto(
   "objects",
   ["id", "account_id", "kind", "revision", "created_at", "doc"],
   "on conflict (id) do update set revision = excluded.revision, doc = excluded.doc",

@@ -1,7 +1,11 @@
 import type { Kinds } from "./kinds.ts";
 import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
 import type { Account, Change, StoredObject } from "./store.ts";
-import { indexEntriesOf } from "./view.ts";
+import type { Doc } from "../schema/doc.ts";
+import type { PackedDoc } from "../schema/packed.ts";
+import { PackedObjects } from "./packed-objects.ts";
+import type { ObjectPlace, PackedObject } from "./packed-objects.ts";
+import { indexEntriesOf, kindNamed, listKey } from "./view.ts";
 import type { IndexEntries, View } from "./view.ts";
 import { docOf } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
@@ -10,6 +14,7 @@ import { account as accounts } from "../resources/account.ts";
 export class State implements View {
   readonly #kinds: Kinds;
   readonly #objects = new Map<string, StoredObject>();
+  readonly #packed: PackedObjects;
   /** Most have one entry: that is kept as it is, as a list or set of its own would take more than the object. */
   readonly #lists = new Map<string, string | string[]>();
   readonly #claims = new Map<string, string>();
@@ -18,34 +23,42 @@ export class State implements View {
 
   constructor(kinds: Kinds) {
     this.#kinds = kinds;
+    this.#packed = new PackedObjects(kinds);
   }
 
   object(id: string): StoredObject | undefined {
-    return this.#objects.get(id);
+    return this.#objects.get(id) ?? this.#packed.get(id);
   }
 
   idsBelow(list: string, below: string | undefined, limit: number): string[] {
-    const ids = this.#lists.get(list);
-    if (typeof ids !== "string") return ids ? idsBelow(ids, below, limit) : [];
+    const ids = this.#lists.get(list) ?? this.#packed.idsOf(list);
+    if (typeof ids !== "string") return idsBelow(ids, below, limit);
     return limit > 0 && (below === undefined || ids < below) ? [ids] : [];
   }
 
   count(list: string): number {
-    const ids = this.#lists.get(list);
-    return typeof ids === "string" ? 1 : (ids?.length ?? 0);
+    const ids = this.#lists.get(list) ?? this.#packed.idsOf(list);
+    return typeof ids === "string" ? 1 : ids.length;
   }
 
   holderId(claimKey: string): string | undefined {
-    return this.#claims.get(claimKey);
+    return this.#claims.get(claimKey) ?? this.#packed.holderId(claimKey);
   }
 
   referrerIds(id: string): Iterable<string> {
     const ids = this.#referrers.get(id) ?? [];
-    return typeof ids === "string" ? [ids] : ids;
+    return [...(typeof ids === "string" ? [ids] : ids), ...this.#packed.referrerIds(id)];
   }
 
-  objects(): Iterable<StoredObject> {
-    return this.#objects.values();
+  /** @param kinds all unless given */
+  *objects(kinds?: ReadonlySet<string>): Iterable<StoredObject> {
+    for (const object of this.#objects.values()) if (!kinds || kinds.has(object.kind)) yield object;
+    const isPacked = (kind: string): boolean => this.#kinds.get(kind)?.packing !== undefined;
+    if (!kinds || [...kinds].some(isPacked)) yield* this.#packed.all(kinds);
+  }
+
+  packed(kind: string): Iterable<PackedObject> {
+    return this.#packed.ofKind(kind);
   }
 
   accounts(): readonly Account[] {
@@ -57,14 +70,22 @@ export class State implements View {
     for (const ids of this.#lists.values()) yield typeof ids === "string" ? ids : (ids.at(-1) as string);
   }
 
+  /** Takes over an object of a packed kind that is new; `keys` are as much of its document as indexes are of. */
+  loadPacked(place: ObjectPlace, packed: PackedDoc, keys: Doc): void {
+    this.#list(listKey(place.account_id, place.kind), place.id);
+    this.#packed.put(place, packed, keys);
+  }
+
   /** Takes over what a write has changed. */
   merge(changes: Iterable<Change>): void {
     const gone = new Map<string, string[]>();
     for (const { id, before, after } of changes) {
       const was = before && indexEntriesOf(this.#kinds, before);
       const is = after && indexEntriesOf(this.#kinds, after);
-      if (was) this.#withdraw(id, was, is, gone);
-      if (after && is) this.#enter(after, is);
+      if (was) this.#withdraw(before, was, is, gone);
+      const packed = after && kindNamed(this.#kinds, after.kind).packing?.pack(after.doc);
+      if (after && packed) this.loadPacked(after, packed, after.doc);
+      else if (after && is) this.#enter(after, is);
       else this.#objects.delete(id);
       if ((before ?? after)?.kind === "account") this.#renewAccounts(id, after);
     }
@@ -80,12 +101,7 @@ export class State implements View {
   #enter(object: StoredObject, is: IndexEntries): void {
     const { id } = object;
     this.#objects.set(id, object);
-    for (const list of is.lists) {
-      const ids = this.#lists.get(list);
-      if (ids === undefined) this.#lists.set(list, id);
-      else if (typeof ids !== "string") insertId(ids, id);
-      else if (ids !== id) this.#lists.set(list, ids < id ? [ids, id] : [id, ids]);
-    }
+    for (const list of is.lists) this.#list(list, id);
     for (const claim of is.claims) this.#claims.set(claim, id);
     for (const target of is.targets) {
       const referrers = this.#referrers.get(target);
@@ -95,13 +111,22 @@ export class State implements View {
     }
   }
 
-  #withdraw(id: string, was: IndexEntries, is: IndexEntries | undefined, gone: Map<string, string[]>): void {
+  #list(list: string, id: string): void {
+    const ids = this.#lists.get(list);
+    if (ids === undefined) this.#lists.set(list, id);
+    else if (typeof ids !== "string") insertId(ids, id);
+    else if (ids !== id) this.#lists.set(list, ids < id ? [ids, id] : [id, ids]);
+  }
+
+  #withdraw(object: StoredObject, was: IndexEntries, is: IndexEntries | undefined, gone: Map<string, string[]>): void {
+    const { id } = object;
     for (const list of was.lists) {
       if (is?.lists.includes(list)) continue;
       const ids = gone.get(list);
       if (ids) ids.push(id);
       else gone.set(list, [id]);
     }
+    this.#packed.remove(object);
     for (const claim of was.claims) {
       // Within one write the name may have gone to another object, which was entered first.
       if (this.#claims.get(claim) === id) this.#claims.delete(claim);

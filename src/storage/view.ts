@@ -16,6 +16,7 @@ export interface View {
 
 /** Where an object stands in the indexes. */
 export interface IndexEntries {
+  /** Its account's list of its kind first, then its owner's where it has one. */
   readonly lists: readonly string[];
   readonly claims: readonly string[];
   readonly targets: ReadonlySet<string>;
@@ -27,22 +28,25 @@ export function kindNamed(kinds: Kinds, name: string): Kind {
   return kind;
 }
 
+/** Called for every object at a start, and twice for each change. */
 export function indexEntriesOf(kinds: Kinds, object: StoredObject): IndexEntries {
   const kind = kindNamed(kinds, object.kind);
-  const claims = kind.claims(object.doc);
-  return {
-    lists: [
-      ...listsOf(kinds, object),
-      ...claims.flatMap(listsAbove),
-      ...claims.flatMap((claim) =>
-        claim.sharedAs === undefined ? [] : [sharedKey(claimKey(object.account_id, claim))],
-      ),
-      ...new Set(kind.uses(object.doc).flatMap((use) => usesOf(object.account_id, use))),
-    ],
-    claims: claims.filter(({ sharedAs }) => sharedAs === undefined).map((claim) => claimKey(object.account_id, claim)),
-    targets: new Set(kind.references(object.doc).map(({ id }) => id)),
-  };
+  const lists: string[] = [...listsOf(kinds, object)];
+  const claims: string[] = [];
+  for (const claim of kind.claims(object.doc)) {
+    const key = claimKey(object.account_id, claim);
+    lists.push(...listsAbove(claim));
+    if (claim.sharedAs === undefined) claims.push(key);
+    else lists.push(sharedKey(key));
+  }
+  for (const use of kind.uses(object.doc)) {
+    for (const list of usesOf(object.account_id, use)) if (!lists.includes(list)) lists.push(list);
+  }
+  const references = kind.references(object.doc);
+  return { lists, claims, targets: references.length === 0 ? none : new Set(references.map(({ id }) => id)) };
 }
+
+const none: ReadonlySet<string> = new Set();
 
 /** Its account's list of its kind, and the list of its owner where it has one. */
 export function listsOf(

@@ -47,6 +47,7 @@ const rule = defineResource({
   ownedBy: { kind: "policy", field: "policy_id" },
   claims: ({ policy_id, cidr }) => [{ space: `cidr of ${policy_id}`, name: cidr }],
   taken: "cidr_duplicate",
+  packed: { keys: ["policy_id", "cidr"], own: [], common: [] },
 });
 
 const edge = defineResource({

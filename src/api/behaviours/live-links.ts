@@ -1,12 +1,10 @@
 /** References that are computed on each read: from what agents have online, or from ids that hold on to nothing. */
-import { nobody } from "../../identity/calls/identity.ts";
-import type { SessionRecord } from "../../identity/session.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { applicationSession } from "../../resources/application-session.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 import { tunnel } from "../../resources/tunnel.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
-import type { Doc } from "../../schema/doc.ts";
+import type { Doc, DocOf } from "../../schema/doc.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
 interface Online {
@@ -14,8 +12,8 @@ interface Online {
 }
 
 export const applicationSessionBehaviour = behaviourOf(applicationSession, {
-  live: ({ doc: { edge_id, route_id, login } }) => {
-    const claims = claimsIn(login);
+  live: ({ doc: { edge_id, route_id, identity } }) => {
+    const claims = claimsOf(identity);
     // Endpoints, of agents and cloud endpoints, have neither edge nor routes.
     if (route_id.startsWith("ep_")) return { edge: null, route: null, endpoint: route_id, claims };
     return { edge: edge_id || null, route: route_id || null, endpoint: null, claims };
@@ -34,17 +32,7 @@ export function tunnelBehaviour({ liveObjects }: Online) {
   });
 }
 
-function claimsIn(login: string): Doc {
-  const { identity } = (login === "" ? {} : JSON.parse(login)) as Partial<Pick<SessionRecord, "identity">>;
-  const { providerSession: _, ...said } = { ...nobody, ...identity };
-  return {
-    subject: said.subject,
-    email: said.email,
-    email_verified: said.emailVerified,
-    managed_domain: said.managedDomain,
-    name: said.name,
-    username: said.username,
-    groups: said.memberships,
-    authenticated_at: said.authenticatedAt === 0 ? null : timestamp(said.authenticatedAt * 1000),
-  };
+function claimsOf(identity: DocOf<typeof applicationSession>["identity"]): Doc {
+  const { memberships, provider_session: _, authenticated_at: at, ...said } = identity;
+  return { ...said, groups: memberships, authenticated_at: at === 0 ? null : timestamp(at * 1000) };
 }

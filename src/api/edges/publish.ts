@@ -2,6 +2,8 @@
 import { resources } from "../../resources/index.ts";
 import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { PackedObjects } from "../../schema/packed.ts";
+import type { Common, PackedObject } from "../../storage/packed-objects.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -12,7 +14,9 @@ const snapshotChunk = 500;
 
 /** Sends an edge that says hello everything that traffic needs, and from then on each change. */
 export function startPublishing(store: Store, edges: Pick<Edges, "joined">): EdgeObserver {
-  const kinds = new Set(resources.filter((resource) => resource.traffic).map((resource) => resource.name));
+  const published = resources.filter((resource) => resource.traffic);
+  const kinds = new Set(published.map(({ name }) => name));
+  const plainKinds = new Set(published.filter(({ packed }) => !packed).map(({ name }) => name));
   let waiting: RoutingChange[] | undefined;
   let latest = 0;
   /** Commits so far: those that are in no revision count as well. */
@@ -46,12 +50,17 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
     const { revision } = store;
     sent.set(line, count);
     let objects: ResourceObject[] = [];
-    for (const object of store.objects(kinds)) {
+    for (const object of store.objects(plainKinds)) {
       if (!isInEffect(object)) continue;
       objects.push(plain(object));
       if (objects.length < snapshotChunk) continue;
       line.send({ type: "snapshot", revision, objects, last: false });
       objects = [];
+    }
+    for (const { name, packed } of published) {
+      for (const part of packed ? partsOf(name, store.packed(name)) : []) {
+        line.send({ type: "snapshot", revision, objects: [], packed: part, last: false });
+      }
     }
     line.send({ type: "snapshot", revision, objects, last: true });
   };
@@ -60,6 +69,28 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
       if (message.type === "hello") sendSnapshot(line);
     },
   };
+}
+
+/** Their texts as the store has them: there are very many. */
+function* partsOf(kind: string, all: Iterable<PackedObject>): Iterable<PackedObjects> {
+  let commons = new Map<Common, number>();
+  let texts: string[] = [];
+  let count = 0;
+  const part = (): PackedObjects => ({
+    kind,
+    commons: Array.from(commons.keys(), ({ account_id, text }) => ({ account_id, text })),
+    objects: [...texts, "]"].join(""),
+  });
+  for (const { id, common, own } of all) {
+    let at = commons.get(common);
+    if (at === undefined) commons.set(common, (at = commons.size));
+    texts.push(texts.length === 0 ? "[" : ",", `["${id}",${at},`, own, "]");
+    count += 1;
+    if (count < snapshotChunk) continue;
+    yield part();
+    [commons, texts, count] = [new Map(), [], 0];
+  }
+  if (count > 0) yield part();
 }
 
 /** A name that is yet to be proven is held by nobody. */

@@ -2,7 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { docOf, expiresAt, sessionKind } from "../../identity/records.ts";
+import { docOf, expiresAt, recordOf, sessionKind } from "../../identity/records.ts";
 import type { LoginBrowser, LoginReport, LoginUse } from "../../identity/reports.ts";
 import type { SessionRecord } from "../../identity/session.ts";
 import type { Draft, Store, StoredObject } from "../../storage/store.ts";
@@ -40,9 +40,9 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
   const used = (draft: Draft, list: readonly LoginUse[]): void => {
     for (const [accountId, id, at] of list) {
       const session = changeSession(draft, accountId, id, (doc) => {
-        const state = JSON.parse(String(doc["login"])) as SessionRecord;
-        const expires = timestamp(expiresAt({ ...state, lastActive: at }, idleDays));
-        return { ...doc, last_active: timestamp(at), expires_at: expires };
+        const used = { ...doc, last_active: timestamp(at) };
+        const record = recordOf({ id, account_id: accountId, doc: used });
+        return record ? { ...used, expires_at: timestamp(expiresAt(record, idleDays)) } : used;
       });
       const user = session && draft.get(accountId, userKind, String(session.doc["application_user_id"]));
       const isNews = user && Date.parse(String(user.doc["last_active"])) < at;

@@ -3,7 +3,8 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { loginKinds } from "../../identity/engine.ts";
 import type { SamlLogins } from "../../identity/saml-login/saml-logins.ts";
 import type { Logins } from "../../identity/engine.ts";
-import { recordOf } from "../../identity/records.ts";
+import { recordOf, recordsOf, sessionKind } from "../../identity/records.ts";
+import type { SessionRecord } from "../../identity/session.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
@@ -131,6 +132,7 @@ interface Configuration {
 function followConfiguration(options: ControlLineOptions, askAnew: () => void): Configuration {
   const { link, table, certificates, challenges, logins, saml, log } = options;
   let arriving: ResourceObject[] = [];
+  let arrivingLogins: SessionRecord[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
   let isLost = false;
@@ -154,24 +156,25 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
     }
   };
   return {
-    snapshot({ revision, objects: part, last }) {
+    snapshot({ revision, objects: part, packed, last }) {
       // the rest of an earlier one never came: the control plane was started anew
-      if (revision !== arrivingRevision) arriving = [];
+      if (revision !== arrivingRevision) [arriving, arrivingLogins] = [[], []];
       arrivingRevision = revision;
       for (const object of part) arriving.push(object);
+      if (packed?.kind === sessionKind) for (const record of recordsOf(packed)) arrivingLogins.push(record);
       if (!last) return;
       putIntoEffect("snapshot", () => {
-        const objects = arriving;
-        arriving = [];
+        const [objects, records] = [arriving, arrivingLogins];
+        [arriving, arrivingLogins] = [[], []];
         certificates.load(objects);
         challenges.load(objects);
-        logins.load(objects);
+        logins.load(objects, records);
         saml.load(objects);
         // Logins are many, and nothing of the table is compiled from them.
         const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
         const problems = table.load(revision, routed);
         isLost = false;
-        log.info("configuration loaded", { revision, objects: objects.length });
+        log.info("configuration loaded", { revision, objects: objects.length, logins: records.length });
         applied(revision, [...problems, ...(options.standingProblems?.() ?? [])]);
         options.loaded();
       });

@@ -4,6 +4,7 @@
  */
 import type { ClaimOutcome, LoginReport } from "../../identity/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { PackedObjects } from "../../schema/packed.ts";
 import type { Claim, ClaimAnswer, DirectoryNews, SharedTunnel } from "./directory.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
@@ -14,6 +15,8 @@ export type Downward =
       readonly type: "snapshot";
       readonly revision: number;
       readonly objects: readonly ResourceObject[];
+      /** Of a kind that is packed, instead of objects. */
+      readonly packed?: PackedObjects;
       readonly last: boolean;
     }
   /** Committed writes up to `revision`, in order; an object may be there more than once. */

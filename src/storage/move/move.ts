@@ -11,7 +11,7 @@ import { CommitInDoubt, Unfit } from "../database/database.ts";
 import type { Database, Tables, Transaction } from "../database/database.ts";
 import { documentsOf } from "../documents.ts";
 import { kindsOf } from "../kinds.ts";
-import { readObjects } from "../load.ts";
+import { eachRow } from "../load.ts";
 import { migrate, migrations } from "../migrations.ts";
 import { readHead } from "../missed.ts";
 import { isUrl, openDatabase } from "../open.ts";
@@ -125,7 +125,7 @@ async function checkMoved(
   const kinds = kindsOf(declarations);
   const sealer = sealerWith(await openKeys(target, sealingKeys));
   const documents = documentsOf(kinds, sealer);
-  for await (const objects of readObjects(target, kinds, documents)) void objects;
+  await eachRow(target, kinds, (row) => void documents.read(row));
   const { revision } = await readHead(target);
   const { brokenAt } = await verify(target, sealer, documents);
   return { revision, ...(brokenAt !== undefined && { brokenAt }) };

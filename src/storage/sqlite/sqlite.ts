@@ -62,12 +62,27 @@ function adapt(prepare: (sql: string) => ReturnType<DatabaseSync["prepare"]>): S
     close: () => undefined,
     prepare(sql): SqliteStatement {
       const prepared = prepare(sql);
+      const columns = prepared.columns().map(({ name }) => name);
+      prepared.setReturnArrays(true);
       return {
-        reader: prepared.columns().length > 0,
-        all: (parameters) => prepared.all(...(parameters as string[])),
+        reader: columns.length > 0,
+        all: (parameters) => rowsOf(columns, prepared.all(...(parameters as string[])) as unknown as unknown[][]),
         run: (parameters) => prepared.run(...(parameters as string[])),
-        iterate: (parameters) => prepared.iterate(...(parameters as string[])),
+        *iterate(parameters) {
+          for (const row of prepared.iterate(...(parameters as string[]))) {
+            yield* rowsOf(columns, [row as unknown as unknown[]]);
+          }
+        },
       };
     },
   };
+}
+
+/** Objects of its own making take node:sqlite longer, and whoever reads them. */
+function rowsOf(columns: readonly string[], rows: readonly (readonly unknown[])[]): Record<string, unknown>[] {
+  return rows.map((values) => {
+    const row: Record<string, unknown> = {};
+    for (let at = 0; at < columns.length; at += 1) row[columns[at] as string] = values[at];
+    return row;
+  });
 }

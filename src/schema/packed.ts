@@ -1,0 +1,110 @@
+/**
+ * Documents of kinds of which there are very many: what an object has for itself as one text, and what it has in common
+ * with others as another, of which one copy is enough.
+ */
+import type { Doc } from "./doc.ts";
+
+/** Where the values are, in the order of the texts: names of fields, or `field.inner`. New ones are added at the end. */
+export interface PackedPaths {
+  /** Texts, and the first of `own`: with `common` they are all that claims, references and the owner are of. */
+  readonly keys: readonly string[];
+  readonly own: readonly string[];
+  readonly common: readonly string[];
+}
+
+/** Both are JSON, of a list of values. */
+export interface PackedDoc {
+  readonly own: string;
+  readonly common: string;
+}
+
+/** Objects of one kind as they are sent: their texts are passed on, not made anew. */
+export interface PackedObjects {
+  readonly kind: string;
+  readonly commons: readonly { readonly account_id: string; readonly text: string }[];
+  /** JSON of a list: of each object its id, which of `commons` is its, and its own values. */
+  readonly objects: string;
+}
+
+export interface Packing {
+  pack(doc: Doc): PackedDoc;
+  /** Values that are empty, or were added since, may be absent from the document. */
+  unpack(own: readonly unknown[], common: readonly unknown[]): Record<string, unknown>;
+  /** The first values of a text, those of `keys` at least. */
+  keysIn(own: string): readonly unknown[];
+}
+
+interface Path {
+  readonly name: string;
+  readonly inner: string | undefined;
+  /** What stands for a value that a document lacks. */
+  readonly empty: unknown;
+}
+
+/** @param emptyAt what stands for a value that a document lacks */
+export function packingOf(paths: PackedPaths, emptyAt: (path: string) => unknown = () => null): Packing {
+  const pathsOf = (names: readonly string[]): readonly Path[] =>
+    names.map((path): Path => {
+      const [name = "", inner] = path.split(".");
+      return { name, inner, empty: emptyAt(path) };
+    });
+  const [own, common] = [pathsOf([...paths.keys, ...paths.own]), pathsOf(paths.common)];
+  return {
+    pack: (doc) => ({
+      own: JSON.stringify(
+        withoutEmptyEnd(
+          own.map((path) => valueAt(doc, path)),
+          own,
+          paths.keys.length,
+        ),
+      ),
+      common: JSON.stringify(common.map((path) => valueAt(doc, path))),
+    }),
+    unpack(ownValues, commonValues) {
+      const doc: Record<string, unknown> = {};
+      put(doc, own, ownValues);
+      put(doc, common, commonValues);
+      return doc;
+    },
+    keysIn: (text) => firstTexts(text, paths.keys.length) ?? (JSON.parse(text) as unknown[]),
+  };
+}
+
+/** Most say little of what could be said. */
+function withoutEmptyEnd(values: readonly unknown[], paths: readonly Path[], least: number): readonly unknown[] {
+  let end = values.length;
+  while (end > least && isEmpty(values[end - 1], (paths[end - 1] as Path).empty)) end -= 1;
+  return values.slice(0, end);
+}
+
+function isEmpty(value: unknown, empty: unknown): boolean {
+  return value === empty || (Array.isArray(value) && Array.isArray(empty) && value.length + empty.length === 0);
+}
+
+/** Of JSON of a list that begins with texts; undefined where one of them is written with escapes. */
+function firstTexts(text: string, count: number): readonly string[] | undefined {
+  const found: string[] = [];
+  let at = 1;
+  while (found.length < count) {
+    const end = text.indexOf('"', at + 1);
+    const one = text.slice(at + 1, end);
+    if (end < 0 || one.includes("\\")) return undefined;
+    found.push(one);
+    at = end + 2;
+  }
+  return found;
+}
+
+function valueAt(doc: Doc, { name, inner, empty }: Path): unknown {
+  const value = inner === undefined ? doc[name] : (doc[name] as Doc | undefined)?.[inner];
+  return value === undefined ? empty : value;
+}
+
+function put(doc: Record<string, unknown>, paths: readonly Path[], values: readonly unknown[]): void {
+  const count = Math.min(paths.length, values.length);
+  for (let at = 0; at < count; at += 1) {
+    const { name, inner } = paths[at] as Path;
+    if (inner === undefined) doc[name] = values[at];
+    else ((doc[name] ??= {}) as Record<string, unknown>)[inner] = values[at];
+  }
+}
