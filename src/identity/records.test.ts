@@ -50,7 +50,14 @@ function inSnapshot(of: SessionRecord): SessionRecord | undefined {
 describe("the record of a session", () => {
   it("the record of a session is the same where it comes in a snapshot", () => {
     const plain = record("one", []);
-    const identity = { subject: "s", email: "a@b.c", emailVerified: true, name: "n", username: "u", memberships: ["g"] };
+    const identity = {
+      subject: "s",
+      email: "a@b.c",
+      emailVerified: true,
+      name: "n",
+      username: "u",
+      memberships: ["g"],
+    };
     const full = { ...identity, providerSession: "p", authenticatedAt: 4, managedDomain: "b.c" };
     const silent = { ...plain, accessToken: "", identity: { ...plain.identity, subject: "" } };
     for (const one of [plain, silent, { ...plain, identity: full, endsAt: 9_000, refreshToken: "r", idToken: "i" }]) {
