@@ -62,7 +62,9 @@ function shown(store: Store, ids: readonly string[]): unknown {
     children: store.children("ticket", String(first?.doc["user_id"])),
     holders: odd.map((number) => store.holder(account, "ticket", number)?.id),
     referrers: store.referrers(String(first?.doc["user_id"])).map(({ id }) => id),
-    packed: [...store.packed("ticket")].map(({ id, own, common }) => [id, JSON.parse(own), common.values]).sort(),
+    packed: new Map(
+      Array.from(store.packed("ticket"), ({ id, own, common }) => [id, [JSON.parse(own), common.values]]),
+    ),
   };
 }
 
@@ -116,8 +118,8 @@ for (const database of databases) {
       const [row] = (await execute(database.name, url, `select doc from objects where id = '${first}'`)) as [
         { doc: string },
       ];
-      const [own] = row.doc.split("\n").map((line) => JSON.parse(line) as unknown[]);
-      const { sealed } = own?.[4] as { readonly sealed: string };
+      const [own = ""] = row.doc.split("\n");
+      const { sealed } = (JSON.parse(own) as unknown[])[4] as { readonly sealed: string };
       assert.match(sealed, /^[0-9a-f]{12}\.[\w-]+$/);
       const altered = sealed.slice(0, -4) + (sealed.endsWith("AAAA") ? "BBBB" : "AAAA");
       await execute(
