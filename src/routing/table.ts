@@ -12,12 +12,21 @@ import { CredentialCompiler } from "./compile/credential.ts";
 import { HttpsEdgeCompiler } from "./compile/https-edge.ts";
 import { RestrictionCompiler } from "./compile/restriction.ts";
 import { RouteCompiler } from "./compile/route.ts";
-import type { CompiledCredential, ConnectionSite, Holder, PlacedRoute, RoutingTable, Site } from "./sites/compiled.ts";
+import type {
+  CompiledCredential,
+  CompiledRoute,
+  ConnectionSite,
+  Holder,
+  PlacedRoute,
+  RoutingTable,
+  Site,
+} from "./sites/compiled.ts";
 import type { Problem, RoutingChange } from "./planes/messages.ts";
 import { childrenKey, objectKey, ownerOf } from "./compile/object-set.ts";
 import { Ports } from "./compile/ports.ts";
 import type { Unit } from "./compile/units.ts";
 import { docOf } from "../schema/doc.ts";
+import type { Doc } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
 
 /** The data plane's configuration, compiled: looked up on each request, changed write by write. */
@@ -110,6 +119,10 @@ class Table implements RoutingTable {
 
   placeOfRoute(id: string): PlacedRoute | undefined {
     return this.#routes.placed(id);
+  }
+
+  draftedRoute(id: string, fields: Doc): CompiledRoute | undefined {
+    return this.#routes.drafted(id, fields);
   }
 
   tlsSite(host: string): ConnectionSite | undefined {

@@ -241,7 +241,12 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("dialog").getByLabel("Source address").fill("198.51.100.7");
     await button("Try it").click();
     const told = page.getByRole("region", { name: "What the policy would do" });
-    await told.getByText("denied by no network").first().waitFor();
+    await told.getByText("no rule allows the source").waitFor();
+    await page.getByRole("dialog").getByLabel("Source address").fill("192.0.2.9");
+    await button("Try it").click();
+    await told.getByText("allowed by 192.0.2.0/24").first().waitFor();
+    await button("Try it on what has passed").click();
+    await page.getByText(/^\d+ tried: /).waitFor();
     await button("Review …").click();
     await page.locator(".diff .added", { hasText: "restrict-ips" }).waitFor();
     await button("Apply").click();

@@ -13,6 +13,7 @@ import { Fields } from "./form.tsx";
 import { configurationChanges } from "./live.ts";
 import { Edit } from "./objects.tsx";
 import { Failed, Head, Id } from "./parts.tsx";
+import { PolicyRoute } from "./policy/at-the-edge.ts";
 import { linkTo, place } from "./router.ts";
 import { useData } from "./use-data.ts";
 
@@ -315,7 +316,9 @@ function ModuleForm({ name, object, kind, parents, description, onClose }: Modul
         }}
       >
         <p class="muted">{schema.description}</p>
-        <Fields description={description} schema={schema} value={value} faults={faults} onChange={setValue} />
+        <PolicyRoute.Provider value={{ edgeId: parents[0] ?? "", routeId: object.id }}>
+          <Fields description={description} schema={schema} value={value} faults={faults} onChange={setValue} />
+        </PolicyRoute.Provider>
         <div class="row">
           <span class="grow" />
           <button type="button" onClick={onClose}>

@@ -701,6 +701,16 @@ export interface EdgesHttps {
         /** Body, for rules of traffic policies that act on it. (at most 524288 bytes) */
         readonly body?: string | null | undefined;
       } | null | undefined;
+      /**
+       * A traffic policy that one of the edge's routes is taken to have in place of its own: for keys that may write,
+       * and see everything.
+       */
+      readonly draft?: {
+        /** Id of the route. (at most 64 bytes) */
+        readonly route_id: string;
+        /** The policy, as JSON or YAML; empty: none. (at most 65536 bytes; traffic policy) */
+        readonly traffic_policy: string;
+      } | null | undefined;
     },
     options?: CallOptions,
   ): Promise<Explanation>;

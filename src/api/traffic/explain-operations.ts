@@ -2,7 +2,7 @@
 import { normaliseAddress } from "../../lib/address.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { isHttpToken } from "../../lib/http-token.ts";
-import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
+import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields, Issue, StringFormat } from "../../schema/fields.ts";
 import { ipAddress } from "../../schema/formats.ts";
@@ -14,7 +14,11 @@ import { theOne } from "../objects/lookup.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { exampleConnection, exampleExplanation } from "./examples.ts";
-import { seesSecrets } from "../operation/scope.ts";
+import { missing } from "../operation/missing-scope.ts";
+import { seesEverything, seesSecrets } from "../operation/scope.ts";
+import { concealedPolicy } from "../../policy/concealment.ts";
+import { maxPolicyBytes, policyIssue, policyRefusals, policyText } from "../../policy/document.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import { withoutAdded } from "./concealed-headers.ts";
 import { explanationSchema, stepSchema } from "./schemas.ts";
 import { steps } from "./steps.ts";
@@ -109,6 +113,22 @@ export const requestExample = {
   source_ip: "192.0.2.1",
 };
 
+/** What a route is taken to have, to see what would come of it. */
+const draftField = f.object(
+  "A traffic policy that one of the edge's routes is taken to have in place of its own: for keys that may write, and see everything.",
+  {
+    route_id: f.string("Id of the route.", { required: true, maxBytes: 64 }),
+    traffic_policy: f.string("The policy, as JSON or YAML; empty: none.", {
+      required: true,
+      maxBytes: maxPolicyBytes,
+      sensitive: concealedPolicy,
+      format: policyText,
+    }),
+  },
+  { nullable: true },
+);
+const edgeFields = { ...requestFields, draft: draftField } satisfies Fields;
+
 export const connectionFields = { source_ip: source } satisfies Fields;
 
 export function explainOperations({ store, queries }: Explaining): Operation[] {
@@ -129,7 +149,8 @@ export function explainOperations({ store, queries }: Explaining): Operation[] {
       id: "explainHTTPSEdge",
       path: "/edges/https/{id}/explain",
       summary: "Say what the edge would do with a request, without doing it.",
-      input: requestFields,
+      input: edgeFields,
+      refusals: ["edge_silent", "scope_missing", ...policyRefusals],
       exampleBody: requestExample,
       run: (call) => explainRequest(call, { store, queries }),
     },
@@ -148,11 +169,36 @@ export function explainOperations({ store, queries }: Explaining): Operation[] {
 async function explainRequest(call: Call, { store, queries }: Explaining): Promise<Reply> {
   const edge = theOne(resourceNamed("https_edge"), call, store);
   const hostports = edge.doc["hostports"] as readonly string[] | null;
-  const request = describedRequest(call, "https", exampleHost(hostports?.[0]), "the edge has no hostport");
+  const { draft: given, ...described } = call.body;
+  const draft = draftOf(call, given, edge.id, store);
+  const without = "the edge has no hostport";
+  const request = describedRequest({ ...call, body: described }, "https", exampleHost(hostports?.[0]), without);
   const { accountId } = call.principal;
-  const answer = await queries.ask({ name: "explain_request", accountId, siteId: edge.id, request });
+  const answer = await queries.ask({ name: "explain_request", accountId, siteId: edge.id, request, draft });
   if (answer.name === "elsewhere") throw elsewhere(call, `this edge: "${answer.host}" is not served by ${edge.id}`);
   return reply(call, store, answer, request);
+}
+
+/** Throws `Refusal`: a policy reads what its writer may not, such as secrets, and tells it by what it decides. */
+function draftOf(call: Call, given: unknown, edgeId: string, store: Store): RouteDraft | undefined {
+  if (given === undefined || given === null) return undefined;
+  const { accountId, scope } = call.principal;
+  if (scope && !scope.write) throw missing(call.operation, "write");
+  if (!seesSecrets(scope)) throw missing(call.operation, "secrets");
+  if (!seesEverything(scope)) throw missing(call.operation, "metadata:", "it must see every object of its account");
+  const { doc, issues } = parseFields({ draft: draftField }, { draft: given } as JsonObject, "create");
+  const draft = doc["draft"] as { readonly route_id: string; readonly traffic_policy: string } | null;
+  if (issues.length > 0 || !draft) throw inputRefusal(call.operation.id, issues);
+  const { route_id: routeId, traffic_policy: value } = draft;
+  const route = store.get(accountId, "https_edge_route", routeId);
+  const issue =
+    route?.doc["edge_id"] === edgeId
+      ? value.trim() === ""
+        ? undefined
+        : policyIssue(value, "http", "draft.traffic_policy")
+      : { path: "draft.route_id", message: "must be a route of this edge" };
+  if (issue) throw inputRefusal(call.operation.id, [issue]);
+  return { routeId, fields: { traffic_policy: value.trim() === "" ? null : { enabled: true, value } } };
 }
 
 interface DescribedAs {

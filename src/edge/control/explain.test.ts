@@ -4,7 +4,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { tableOf } from "../../../test/support/routing.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
 import { silentLog } from "../../lib/log.ts";
-import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
+import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { changed, passed } from "../../traffic/step.ts";
 import { defaultLimits } from "../http/context.ts";
@@ -52,13 +52,18 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
     },
     listenPort: () => 443,
   });
-  const ask = async (described: Partial<RequestDescription> = {}, siteId = "e"): Promise<ExplanationReport> => {
+  const ask = async (
+    described: Partial<RequestDescription> = {},
+    siteId = "e",
+    draft?: RouteDraft,
+  ): Promise<ExplanationReport> => {
     const request = { method: "GET", host: "h", target: "/", headers: [], source: "192.0.2.1", body: "" };
     const answer = await explainer.request({
       name: "explain_request",
       accountId,
       siteId,
       request: { ...request, response: undefined, ...described },
+      draft,
     });
     assert.ok(answer.name === "explanation", answer.name);
     return answer.explanation;
@@ -84,6 +89,26 @@ describe("explain", () => {
     const stopped = await ask({ target: "/api", source: "192.0.2.9" });
     assert.equal(stopped.steps.at(-1)?.decidedBy?.id, "ipr_2");
     assert.deepEqual([stopped.outcome, stopped.status, stopped.address], ["denied", 403, undefined]);
+  });
+
+  it("explain tries a policy that a route does not have, with the modules around it, and leaves the route as it is", async () => {
+    const { route, ask, table } = setUp();
+    route("r", "/", { ip_restriction, backend });
+    route("r2", "/other", { backend });
+    const site = table.httpsSite("h");
+    const policy = "on_http_request: [{expressions: [\"req.url.path == '/x'\"], actions: [{type: deny}]}]";
+    const draft = { routeId: "r", fields: { traffic_policy: { enabled: true, value: policy } } };
+    const told = await ask({ target: "/x" }, "e", draft);
+    assert.deepEqual([...new Set(told.steps.map(({ by }) => by))], ["router", "ip_restriction", "traffic_policy"]);
+    assert.equal(told.outcome, "denied");
+    assert.equal((await ask({ target: "/x", source: "192.0.2.9" }, "e", draft)).steps.at(-1)?.by, "ip_restriction");
+    assert.equal((await ask({ target: "/y" }, "e", draft)).outcome, "forwarded");
+    assert.equal((await ask({ target: "/other" }, "e", draft)).outcome, "forwarded", "the other route is its own");
+    assert.equal((await ask({ target: "/x" })).outcome, "forwarded");
+    const broken = { routeId: "r", fields: { traffic_policy: { enabled: true, value: "on_http_request: 1" } } };
+    assert.equal((await ask({ target: "/x" }, "e", broken)).status, 500);
+    assert.equal(table.httpsSite("h"), site);
+    assert.deepEqual(table.change(9, []), [], "no problem is left behind");
   });
 
   it("explain tells which routes nearly matched", async () => {

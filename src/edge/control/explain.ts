@@ -7,7 +7,7 @@ import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { catalogue } from "../../lib/errors.ts";
-import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
+import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import { nearRoutes } from "../../routing/sites/near-routes.ts";
 import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
 import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../routing/planes/questions.ts";
@@ -77,7 +77,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   });
 
   return {
-    async request({ accountId, siteId, isEndpoint = false, request: described }) {
+    async request({ accountId, siteId, isEndpoint = false, request: described, draft }) {
       const edge = table.object("https_edge", siteId);
       const lookup = described.scheme === "http" ? sites.http : sites.https;
       const request = receiveDescribed(described, limits);
@@ -100,10 +100,11 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (edge && edge.account_id !== accountId) return unknown;
       if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
       if (site.accountId !== accountId) return unknown;
+      const asked = draft ? drafted(site, draft.routeId, table.draftedRoute(draft.routeId, draft.fields)) : site;
       const client = new ClientConnection(
         facts(described.source, request.host, request.scheme),
         // Of several endpoints of one URL, the one that is asked about.
-        (host) => (host === request.host ? site : lookup(host)),
+        (host) => (host === request.host ? asked : lookup(host)),
         context,
       );
       const { body, response: answer, as } = described;
@@ -131,6 +132,26 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       const ending = "session" in picked || "host" in picked ? undefined : picked;
       return told({ ...nothing, edge, steps, ending, picked });
     },
+  };
+}
+
+/** The site with `route` in the place of the one of that id. */
+function drafted(site: Site, routeId: string, route: CompiledRoute | undefined): Site {
+  const { kind, id, accountId, revision, hosts, handshake, problem, logins = [] } = site;
+  return {
+    kind,
+    id,
+    accountId,
+    revision,
+    hosts,
+    handshake,
+    problem,
+    logins,
+    findRoute(path, host) {
+      const found = site.findRoute(path, host);
+      return found?.id === routeId ? (route ?? found) : found;
+    },
+    advertises: (host, port) => site.advertises(host, port),
   };
 }
 

@@ -16,6 +16,7 @@ import type { HttpsEdgeCompiler, HttpsEdgeOwner } from "./https-edge.ts";
 import { withoutUpstream } from "../sites/refusals.ts";
 import { placeOf } from "./route-place.ts";
 import { docOf } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
 interface RouteOwner extends Owner {
@@ -75,6 +76,25 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     const site = owner?.route && this.#edgeOf(owner.object)?.site;
     const place = owner && placeOf(owner.object).place;
     return site && place && { site, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" };
+  }
+
+  /** See `RoutingTable.draftedRoute`. State that it would keep is that of the route: it is to be rehearsed alone. */
+  drafted(id: string, fields: Doc): CompiledRoute | undefined {
+    const present = this.owners.get(id)?.object;
+    const edge = present && this.#edgeOf(present);
+    if (!edge) return undefined;
+    const object = { ...present, doc: { ...present.doc, ...fields } };
+    const owner = this.own(object);
+    const chain = this.#compilation.chain(owner, "https_route");
+    // Nothing that changes makes it stale: it is used once, and gone.
+    this.#compilation.units.release(owner);
+    return new Route(
+      object,
+      owner.problem,
+      chain,
+      edge.chain,
+      this.#compilation.restrictions.modules(object.account_id),
+    );
   }
 
   withdraw(owner: RouteOwner): void {

@@ -2,7 +2,15 @@
 import { errorCode } from "../../lib/errors.ts";
 import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
+
+/** A route with fields that it does not have, to be tried. */
+export interface RouteDraft {
+  readonly routeId: string;
+  /** In place of those that it has. */
+  readonly fields: Doc;
+}
 
 export type EdgeQuestion =
   /** Whether it has come to the revision and to the change of what other nodes have, by the end of the time. */
@@ -26,6 +34,8 @@ export type EdgeQuestion =
       readonly siteId: string;
       readonly isEndpoint?: boolean;
       readonly request: RequestDescription;
+      /** What a route of the edge is taken to be. */
+      readonly draft?: RouteDraft | undefined;
     }
   | {
       readonly name: "explain_connection";

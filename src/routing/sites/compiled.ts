@@ -5,6 +5,7 @@ import type { LoginGuard } from "../../traffic/login.ts";
 import type { CompiledModule, Converter } from "../../traffic/module.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { Doc } from "../../schema/doc.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Problem, RoutingChange } from "../planes/messages.ts";
 
@@ -122,6 +123,8 @@ export interface RoutingTable {
   hostHolder(host: string): Holder | undefined;
   /** The HTTPS edge of a route, and where in it the route stands, while both are in effect. */
   placeOfRoute(id: string): PlacedRoute | undefined;
+  /** The route as it would be with other fields; in effect nowhere. Undefined while there is none of that id. */
+  draftedRoute(id: string, fields: Doc): CompiledRoute | undefined;
   tlsSite(host: string): ConnectionSite | undefined;
   /** What is found by the very name, `*.` and all, of whatever kind. */
   named(name: string): Site | ConnectionSite | undefined;

@@ -2,17 +2,16 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import type { PolicyCheck } from "../../../../sdk/src/index.ts";
-import { TextArea, TextInput } from "../../ui/elements.tsx";
-import { explainError, postern } from "../api.ts";
+import { TextArea } from "../../ui/elements.tsx";
+import { postern } from "../api.ts";
 import type { JsonObject } from "../api.ts";
 import type { Description } from "../description.ts";
-import { Answer } from "../explain.tsx";
-import { RequestFields, askedOf, nothingDescribed } from "../request-form.tsx";
 import { useData } from "../use-data.ts";
 import type { CodeEditor, Finding } from "./code-editor.ts";
 import { offersAt } from "./completions.ts";
 import { policyLanguage } from "./language.ts";
 import type { Protocol } from "./language.ts";
+import { TryIt } from "./try-it.tsx";
 
 /** What the policies of a form stand on. */
 export const PolicyProtocol = createContext<Protocol>("http");
@@ -149,69 +148,4 @@ function Findings({ found, onGo }: { readonly found: readonly Finding[]; onGo(fi
       ))}
     </ol>
   );
-}
-
-interface TryProps {
-  readonly policy: string;
-  readonly protocol: Protocol;
-  readonly description: Description;
-  readonly isFine: boolean;
-}
-
-/** What the policy as it stands here would do; nothing is stored. */
-function TryIt({ policy, protocol, description, isFine }: TryProps) {
-  const [described, setDescribed] = useState(nothingDescribed);
-  const [told, setTold] = useState<PolicyCheck["explanation"]>();
-  const [error, setError] = useState("");
-  useEffect(() => setTold(undefined), [policy]);
-  const ask = async (): Promise<void> => {
-    try {
-      const request = protocol === "http" ? askedOf(described) : sourceOf(described.source);
-      setTold((await postern.policies.check({ policy, protocol, ...request })).explanation);
-      setError("");
-    } catch (failure) {
-      const { message, fields } = explainError(failure);
-      setError([message, ...Object.entries(fields).map(([name, text]) => `${name} ${text}`)].join("; "));
-    }
-  };
-  return (
-    <details class="panel">
-      <summary>Try it on a {protocol === "http" ? "request" : "connection"}</summary>
-      <div class="inside column">
-        {protocol === "http" ? (
-          <RequestFields value={described} onChange={setDescribed} />
-        ) : (
-          <TextInput
-            aria-label="Source address"
-            placeholder="from: your own address"
-            value={described.source}
-            onText={(source) => setDescribed({ ...described, source })}
-          />
-        )}
-        <div class="row">
-          <span class="muted small grow">
-            Secrets, IP policies and internal endpoints are not there. Explain has all of it, once the policy is
-            applied.
-          </span>
-          <button type="button" disabled={!isFine || policy.trim() === ""} onClick={() => void ask()}>
-            Try it
-          </button>
-        </div>
-        {error !== "" && (
-          <p class="notice bad" role="alert">
-            {error}
-          </p>
-        )}
-        {told && (
-          <section class="column" aria-label="What the policy would do">
-            <Answer answer={told} description={description} />
-          </section>
-        )}
-      </div>
-    </details>
-  );
-}
-
-function sourceOf(source: string): object {
-  return source === "" ? {} : { source_ip: source };
 }

@@ -1,0 +1,105 @@
+/** A policy that is not applied yet, held against the requests of its route that are kept: what would come out otherwise? */
+import { useEffect, useState } from "preact/hooks";
+import type { Explanation, Request } from "../../../../sdk/src/index.ts";
+import { Tag } from "../../ui/elements.tsx";
+import { statusTone } from "../../ui/format.ts";
+import { explainError, postern } from "../api.ts";
+import { Outcome } from "../parts.tsx";
+import { linkTo } from "../router.ts";
+import { atTheEdge } from "./at-the-edge.ts";
+import type { RouteOfPolicy } from "./at-the-edge.ts";
+
+/** Requests are asked for at once, and tried. */
+const mostPages = 5;
+const mostTried = 50;
+
+interface Compared {
+  readonly request: Request;
+  readonly told: Explanation;
+}
+
+interface BacktestProps {
+  readonly place: RouteOfPolicy;
+  readonly policy: string;
+  readonly isFine: boolean;
+}
+
+export function Backtest({ place, policy, isFine }: BacktestProps) {
+  const [found, setFound] = useState<readonly Compared[]>();
+  const [error, setError] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  useEffect(() => setFound(undefined), [policy]);
+  const run = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const compared: Compared[] = [];
+      // One after the other: the edge has visitors to serve.
+      for (const request of await requestsOf(place.routeId)) {
+        const { method, host, path, source_ip } = request;
+        compared.push({ request, told: await atTheEdge(place, policy, { method, host, path, source_ip }) });
+      }
+      setFound(compared);
+      setError("");
+    } catch (failure) {
+      setError(explainError(failure).message);
+    }
+    setBusy(false);
+  };
+  const others = found?.filter(isOtherwise) ?? [];
+  return (
+    <section class="column" aria-label="On what has passed">
+      <div class="row">
+        <span class="muted small grow">
+          Or on the last {mostTried} requests of this route that are kept. Their headers and bodies are not, and nobody
+          is logged in.
+        </span>
+        <button type="button" disabled={!isFine || isBusy} onClick={() => void run()}>
+          {isBusy ? "Trying …" : "Try it on what has passed"}
+        </button>
+      </div>
+      {error !== "" && (
+        <p class="notice bad" role="alert">
+          {error}
+        </p>
+      )}
+      {found && (
+        <p role="status">
+          {found.length === 0
+            ? "No request of this route is kept now."
+            : `${found.length} tried: ${others.length === 0 ? "all" : found.length - others.length} would end as they did.`}
+        </p>
+      )}
+      <ul class="came">
+        {others.map(({ request, told }) => (
+          <li key={request.id}>
+            <a class="row" href={linkTo("traffic", request.id)} target="_blank" rel="noreferrer">
+              <Tag tone={statusTone(request.status_code)}>{request.status_code}</Tag>
+              <span class="mono cut grow">{`${request.method} ${request.path}`}</span>
+              <Outcome outcome={request.outcome} />→<Outcome outcome={told.outcome} />
+              <span class="small cut">{told.steps.findLast(({ outcome }) => outcome === told.outcome)?.reason}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** A service that fails is no doing of the policy's. */
+function isOtherwise({ request, told }: Compared): boolean {
+  const ended = request.outcome === "failed" ? "forwarded" : request.outcome;
+  return ended !== told.outcome || (ended !== "forwarded" && request.status_code !== told.status_code);
+}
+
+async function requestsOf(routeId: string): Promise<readonly Request[]> {
+  const found: Request[] = [];
+  let before: string | undefined;
+  for (let page = 0; page < mostPages && found.length < mostTried; page += 1) {
+    const options = { limit: 100, ...(before !== undefined && { before_id: before }) };
+    const { items, nextBeforeId } = await postern.requests.list(options).page();
+    found.push(...items.filter(({ route_id }) => route_id === routeId));
+    before = nextBeforeId;
+    if (before === undefined) break;
+  }
+  return found.slice(0, mostTried);
+}

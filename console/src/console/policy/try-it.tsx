@@ -1,0 +1,92 @@
+/** A policy that is not applied yet, tried on a described request. */
+import { useContext, useEffect, useState } from "preact/hooks";
+import { PosternError, errorCodes } from "../../../../sdk/src/index.ts";
+import type { Explanation, PolicyCheck } from "../../../../sdk/src/index.ts";
+import { TextInput } from "../../ui/elements.tsx";
+import { explainError, postern } from "../api.ts";
+import type { Description } from "../description.ts";
+import { Answer } from "../explain.tsx";
+import { RequestFields, askedOf, nothingDescribed } from "../request-form.tsx";
+import { PolicyRoute, atTheEdge } from "./at-the-edge.ts";
+import { Backtest } from "./backtest.tsx";
+import type { Protocol } from "./language.ts";
+
+type Told = Pick<Explanation, "outcome" | "status_code" | "steps"> | NonNullable<PolicyCheck["explanation"]>;
+
+interface TryProps {
+  readonly policy: string;
+  readonly protocol: Protocol;
+  readonly description: Description;
+  readonly isFine: boolean;
+}
+
+/** What the policy as it stands here would do, at the edge where its route is known; nothing is stored. */
+export function TryIt({ policy, protocol, description, isFine }: TryProps) {
+  const [described, setDescribed] = useState(nothingDescribed);
+  const place = useContext(PolicyRoute);
+  const [told, setTold] = useState<Told>();
+  const [error, setError] = useState("");
+  useEffect(() => setTold(undefined), [policy]);
+  const ask = async (): Promise<void> => {
+    try {
+      const request = protocol === "http" ? askedOf(described) : sourceOf(described.source);
+      const simulate = async (): Promise<Told | undefined> =>
+        (await postern.policies.check({ policy, protocol, ...request })).explanation ?? undefined;
+      setTold(await (place ? atTheEdge(place, policy, request).catch(orSimulated(simulate)) : simulate()));
+      setError("");
+    } catch (failure) {
+      const { message, fields } = explainError(failure);
+      setError([message, ...Object.entries(fields).map(([name, text]) => `${name} ${text}`)].join("; "));
+    }
+  };
+  return (
+    <details class="panel">
+      <summary>Try it on a {protocol === "http" ? "request" : "connection"}</summary>
+      <div class="inside column">
+        {protocol === "http" ? (
+          <RequestFields value={described} onChange={setDescribed} />
+        ) : (
+          <TextInput
+            aria-label="Source address"
+            placeholder="from: your own address"
+            value={described.source}
+            onText={(source) => setDescribed({ ...described, source })}
+          />
+        )}
+        <div class="row">
+          <span class="muted small grow">
+            {place
+              ? "The edge decides, with all that is in front of the policy and behind it. Nothing is sent."
+              : "Secrets, IP policies and internal endpoints are not there. Explain has all of it, once the policy is applied."}
+          </span>
+          <button type="button" disabled={!isFine || policy.trim() === ""} onClick={() => void ask()}>
+            Try it
+          </button>
+        </div>
+        {error !== "" && (
+          <p class="notice bad" role="alert">
+            {error}
+          </p>
+        )}
+        {place && <Backtest place={place} policy={policy} isFine={isFine} />}
+        {told && (
+          <section class="column" aria-label="What the policy would do">
+            <Answer answer={told} description={description} />
+          </section>
+        )}
+      </div>
+    </details>
+  );
+}
+
+/** Whoever may not see everything gets what can be said without it. */
+function orSimulated(simulate: () => Promise<Told | undefined>) {
+  return (failure: unknown): Promise<Told | undefined> => {
+    if (failure instanceof PosternError && failure.code === errorCodes.scope_missing) return simulate();
+    throw failure;
+  };
+}
+
+function sourceOf(source: string): object {
+  return source === "" ? {} : { source_ip: source };
+}
