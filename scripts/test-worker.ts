@@ -4,15 +4,19 @@
  */
 import { describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import { noteCost, processorSeconds } from "./test-costs.ts";
 import { openQueue } from "./test-queue.ts";
 
-const queue = openQueue(process.argv[2] as string);
+const directory = process.argv[2] as string;
+const queue = openQueue(directory);
 // What a test waits for need not keep the process alive: its own time-out ends it.
 const alive = setInterval(() => {}, 60_000);
 for (let file = queue.take(); file !== undefined; file = queue.take()) {
   const { href } = pathToFileURL(file);
+  const before = processorSeconds();
   // A suite of its own ends what the file began, by its hooks, before the next file is loaded.
   await describe(file, async () => void (await import(href)));
+  noteCost(directory, file, processorSeconds() - before);
   queue.done(file);
 }
 clearInterval(alive);

@@ -1,8 +1,9 @@
 /**
  * `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches.
  * `-- --again FILE …`: failed files are tried once more, as when every test is run (decision 39).
+ * `-- --costs`: says at the end what each file, and the lane of each source, has cost in processor time.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { run } from "node:test";
@@ -10,6 +11,8 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import "./bundle.ts";
 import { allTests, changedSince, isAlone, testsFor } from "./changed-tests.ts";
+import { costsIn, lanesOf } from "./test-costs.ts";
+import type { Cost } from "./test-costs.ts";
 import { makeQueue } from "./test-queue.ts";
 
 /** How many processes run tests at once. Most wait as long as they compute, so that two cores are busy with these. */
@@ -18,6 +21,7 @@ const atOnce = 4;
 const maxAgain = 3;
 
 const worker = fileURLToPath(new URL("./test-worker.ts", import.meta.url));
+const costs = new URL("./test-costs.ts", import.meta.url).href;
 
 const given = process.argv.slice(2);
 const lane = given.find((one) => one.startsWith("--changed"));
@@ -56,6 +60,7 @@ async function runAll(): Promise<string[]> {
   const begun = [...workers.slice(0, atOnce - 2), ...alone, ...workers.slice(atOnce - 2)];
   const failing = await runFiles(begun, [directory], atOnce);
   const unfinished = queue.unfinished();
+  if (given.includes("--costs")) printCosts(costsIn(directory));
   rmSync(directory, { recursive: true });
   if (unfinished.length > 0) {
     process.stdout.write(`not run to the end, since their process has ended: ${unfinished.join(", ")}\n`);
@@ -68,7 +73,8 @@ async function runAll(): Promise<string[]> {
 /** Runs the files, each in a process. Resolves with the paths of what failed. */
 async function runFiles(paths: readonly string[], argv: readonly string[], concurrency: number): Promise<Set<string>> {
   const failing = new Set<string>();
-  const report = run({ files: [...paths], argv: [...argv], concurrency, timeout: 120_000 });
+  const execArgv = given.includes("--costs") && argv.length > 0 ? ["--import", costs] : [];
+  const report = run({ files: [...paths], argv: [...argv], execArgv, concurrency, timeout: 120_000 });
   report.on("test:fail", ({ name, nesting, file }) => {
     // A process that runs several files has a suite for each, which is called as the file.
     if (nesting === 0) failing.add(resolve(file === worker ? name : (file ?? name)));
@@ -80,4 +86,19 @@ async function runFiles(paths: readonly string[], argv: readonly string[], concu
   report.compose(spec).pipe(process.stdout);
   await ended;
   return failing;
+}
+
+/** The files that cost something to speak of, and the dearest lanes: those of a whole run say what a change takes. */
+function printCosts(noted: readonly Cost[]): void {
+  const print = (title: string, rows: readonly Cost[]): void => {
+    const lines = rows.map(([file, seconds]) => `${seconds.toFixed(1).padStart(7)}  ${file}\n`);
+    process.stdout.write(`\n${title}, in seconds of processor time:\n${lines.join("")}`);
+  };
+  const tests = noted.filter(([file]) => file.endsWith(".test.ts"));
+  const dear = tests.filter(([, seconds]) => seconds >= 1);
+  const sources = globSync(["src/**/*.ts", "sdk/src/**/*.ts", "console/src/**/*.{ts,tsx}"], {
+    exclude: ["**/*.test.ts"],
+  });
+  print("test files", dear);
+  print("lanes of changes", lanesOf(sources, tests).slice(0, 30));
 }

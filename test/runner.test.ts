@@ -95,6 +95,18 @@ it("${name} is there", () => {});
     assert.equal(failing.status, 1);
   });
 
+  it("npm test says what files and changes cost, where it is asked", () => {
+    const files = ["test/citations.test.ts", "src/lib/address.test.ts"];
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const args = ["bin/here.js", "scripts/test.ts", "--costs", ...files];
+    const { stdout, status } = spawnSync(process.execPath, args, { encoding: "utf8", env });
+    assert.equal(status, 0, stdout);
+    const [, costs = "", lanes = ""] = stdout.split(
+      /^(?:test files|lanes of changes), in seconds of processor time:$/m,
+    );
+    assert.match(costs + lanes, process.platform === "linux" ? /^ +\d+\.\d {2}src\/lib\/address\.ts$/m : /^/);
+  });
+
   it("a file of the queue is taken once, by whichever process", () => {
     const place = mkdtempSync(join(directory, "queue-"));
     const [one, other] = [makeQueue(place, ["a", "b", "c"]), openQueue(place)];
