@@ -94,6 +94,8 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await first.goto(used);
     await first.getByRole("heading", { name: "Overview" }).waitFor();
     assert.equal(new URL(first.url()).hash, "#/");
+    await first.getByRole("region", { name: "First steps" }).waitFor();
+    await assertAccessible(first, "the first steps");
     await context.close();
     const { page: second, context: other } = await openWatched(chromium, platform.apiUrl);
     await second.goto(used);

@@ -119,7 +119,12 @@ function Tail({ id, asked }: { readonly id: string; readonly asked: number }) {
         <Tag tone="good">live</Tag>
       </header>
       <Failed error={error} />
-      {value?.length === 0 && <p class="inside muted">Nothing since this server has started.</p>}
+      {value?.length === 0 && (
+        <p class="inside muted">
+          Nothing that the server you ask has sent since it has started. Where several share a database, one of them
+          delivers, and it alone knows.
+        </p>
+      )}
       <ol class="plain-list">
         {value?.map((one) => (
           <li key={one.id}>

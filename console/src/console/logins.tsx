@@ -4,13 +4,13 @@ import type { ApplicationSession, HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk
 import { Copy, Tag, Time } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
 import { titleOf } from "./description.ts";
+import { edgesUpTo } from "./edge-pages.ts";
 import { useEvery } from "./live.ts";
 import { Failed, Head } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useData } from "./use-data.ts";
 
 const everyMs = 5_000;
-const pageSize = 100;
 
 export function Logins() {
   const [pages, setPages] = useState(1);
@@ -53,19 +53,6 @@ export function Logins() {
       <Sessions />
     </section>
   );
-}
-
-async function edgesUpTo(pages: number): Promise<{ readonly items: readonly HTTPSEdge[]; readonly more: boolean }> {
-  const items: HTTPSEdge[] = [];
-  let before: string | undefined;
-  for (let at = 0; at < pages; at += 1) {
-    const options = { limit: pageSize, ...(before !== undefined && { before_id: before }) };
-    const page = await postern.edges.https.list(options).page();
-    items.push(...page.items);
-    before = page.nextBeforeId;
-    if (before === undefined) break;
-  }
-  return { items, more: before !== undefined };
 }
 
 interface LoginPlace {

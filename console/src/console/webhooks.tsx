@@ -6,13 +6,15 @@ import { quoted } from "../ui/shell.ts";
 import { explainError, postern } from "./api.ts";
 import { bodyOf } from "./description.ts";
 import type { Description } from "./description.ts";
+import { edgesUpTo } from "./edge-pages.ts";
 import { Answer } from "./explain.tsx";
 import { Failed, Head } from "./parts.tsx";
 import { useData } from "./use-data.ts";
 
 export function Webhooks({ description }: { readonly description: Description }) {
-  const edges = useData(async () => (await postern.edges.https.list({ limit: 100 }).page()).items, []);
-  const places = placesOf(edges.value ?? []);
+  const [pages, setPages] = useState(1);
+  const edges = useData(() => edgesUpTo(pages), [pages]);
+  const places = placesOf(edges.value?.items ?? []);
   const providers = bodyOf(description.api, "signWebhook").properties?.["provider"]?.enum ?? [];
   const [place, setPlace] = useState("");
   const [provider, setProvider] = useState("");
@@ -56,11 +58,19 @@ export function Webhooks({ description }: { readonly description: Description })
       <Failed error={edges.error} again={edges.again} />
       {edges.value && places.length === 0 && (
         <div class="empty">
-          <p>No route verifies webhooks yet. Set the module Webhook verification on one of an edge's routes.</p>
+          <p>
+            No route of the first {edges.value.items.length} edges verifies webhooks. Set the module Webhook
+            verification on one of an edge's routes.
+          </p>
           <a class="button primary" href="#/edges">
             Edges
           </a>
         </div>
+      )}
+      {edges.value?.more === true && (
+        <button type="button" onClick={() => setPages(pages + 1)}>
+          Look at more edges
+        </button>
       )}
       {chosen && (
         <form
