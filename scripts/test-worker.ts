@@ -20,3 +20,8 @@ for (let file = queue.take(); file !== undefined; file = queue.take()) {
   queue.done(file);
 }
 clearInterval(alive);
+// What a test has left running would keep the process, and the run, for ever.
+setTimeout(() => {
+  process.stderr.write(`tests have left running: ${[...new Set(process.getActiveResourcesInfo())].join(", ")}\n`);
+  process.exit(1);
+}, 60_000).unref();

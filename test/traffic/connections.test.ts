@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, it } from "node:test";
 import { protocols } from "../support/http-client.ts";
 import type { Protocol } from "../support/http-client.ts";
+import { metricSum } from "../support/metrics.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
@@ -119,7 +120,7 @@ it("an agent with as many sessions as edges serves the visitors of each there", 
   const { platform, agent } = await startWorld(2);
   const overPeerLine = async (): Promise<number> => {
     const { text } = await platform.api("GET", "/metrics");
-    return Number(/^postern_peer_streams_total (\d+)$/m.exec(text)?.[1]);
+    return metricSum(text, "postern_peer_streams_total");
   };
   assert.equal(await overPeerLine(), 0);
   await visit(platform, agent, "h1", 16);

@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { connectAgent } from "../support/agents.ts";
 import { host } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
+import { metricSum } from "../support/metrics.ts";
 import { httpsEdge, newCredential } from "../support/objects.ts";
 import { startOurAgent } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -26,7 +27,7 @@ for (const http of protocols) {
     const visits: ReturnType<typeof platform.request>[] = [];
     const overPeerLine = async (): Promise<number> => {
       const { text } = await platform.api("GET", "/metrics");
-      return Number(/^postern_peer_streams_total (\d+)/m.exec(text)?.[1] ?? 0);
+      return metricSum(text, "postern_peer_streams_total");
     };
     // Those who came to the agent's own edge are answered: it has nobody left to wait for.
     while (visits.length < 2) {
