@@ -7,9 +7,6 @@ export interface PortLink<Out, In> extends Link<Out, In> {
   attach(port: MessagePort): void;
 }
 
-/** Characters of messages that wait for the end of the turn. */
-const maxWaiting = 1_000_000;
-
 function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): void } {
   let port: MessagePort | undefined;
   let handler: ((message: In) => void) | undefined;
@@ -26,23 +23,19 @@ function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): v
     });
   };
   let waiting: string[] = [];
-  let waitingLength = 0;
   const flush = (): void => {
     const texts = waiting;
     waiting = [];
-    waitingLength = 0;
     if (texts.length > 0) port?.postMessage(texts);
   };
   return {
-    // A large configuration crosses as text in two thirds of the time that cloning its objects takes; and what is said in
-    // one turn crosses together, since waking the other thread costs more than most messages.
+    // A large configuration crosses as text in two thirds of the time that cloning its objects takes; and what is said at
+    // once crosses together, since waking the other thread costs more than most messages. No later than that: whoever is
+    // answered next, on whichever thread, must not be ahead of what was said here.
     send(message) {
       if (!port) return;
-      if (waiting.length === 0) setImmediate(flush);
-      const text = JSON.stringify(message);
-      waiting.push(text);
-      waitingLength += text.length;
-      if (waitingLength > maxWaiting) flush();
+      if (waiting.length === 0) queueMicrotask(flush);
+      waiting.push(JSON.stringify(message));
     },
     receive(take) {
       handler = take;
