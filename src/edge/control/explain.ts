@@ -20,6 +20,7 @@ import type { PublicSites } from "../sites/public-sites.ts";
 import { makeCounters } from "../http/counters.ts";
 import type { Picked } from "../upstreams/pick.ts";
 import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
+import { standIn } from "../sites/pools.ts";
 import { Rehearsal } from "./rehearsal.ts";
 
 export interface ExplainerOptions {
@@ -137,22 +138,14 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
 
 /** The site with `route` in the place of the one of that id. */
 function drafted(site: Site, routeId: string, route: CompiledRoute | undefined): Site {
-  const { kind, id, accountId, revision, hosts, handshake, problem, logins = [] } = site;
-  return {
-    kind,
-    id,
-    accountId,
-    revision,
-    hosts,
-    handshake,
-    problem,
-    logins,
+  return standIn(site, {
+    logins: site.logins ?? [],
     findRoute(path, host) {
       const found = site.findRoute(path, host);
       return found?.id === routeId ? (route ?? found) : found;
     },
     advertises: (host, port) => site.advertises(host, port),
-  };
+  });
 }
 
 /** What is asked about, where others serve its URL beside it or where it is internal: at a public name it must be it. */

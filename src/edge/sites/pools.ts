@@ -73,22 +73,24 @@ export function membersUnder(site: Site, handshake: Handshake): readonly Site[] 
 
 function joinedSite(members: readonly Site[]): Site {
   const first = members[0] as Site;
-  const { kind, id, accountId, revision, hosts, handshake, problem } = first;
   const logins: readonly LoginGuard[] = members.flatMap((one) => one.logins ?? []);
-  return Object.freeze({
-    kind,
-    id,
-    accountId,
-    revision,
-    hosts,
-    handshake,
-    problem,
-    logins,
-    pooled: true,
-    members,
-    findRoute: (path: string, host: string) => first.findRoute(path, host),
-    advertises: (host: string, port: number) => members.some((one) => one.advertises(host, port)),
-  });
+  return Object.freeze(
+    standIn(first, {
+      logins,
+      pooled: true,
+      members,
+      findRoute: (path, host) => first.findRoute(path, host),
+      advertises: (host, port) => members.some((one) => one.advertises(host, port)),
+    }),
+  );
+}
+
+type OfItsOwn = Pick<Site, "logins" | "pooled" | "members" | "findRoute" | "advertises">;
+
+/** What is in the place of a site: the same in all but what it has of its own. */
+export function standIn(site: Site, own: OfItsOwn): Site {
+  const { kind, id, accountId, revision, hosts, handshake, problem } = site;
+  return { kind, id, accountId, revision, hosts, handshake, problem, ...own };
 }
 
 function joinedConnections(members: readonly ConnectionSite[]): ConnectionSite {
