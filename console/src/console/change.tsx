@@ -1,6 +1,6 @@
 /** What is going to change, seen before it does: as a diff, and as commands that do the same. */
 import { useEffect, useState } from "preact/hooks";
-import { Dialog, Tag, TextInput } from "../ui/elements.tsx";
+import { Dialog, Failure, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
 import { call, explainError } from "./api.ts";
 import type { ApiObject, JsonObject } from "./api.ts";
@@ -78,11 +78,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
   return (
     <Dialog title={`${verb}: ${titleOf(kind.name)}`} onClose={onClose}>
       <div class="column">
-        {error !== "" && (
-          <p class="notice bad" role="alert">
-            {error}
-          </p>
-        )}
+        <Failure text={error} />
         {theirs && before ? (
           <Conflict
             theirs={concealed(fieldsOf(theirs, kind, description), before) ?? {}}

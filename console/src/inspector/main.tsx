@@ -3,7 +3,7 @@ import { render } from "preact";
 import "../ui/theme.css";
 import "../ui/requests.css";
 import "./inspector.css";
-import { Command, ThemeButton } from "../ui/elements.tsx";
+import { Command, Failure, ThemeButton } from "../ui/elements.tsx";
 import type { Live } from "../ui/live.ts";
 import { startTheme } from "../ui/theme.ts";
 import { Detail, isEditing } from "./detail.tsx";
@@ -30,11 +30,7 @@ function Page({ live }: { readonly live: Live }) {
   return (
     <div class={`inspector ${selectedId.value === undefined ? "" : "chosen"}`}>
       <Top live={live} />
-      {failure.value !== "" && (
-        <p class="notice bad" role="alert">
-          {failure.value}
-        </p>
-      )}
+      <Failure text={failure.value} />
       {exchanges.value.length === 0 ? <Nothing /> : <Main />}
     </div>
   );

@@ -9,6 +9,16 @@ export function Tag({ tone = "", children }: { readonly tone?: Tone; readonly ch
   return <span class={`tag ${tone}`}>{children}</span>;
 }
 
+/** What went wrong; nothing while `text` is empty. */
+export function Failure({ text }: { readonly text: string }) {
+  if (text === "") return null;
+  return (
+    <p class="notice bad" role="alert">
+      {text}
+    </p>
+  );
+}
+
 /** Local, with UTC where the pointer rests. */
 export function Time({ at }: { readonly at: string | number }) {
   const time = new Date(at);

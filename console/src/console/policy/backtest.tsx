@@ -1,7 +1,7 @@
 /** A policy that is not applied yet, held against the requests of its route that are kept: what would come out otherwise? */
 import { useEffect, useState } from "preact/hooks";
 import type { Explanation, Request } from "../../../../sdk/src/index.ts";
-import { Tag } from "../../ui/elements.tsx";
+import { Failure, Tag } from "../../ui/elements.tsx";
 import { statusTone } from "../../ui/format.ts";
 import { explainError, postern } from "../api.ts";
 import { Outcome } from "../parts.tsx";
@@ -57,11 +57,7 @@ export function Backtest({ place, policy, isFine }: BacktestProps) {
           {isBusy ? "Trying …" : "Try it on what has passed"}
         </button>
       </div>
-      {error !== "" && (
-        <p class="notice bad" role="alert">
-          {error}
-        </p>
-      )}
+      <Failure text={error} />
       {found && (
         <p role="status">
           {found.length === 0

@@ -2,7 +2,7 @@
 import { useContext, useEffect, useState } from "preact/hooks";
 import { PosternError, errorCodes } from "../../../../sdk/src/index.ts";
 import type { Explanation, PolicyCheck } from "../../../../sdk/src/index.ts";
-import { TextInput } from "../../ui/elements.tsx";
+import { Failure, TextInput } from "../../ui/elements.tsx";
 import { explainError, postern } from "../api.ts";
 import type { Description } from "../description.ts";
 import { Answer } from "../explain.tsx";
@@ -63,11 +63,7 @@ export function TryIt({ policy, protocol, description, isFine }: TryProps) {
             Try it
           </button>
         </div>
-        {error !== "" && (
-          <p class="notice bad" role="alert">
-            {error}
-          </p>
-        )}
+        <Failure text={error} />
         {place && <Backtest place={place} policy={policy} isFine={isFine} />}
         {told && (
           <section class="column" aria-label="What the policy would do">
