@@ -102,6 +102,24 @@ describe("an OpenID provider's sessions", () => {
     assert.equal((await browser.ask(at("/"), { headers: html })).status, 200);
   });
 
+  it("I2: an OpenID provider's sessions end at a host of their own alone, whatever cookie is brought to another", async () => {
+    const browser = await signedIn();
+    const held = browser.cookies(at("/")).split("; ");
+    const [name = "", value = ""] = held.find((one) => one.includes("session."))?.split("=") ?? [];
+    const thief = world.browser();
+    thief.setCookie(world.origin("other.localhost"), name, value);
+    const elsewhere = `${world.origin("other.localhost")}/.postern/`;
+    const left = await thief.ask(`${elsewhere}logout`, {
+      method: "POST",
+      body: "",
+      headers: { origin: world.origin("other.localhost") },
+    });
+    assert.match(left.text, /You are logged out/);
+    assert.equal((await browser.ask(at("/"), { headers: html })).status, 200);
+    thief.setCookie(world.origin("other.localhost"), name, value);
+    assert.equal((await thief.ask(`${elsewhere}session`)).status, 401);
+  });
+
   it("2.1: are made at the path of their own issuer alone", async () => {
     const browser = world.browser();
     const page = await browser.visit(at("/second"));

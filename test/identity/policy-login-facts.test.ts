@@ -218,6 +218,16 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     assert.equal(searchParams.get("login_hint"), "ada");
     assert.equal(searchParams.get("prompt"), "none");
     assert.equal(searchParams.get("client_id"), "op-client");
+    // What a provider is asked by itself gives way.
+    const own = { auth_id: "own", scopes: ["openid", "offline_access"] };
+    for (const [match, more, prompt] of [
+      ["/consent", {}, "consent"],
+      ["/silent", { authz_url_params: { prompt: "none" } }, "none"],
+    ] as const) {
+      await world.route(match, policy([{ actions: [oidc({ ...own, ...more })] }]));
+      const { headers } = await world.browser().ask(at(match), { headers: html });
+      assert.equal(new URL(String(headers.location)).searchParams.get("prompt"), prompt);
+    }
   });
 
   it("a login by a rule of a cloud endpoint leads back to it", async () => {

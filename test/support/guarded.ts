@@ -1,0 +1,83 @@
+/** A route that asks for a login with GitHub, compiled and without sockets; providers are what a test has them say. */
+import { after } from "node:test";
+import type { TellLogin } from "../../src/identity/events.ts";
+import { nobody } from "../../src/identity/calls/identity.ts";
+import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
+import type { SessionRecord } from "../../src/identity/session.ts";
+import { modulesWith } from "../../src/modules/index.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
+import { webhookSettings } from "../../src/settings/webhooks.ts";
+import type { Step } from "../../src/traffic/step.ts";
+import { makeManualClock } from "./clock.ts";
+import { exchangeOf } from "./exchange.ts";
+import { putSession, testLogins } from "./logins.ts";
+import { tableOf } from "./routing.ts";
+
+export const ada = { ...nobody, subject: "1", email: "ada@example.com", emailVerified: true, name: "Ada" };
+
+export const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
+
+interface Options {
+  readonly inactivity_timeout?: number;
+  readonly maximum_duration?: number;
+  readonly auth_check_interval?: number;
+  readonly teams?: readonly string[];
+  readonly maxSessions?: number;
+  readonly tell?: TellLogin;
+}
+
+type Jobs = Partial<Pick<LoginJobs, "login" | "renew">>;
+
+/** A guarded route, and a request with a session to it. */
+export function guarded(
+  { teams = [], maxSessions = 100, tell, login, renew, ...given }: Options & Jobs,
+  change: Partial<SessionRecord> = {},
+) {
+  const clock = makeManualClock();
+  const logins = testLogins(clock, { maxSessions }, { ...(login && { login }), ...(renew && { renew }) }, tell);
+  after(() => logins.close());
+  const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), { logins }));
+  put({ kind: "https_edge", id: "edge", doc: { hostports: ["app.example.com:443"] } });
+  const set = (more: object = {}): void => {
+    const github = {
+      client_id: "c",
+      client_secret: "s",
+      scopes: [],
+      email_addresses: [],
+      email_domains: [],
+      organizations: [],
+      teams,
+      ...more,
+    };
+    const oauth = {
+      options_passthrough: false,
+      cookie_prefix: "service.",
+      inactivity_timeout: 0,
+      maximum_duration: 0,
+      auth_check_interval: 0,
+      ...given,
+      provider: { github },
+    };
+    put({
+      kind: "https_edge_route",
+      id: "route",
+      doc: { edge_id: "edge", match_type: "path_prefix", match: "/", oauth },
+    });
+  };
+  set();
+  const scopes = ["read:user", "user:email", "read:org"];
+  const record = { scopes, identity: ada, refreshToken: "r", id: "appses_1", loginAt: clock.now(), ...change };
+  const loginCookies = putSession(logins, clock, realm, record);
+  /** By another edge, now. */
+  const tellOfUse = (): void => void putSession(logins, clock, realm, { ...record, lastActive: clock.now() });
+  const ask = async (): Promise<Step> => {
+    const module = table.httpsSite("app.example.com")?.findRoute("/", "app.example.com")?.request[0];
+    return (await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }))) as Step;
+  };
+  const status = async (): Promise<number> => {
+    const { answer } = await ask();
+    return answer && "status" in answer ? answer.status : 200;
+  };
+  const site = table.httpsSite("app.example.com");
+  return { clock, ask, status, set, logins, site, tellOfUse };
+}
