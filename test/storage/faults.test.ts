@@ -16,6 +16,7 @@ import { openStoreOn } from "../../src/storage/open.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { openSqlite } from "../../src/storage/sqlite/sqlite.ts";
 import type { Commit, Store } from "../../src/storage/store.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases, startPostgres } from "../support/postgres.ts";
 import { startStoreProcess } from "./child.ts";
 import { contextFor, create, declarations, defaultAccount, emptyVault, sealingKey } from "./declarations.ts";
@@ -330,6 +331,26 @@ if (databases.some(({ name }) => name === "postgres")) {
       const others = "select count(*)::int as count from pg_stat_activity where application_name like 'postern%'";
       assert.ok(Number(Object.values((await execute(server.url, others)) as object)[0]) <= 5, "connections leak");
       await store.close();
+      await server.remove();
+    });
+
+    it("a reading connection that is cut between two queries fails the second, and the next has another one", async () => {
+      const server = await startPostgres();
+      if (!server) return;
+      const database = await openPostgres({ url: server.url, holder, clock: systemClock, log: silentLog });
+      const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`;
+      await database.reads.connection().execute(async (reading) => {
+        const { rows } = await pid.execute(reading);
+        const ofReader = `from pg_stat_activity where pid = ${rows[0]?.pid}`;
+        await execute(server.url, `select pg_terminate_backend(pid) ${ofReader}`);
+        await eventually(
+          () => execute(server.url, `select pid ${ofReader}`),
+          (row) => row === undefined,
+        );
+        await assert.rejects(pid.execute(reading));
+      });
+      assert.equal((await pid.execute(database.reads)).rows.length, 1);
+      await database.close();
       await server.remove();
     });
 

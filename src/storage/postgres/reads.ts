@@ -22,6 +22,8 @@ export function readingPool(pool: Pool): PostgresPool {
 
 function handleOf(client: PoolClient): PostgresPoolClient {
   let broken = false;
+  // The pool hears of what breaks between its users, and nobody of what breaks between two queries of one.
+  client.on("error", () => (broken = true));
   return {
     async query(text: string, values: readonly unknown[]) {
       try {
