@@ -4,6 +4,8 @@
  * first loss the last of them had its tunnels again.
  */
 import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { pauseMs } from "../../src/agent/backoff.ts";
 import { connectServer } from "../../src/agent/connect.ts";
 import { connectSession } from "../../src/tunnel/client.ts";
 import type { BoundTunnel } from "../../src/tunnel/client-hooks.ts";
@@ -13,6 +15,8 @@ const [port, otherPort, caFile, sessions, tunnels] = process.argv.slice(2) as [s
 const ca = readFileSync(caFile, "utf8");
 const never = new AbortController().signal;
 const atOnce = 64;
+/** Whether they bring nothing back, as agents that were started anew. */
+const isAnew = process.env["BENCH_ANEW"] === "1";
 
 let lostAt = 0;
 let lost: number[] = [];
@@ -23,7 +27,7 @@ const kept = new Map<number, { readonly clientId: string; readonly cookie: strin
 async function open(index: number, at: string, closed: () => void): Promise<void> {
   const socket = await connectServer({ host: "localhost", port: Number(at) }, ca, never);
   const before = kept.get(index);
-  const { clientId = "", cookie = "" } = before ?? {};
+  const { clientId = "", cookie = "" } = isAnew ? {} : (before ?? {});
   const options = { ...sessionOptions(process.env["POSTERN_AUTHTOKEN"] as string), clientId, cookie };
   const session = await connectSession(socket, options, {
     proxied: (_tunnel, _header, stream) => stream.abort(),
@@ -32,11 +36,15 @@ async function open(index: number, at: string, closed: () => void): Promise<void
     closed,
   });
   const bind = (tunnel: number): Promise<BoundTunnel> => {
-    const resume = before?.tunnels[tunnel];
+    const resume = isAnew ? undefined : before?.tunnels[tunnel];
     const asked = { proto: "https", subdomain: `bench-${index}-${tunnel}`, forwardsTo: "nothing" } as const;
     return session.bind({ ...asked, ...(resume && { resume }) });
   };
-  const bound = await Promise.all(Array.from({ length: Number(tunnels) }, (_one, tunnel) => bind(tunnel)));
+  const binds = Array.from({ length: Number(tunnels) }, (_one, tunnel) => bind(tunnel));
+  const bound = await Promise.all(binds).catch((error: unknown) => {
+    session.close();
+    throw error;
+  });
   kept.set(index, { clientId: session.clientId, cookie: session.cookie, tunnels: bound });
 }
 
@@ -47,11 +55,12 @@ async function openAll(indices: readonly number[], at: string, closed: (index: n
       const index = indices[next++] as number;
       let isOpen = false;
       // As agents do, until it is there.
-      while (!isOpen) {
+      for (let failures = 1; !isOpen; failures += 1) {
         isOpen = await open(index, at, () => isOpen && closed(index)).then(
           () => true,
           () => false,
         );
+        if (!isOpen) await delay(pauseMs(failures, Math.random));
       }
     }
   };

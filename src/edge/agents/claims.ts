@@ -75,8 +75,9 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
   const joins = (name: Name, { accountId }: Claimant, company: Company | undefined): boolean => {
     const tunnels = serving.get(name) ?? none;
     return (
+      company !== undefined &&
       tunnels.length > 0 &&
-      tunnels.every((one) => one.session.accountId === accountId && keepsCompany(one.endpoint?.company, company))
+      tunnels.every((one) => one.session.accountId === accountId && keepsCompany(one.company, company))
     );
   };
   /** Whether another account has the name, or just had it. */
@@ -96,9 +97,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
     const holder = tunnels[0]?.session;
     if (isOneAgents(tunnels) && holder?.credentialId === credentialId) return undefined;
     if (holder?.accountId === accountId) {
-      const pooled = [...tunnels.map(({ endpoint }) => endpoint?.company), company].some(
-        (one) => poolOf(one) !== undefined,
-      );
+      const pooled = [...tunnels.map((one) => one.company), company].some((one) => poolOf(one) !== undefined);
       const hint = pooled ? "; several may serve one URL if each asks for pooling" : "";
       return `${describeHolder(holder)} serves it${hint}`;
     }
@@ -124,9 +123,9 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
     },
     put(name, tunnel) {
       former.delete(name);
-      // Most have a name alone, and another edge's is not compiled for being put.
+      // Most have a name alone, and of another edge's nothing is read for being put.
       const before = serving.get(name) ?? none;
-      const beside = before.length > 0 && tunnel.endpoint?.company !== undefined ? before : none;
+      const beside = before.length > 0 && tunnel.company !== undefined ? before : none;
       serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
     },
     release(name, tunnel) {
@@ -150,8 +149,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
       [...serving].flatMap(([name, tunnels]) =>
         tunnels.filter(
           (one) =>
-            !one.isElsewhere &&
-            reservation(name, one.session.accountId, true, poolOf(one.endpoint?.company)) !== undefined,
+            !one.isElsewhere && reservation(name, one.session.accountId, true, poolOf(one.company)) !== undefined,
         ),
       ),
   };
@@ -163,8 +161,8 @@ const none: readonly Tunnel[] = Object.freeze([]);
 function isOneAgents(tunnels: readonly Tunnel[]): boolean {
   const [first] = tunnels;
   if (!first || tunnels.length === 1) return first !== undefined;
-  const company = first.endpoint?.company;
-  return company?.isPool === false && tunnels.every(({ endpoint }) => endpoint?.company?.key === company.key);
+  const { company } = first;
+  return company?.isPool === false && tunnels.every((one) => one.company?.key === company.key);
 }
 
 /** The protocol whose endpoints share the name by asking for it. */

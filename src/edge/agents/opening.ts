@@ -204,7 +204,17 @@ function tunnelOf(
   const http2 = forwardsProto === "http2";
   const known = { id, session, forwardsTo, metadata, http2, proxyProtocol, startedAt };
   const name = published.endpoint ? claimedName(published.endpoint) : "";
-  return { ...known, name, online: true, isOpened: true, isElsewhere: false, ...published };
+  return {
+    ...known,
+    name,
+    online: true,
+    isOpened: true,
+    isElsewhere: false,
+    ...published,
+    get company() {
+      return this.endpoint?.company;
+    },
+  };
 }
 
 /** Whose modules an endpoint may have: it is an edge and its route in one. */

@@ -7,6 +7,9 @@ import { unfold } from "../../lib/patterns.ts";
 import type { Pattern, Patterns } from "../../lib/patterns.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import { partsOfTunnel } from "../../lib/tunnel-parts.ts";
+import type { BindRequest } from "../../tunnel/server-hooks.ts";
+import { companyOf } from "./company.ts";
+import type { Company } from "./company.ts";
 import type { RemoteSession } from "./remote-session.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
@@ -81,6 +84,13 @@ export class RemoteTunnel implements Tunnel {
 
   set endpoint(endpoint: Endpoint | undefined) {
     this.#open().served = endpoint;
+  }
+
+  get company(): Company | undefined {
+    if (this.name === "") return undefined;
+    if (this.#opened) return this.#opened.served?.company;
+    const { endpoint } = JSON.parse(this.text) as SharedTunnel;
+    return endpoint && companyOf(this.session, JSON.parse(endpoint.request) as BindRequest);
   }
 
   /** Its agent has changed it, but for its place: throws where what it is now does not compile here. */

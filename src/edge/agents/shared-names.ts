@@ -57,7 +57,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
   const ask = (tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void => {
     lastCall += 1;
     const call = lastCall;
-    const pool = tunnel.endpoint?.company?.key;
+    const pool = tunnel.company?.key;
     const settle: Answered = (answer) => {
       waiting.delete(call);
       deadline.cancel();

@@ -25,6 +25,8 @@ export interface Tunnel {
    * that does not compile here.
    */
   endpoint: Endpoint | undefined;
+  /** What may serve its name with it; undefined: nothing. Known without compiling its endpoint. */
+  readonly company: Company | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
   /** The service speaks HTTP/2 with prior knowledge, and no HTTP/1.1. */
   readonly http2: boolean;

@@ -21,7 +21,10 @@ export interface DialledLines {
 }
 
 /** A line that is open, or those who wait for it. */
-type Line = { mux: Mux | undefined; readonly waiting: Set<(mux: Mux | undefined) => void> };
+type Line = { mux: Mux | undefined; isUnreached: boolean; readonly waiting: Set<(mux: Mux | undefined) => void> };
+
+/** How long an edge that could not be reached is not dialled again: when it dies, thousands ask for it at once. */
+const unreachedMs = 250;
 
 export function makeDialledLines(transports: readonly PeerTransport[], clock: Clock, log: Log): DialledLines {
   const lines = new Map<string, Line>();
@@ -34,7 +37,8 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
     };
     const settle = (mux: Mux | undefined): void => {
       line.mux = mux;
-      if (!mux) forget();
+      if (!mux) clock.after(unreachedMs, forget);
+      line.isUnreached = !mux;
       const waiting = [...line.waiting];
       line.waiting.clear();
       for (const one of waiting) one(mux);
@@ -74,12 +78,12 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
         return opening;
       };
       const known = lines.get(key);
-      if (known?.mux) return begin(known.mux);
+      if (known?.mux || known?.isUnreached === true) return begin(known.mux);
       const { waiting } = known ?? { waiting: new Set() };
       let opening: PendingStream | undefined;
       const connected = (mux: Mux | undefined): void => void (opening = begin(mux));
       waiting.add(connected);
-      if (!known) dial(place, key, { mux: undefined, waiting });
+      if (!known) dial(place, key, { mux: undefined, isUnreached: false, waiting });
       return { withdraw: () => waiting.delete(connected) || (opening?.withdraw() ?? false) };
     },
     close() {

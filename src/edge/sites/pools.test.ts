@@ -7,8 +7,10 @@ import { makePools } from "./pools.ts";
 /** A tunnel of the agent, as a register has it. */
 function tunnelOf(id: string, agent: string): Tunnel & { readonly endpoint: { readonly site: Site } } {
   const site = { kind: "endpoint", id, hosts: ["shop.example"], pooled: true, handshake: {} } as unknown as Site;
-  const endpoint = { site, company: { key: "https", isPool: true, likeness: undefined, agent } };
-  return { id, isElsewhere: false, endpoint } as unknown as Tunnel & { readonly endpoint: { readonly site: Site } };
+  const company = { key: "https", isPool: true, likeness: undefined, agent };
+  return { id, isElsewhere: false, company, endpoint: { site } } as unknown as Tunnel & {
+    readonly endpoint: { readonly site: Site };
+  };
 }
 
 it("a pool has what an agent serves in several sessions once", () => {

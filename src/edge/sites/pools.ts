@@ -62,8 +62,8 @@ export function makePools(
 
 /** Of what an agent has in several sessions one: its modules count together what they count, and the rest stand in for it. */
 function oncePerAgent(tunnels: readonly Tunnel[]): readonly Tunnel[] {
-  const first = new Map(tunnels.toReversed().map((one) => [one.endpoint?.company?.agent ?? one, one]));
-  return tunnels.filter((one) => first.get(one.endpoint?.company?.agent ?? one) === one);
+  const first = new Map(tunnels.toReversed().map((one) => [one.company?.agent ?? one, one]));
+  return tunnels.filter((one) => first.get(one.company?.agent ?? one) === one);
 }
 
 /** Those of a site's members that a connection may be served by whose handshake was bound to these demands. */
