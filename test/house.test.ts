@@ -52,7 +52,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     types: ["settings"],
   },
   agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
-  inspector: { values: ["lib", "http1", "http2", "agent", "pages", "webhooks"] },
+  inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },
   pages: { values: ["lib"] },
   cli: {
     values: [

@@ -50,6 +50,8 @@ export interface AgentOptions {
   /** For how long to go on trying without a session, milliseconds; for ever unless given. */
   readonly giveUpMs?: number | undefined;
   readonly status: (status: AgentStatus) => void;
+  /** Told how long requests took at the server, of tunnels with `wantsTimes`: lines as `tunnel/request-times.ts` has them. */
+  readonly requestTimes?: ((lines: string) => void) | undefined;
 }
 
 export type AgentStatus =

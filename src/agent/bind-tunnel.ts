@@ -17,9 +17,9 @@ export async function bindTunnel(
   before: BoundTunnel | MadePlace | undefined,
   opened: (id: string, bound: BoundTunnel | undefined) => void,
 ): Promise<void> {
-  const { upstream, metadata, publish, proxyProtocol = 0 } = options;
+  const { upstream, metadata, publish, proxyProtocol = 0, wantsTimes = false } = options;
   const forwardsProto: "" | "http2" = upstream.http2 ? "http2" : "";
-  const shown = { forwardsTo: upstream.text, forwardsProto, metadata, proxyProtocol };
+  const shown = { forwardsTo: upstream.text, forwardsProto, metadata, proxyProtocol, wantsTimes };
   if (publish.kind === "labels") {
     await line.startLabelled({ ...shown, labels: publish.labels }, (id) => opened(id, undefined));
     return;

@@ -48,6 +48,7 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
   let isGiven = false;
   const service = socketStream(socket, unconnected, true);
   socket.once(upstream.tls ? "secureConnect" : "connect", () => {
+    watch?.connected?.();
     splice(
       stream,
       service,

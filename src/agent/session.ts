@@ -132,7 +132,7 @@ function clientOptions(options: SessionOptions, resumption: Resumption | undefin
 }
 
 function handlers(
-  { clock, remoteManagement = true }: AgentOptions,
+  { clock, remoteManagement = true, requestTimes }: AgentOptions,
   tunnels: SessionTunnels,
   end: (end: SessionEnd) => void,
   over: () => void,
@@ -151,6 +151,7 @@ function handlers(
       return Promise.resolve();
     },
     stopped: (tunnelId, message, code) => tunnels.stopped(tunnelId, message, code),
+    ...(requestTimes && { times: requestTimes }),
     moveAway() {
       tunnels.takesMore = false;
       end({ kind: "lost", reason: "the server is about to stop", atOnce: true, stays: true });

@@ -1,5 +1,7 @@
 /** Who reads along on a proxied connection, without touching its bytes. */
 export interface StreamWatch {
+  /** The service has taken the connection, after which bytes go to it. Not told where the agent is the service. */
+  connected?(): void;
   /** Bytes on their way to the service; not to be changed. */
   fromServer(bytes: Buffer): void;
   /** Bytes on their way back. */
@@ -11,6 +13,10 @@ export interface StreamWatch {
 /** Both read along. */
 export function bothWatch(one: StreamWatch, other: StreamWatch): StreamWatch {
   return {
+    connected() {
+      one.connected?.();
+      other.connected?.();
+    },
     fromServer(bytes) {
       one.fromServer(bytes);
       other.fromServer(bytes);

@@ -28,6 +28,8 @@ export interface TunnelOptions {
   readonly bindings?: readonly string[];
   /** Whether its requests may be kept for people to look at; they may unless given. */
   readonly inspect?: boolean;
+  /** The server is to tell how long its requests took there, if it can. */
+  readonly wantsTimes?: boolean;
   readonly status?: (status: TunnelStatus) => void;
   readonly request?: ((request: WatchedRequest) => void) | undefined;
   /**

@@ -268,6 +268,7 @@ function lateHost(host: () => AgentRegistry["peerHost"], answering: Promise<Peer
   return {
     openProxy: (header, take) => host().openProxy(header, take),
     ask: (sessionId, done) => host().ask(sessionId, done),
+    tellTimes: (sessionId, times) => host().tellTimes(sessionId, times),
     answer: async (message) => (await answering)(message),
   };
 }

@@ -37,6 +37,7 @@ export function beginExchange(options: FollowOptions, place: Recording, beginnin
     response: undefined,
     outcome: "open",
     fault: undefined,
+    connectedMs: undefined,
     durationMs: undefined,
     bytesIn: 0,
     bytesOut: 0,

@@ -72,6 +72,11 @@ export class ExchangeReader implements StreamWatch {
     );
   }
 
+  connected(): void {
+    const { first, clock } = this;
+    if (first) first.connectedMs = clock.monotonic() - first.since;
+  }
+
   fromServer(bytes: Buffer): void {
     let at = 0;
     const { head } = this.#forth;

@@ -89,6 +89,8 @@ export interface Exchange {
   outcome: Outcome;
   /** What could not be read, as a clause. */
   fault: string | undefined;
+  /** Milliseconds from the first byte until the service had taken the connection; undefined: it was open before. */
+  connectedMs: number | undefined;
   /** Milliseconds from the first byte to the last; undefined while it goes on. */
   durationMs: number | undefined;
   /** Bytes of another protocol, once both sides have taken it up. */

@@ -6,7 +6,10 @@ import { seededRandom } from "../../test/support/random.ts";
 import { maxBodyBytes } from "./exchange.ts";
 import { Follower } from "./follower.ts";
 import { renderExchange } from "./render.ts";
+import { timesLine } from "../tunnel/request-times.ts";
+import type { Exchange } from "./exchange.ts";
 import { ExchangeStore } from "./store.ts";
+import { ToldTimes } from "./told-times.ts";
 
 const get = "GET /a?b=1 HTTP/1.1\r\nHost: a.test\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n";
 const post =
@@ -153,10 +156,72 @@ describe("what is read when somebody looks", () => {
           // How finely an answer's time is known depends on how it came.
           duration: 0,
           first_byte: 0,
+          timing: {},
         })),
       );
       assert.deepEqual(later, passing, `round ${round}`);
     }
+  });
+
+  for (const isWatched of [false, true]) {
+    it(`the connection's own time is told, ${isWatched ? "read as it passes" : "and recorded"}`, () => {
+      const clock = makeManualClock();
+      const store = new ExchangeStore(clock);
+      if (isWatched) store.watch(() => {});
+      const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock, store });
+      for (const isFresh of [true, false]) {
+        one.fromServer(Buffer.from(get));
+        clock.pass(7);
+        if (isFresh) one.connected();
+        clock.pass(5);
+        one.fromService(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"));
+      }
+      const times = new ToldTimes(store);
+      const read = store.list(2).map((seen) => renderExchange(seen, { times }) as { readonly timing: object });
+      assert.deepEqual(
+        read.map(({ timing }) => timing),
+        [
+          { edge: null, tunnel: null, connect: 0, upstream: 12e6, first_byte: null },
+          { edge: null, tunnel: null, connect: 7e6, upstream: 5e6, first_byte: null },
+        ],
+      );
+    });
+  }
+
+  it("what the edge told of a request is put together with what passed, for the last that were told of", () => {
+    const clock = makeManualClock();
+    const store = new ExchangeStore(clock);
+    const times = new ToldTimes(store);
+    const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock, store });
+    const ask = (id: string): Exchange => {
+      // What a visitor says of it is not the edge's.
+      one.fromServer(
+        Buffer.from(`GET / HTTP/1.1\r\nHost: a.test\r\nX-Request-Id: req_1\r\nX-Request-Id: ${id}\r\n\r\n`),
+      );
+      clock.pass(5);
+      one.fromService(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"));
+      return store.list(1)[0] as Exchange;
+    };
+    const first = ask("req_2a");
+    assert.equal(times.of(first), undefined);
+    times.told(timesLine("req_1", { edgeMs: 9, waitMs: 9 }) + timesLine("req_2a", { edgeMs: 2, waitMs: 8 }));
+    assert.deepEqual(times.of(first), { edgeMs: 2, waitMs: 8 });
+    assert.deepEqual((renderExchange(first, { times }) as { readonly timing: object }).timing, {
+      edge: 2e6,
+      tunnel: 3e6,
+      connect: 0,
+      upstream: 5e6,
+      first_byte: 10e6,
+    });
+    const told: (Exchange | undefined)[] = [];
+    store.watch((seen) => told.push(seen));
+    const second = ask("req_2b");
+    told.length = 0;
+    times.told(timesLine("req_2b", { edgeMs: 1, waitMs: 1 }));
+    assert.deepEqual(told, [second]);
+    for (let batch = 0; batch < 300; batch += 1) times.told(timesLine("req_3", { edgeMs: 1, waitMs: 1 }).repeat(50));
+    assert.equal(times.of(first), undefined);
+    assert.deepEqual(times.of({ ...first, head: Buffer.from("GET / HTTP/1.1\r\n\r\n") }), undefined);
   });
 
   it("times are those at which it passed", () => {

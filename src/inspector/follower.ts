@@ -26,6 +26,11 @@ export class Follower implements StreamWatch, RecordingSource {
     if (options.hasPreamble) this.#reader = new ExchangeReader(options);
   }
 
+  connected(): void {
+    if (this.#reader) this.#reader.connected();
+    else if (this.#isHere) this.#recording?.connected(this.#options.clock.monotonic());
+  }
+
   fromServer(bytes: Buffer): void {
     if (this.#reader) {
       if (!this.#reader.isIdle) return this.#reader.fromServer(bytes);
@@ -70,6 +75,7 @@ export class Follower implements StreamWatch, RecordingSource {
     reader.fromServer(asked);
     if (answered.length > 0) reader.fromService(answered);
     const { exchange } = recording;
+    if (exchange) exchange.connectedMs = recording.connectedMs;
     const lastMs = recording.durationMs;
     if (end !== "open") reader.ended(end === "cut" ? new Error("cut") : undefined);
     if (exchange && exchange.outcome !== "open" && answered.length > 0) exchange.durationMs = lastMs;

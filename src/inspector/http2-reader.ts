@@ -48,6 +48,11 @@ export class Http2Reader implements StreamWatch {
     this.#preamble = options.hasPreamble ? none : undefined;
   }
 
+  connected(): void {
+    const now = this.#options.clock.monotonic();
+    for (const exchange of this.#open.values()) exchange.connectedMs = now - exchange.since;
+  }
+
   fromServer(bytes: Buffer): void {
     if (this.#isBlind) return;
     if (!this.#preamble) return this.#forth.frames.read(bytes);

@@ -8,6 +8,7 @@ import { Follower } from "./follower.ts";
 import type { Http2Reader } from "./http2-reader.ts";
 import { Meter } from "./meter.ts";
 import { ExchangeStore } from "./store.ts";
+import { ToldTimes } from "./told-times.ts";
 
 /** Of all tunnels that there are and were. */
 export interface Totals {
@@ -33,6 +34,7 @@ export class Inspector {
   readonly tunnels = new Map<string, InspectedTunnel>();
 
   readonly totals: Totals;
+  readonly times: ToldTimes;
   /** What follows HTTP/2: loaded with the first tunnel that speaks it. */
   http2Reader: typeof Http2Reader | undefined;
 
@@ -40,6 +42,7 @@ export class Inspector {
   constructor(clock: Clock, maxHeldBytes?: number) {
     this.store = new ExchangeStore(clock, maxHeldBytes);
     this.clock = clock;
+    this.times = new ToldTimes(this.store);
     const monotonic = (): number => clock.monotonic();
     this.totals = { connections: new Meter(monotonic), requests: new Meter(monotonic) };
   }
@@ -69,6 +72,7 @@ export class Inspector {
     return {
       ...options,
       request,
+      ...(keeps && isHttp(options) && { wantsTimes: true }),
       status: (status) => {
         tunnel.isOnline = status.state === "online";
         if (status.state === "online") tunnel.url = status.url;
@@ -115,6 +119,10 @@ class Connection implements StreamWatch {
     }
   }
 
+  connected(): void {
+    this.#follower?.connected?.();
+  }
+
   fromServer(bytes: Buffer): void {
     this.#follower?.fromServer(bytes);
   }
@@ -131,4 +139,9 @@ class Connection implements StreamWatch {
     this.#tunnel.connections.end(durationMs);
     this.#totals.connections.end(durationMs);
   }
+}
+
+/** Labelled tunnels may be of any kind: what serves them as HTTP is told. */
+function isHttp({ proto = "https" }: TunnelOptions): boolean {
+  return proto === "https" || proto === "http";
 }

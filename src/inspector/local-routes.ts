@@ -68,12 +68,12 @@ export const routes: Readonly<Record<string, Handler>> = {
     return { status: 204 };
   },
   "GET /api/requests/http": ({ inspector }, { query }) => {
-    const options = { reveals: isSet(query, "reveal"), isBrief: isSet(query, "brief") };
+    const options = { reveals: isSet(query, "reveal"), isBrief: isSet(query, "brief"), times: inspector.times };
     const found = inspector.store.list(limitOf(query), filterOf(query));
     return ok({ uri: "/api/requests/http", requests: found.map((one) => renderExchange(one, options)) });
   },
   "GET /api/requests/http/:": ({ inspector }, { name, query }) =>
-    ok(renderExchange(exchangeOf(inspector, name), { reveals: isSet(query, "reveal") })),
+    ok(renderExchange(exchangeOf(inspector, name), { reveals: isSet(query, "reveal"), times: inspector.times })),
   "POST /api/requests/http": async ({ inspector }, { body }) => {
     const given = exchangeOf(inspector, textOf(body, "id") ?? "");
     const tunnel = tunnelNamed(inspector, textOf(body, "tunnel_name") ?? given.tunnel);

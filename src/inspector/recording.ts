@@ -33,8 +33,11 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
   #length = 0;
   /** Of those, bytes of the request. */
   #askedLength = 0;
-  /** Wall clock and monotonic when it began; monotonic at the first and the last byte of the answer. */
-  readonly #times = new Float64Array(4);
+  /**
+   * Wall clock and monotonic when it began; monotonic at the first and the last byte of the answer; monotonic when the
+   * service had taken the connection, or 0.
+   */
+  readonly #times = new Float64Array(5);
 
   /** Bytes that it could take without holding more. */
   get capacity(): number {
@@ -52,6 +55,12 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
   /** From its beginning to the last byte of its answer, milliseconds. */
   get durationMs(): number {
     return (this.#times[3] as number) - (this.#times[1] as number);
+  }
+
+  /** See `Exchange.connectedMs`. */
+  get connectedMs(): number | undefined {
+    const at = this.#times[4] as number;
+    return at === 0 ? undefined : at - (this.#times[1] as number);
   }
 
   /** As the recording's own clock: when it began. */
@@ -76,12 +85,18 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     this.#times[1] = time;
     this.#times[2] = time;
     this.#times[3] = time;
+    this.#times[4] = 0;
+  }
+
+  /** The service has taken the connection, at `time`. */
+  connected(time: number): void {
+    this.#times[4] = time;
   }
 
   /** Nothing more comes. */
   leave(end: RecordedEnd, clock: Clock): void {
     this.end = end;
-    if (this.#length === this.#askedLength) this.#times.fill(clock.monotonic(), 2);
+    if (this.#length === this.#askedLength) this.#times.fill(clock.monotonic(), 2, 4);
   }
 
   /** Holds nothing any more. */

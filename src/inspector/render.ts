@@ -3,6 +3,7 @@ import { contentsOf, webSocketOf } from "./contents.ts";
 import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
 import type { InspectedTunnel } from "./inspector.ts";
 import type { Measured } from "./meter.ts";
+import type { RequestTimes, ToldTimes } from "./told-times.ts";
 import { linesOf, renderHead, trailersOf } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
 import { webhooksOf } from "./sign-anew.ts";
@@ -56,11 +57,13 @@ function paces({ rates, percentile }: Measured): object {
 export interface RenderOptions {
   /** Whether authorization and cookies are in it. */
   readonly reveals?: boolean;
-  /** Without `raw` and what is read from it. */
+  /** Without `raw`, what is read from it, and timing. */
   readonly isBrief?: boolean;
+  /** What the server has told of how long requests took there. */
+  readonly times?: ToldTimes;
 }
 
-export function renderExchange(exchange: Exchange, { reveals = false, isBrief = false }: RenderOptions): object {
+export function renderExchange(exchange: Exchange, { reveals = false, isBrief = false, times }: RenderOptions): object {
   const { id, tunnel, client, at, method, target, head, body, response, durationMs } = exchange;
   const asked = linesOf(head, reveals);
   return {
@@ -81,12 +84,30 @@ export function renderExchange(exchange: Exchange, { reveals = false, isBrief = 
     response: response ? renderResponse(response, reveals, isBrief) : null,
     outcome: exchange.outcome,
     first_byte: response ? Math.round(response.firstByteMs * nsPerMs) : null,
+    ...(!isBrief && { timing: timingOf(exchange, times?.of(exchange)) }),
     ...(exchange.fault !== undefined && { fault: exchange.fault }),
     ...(exchange.bytesIn + exchange.bytesOut > 0 && {
       passed: { bytes_in: exchange.bytesIn, bytes_out: exchange.bytesOut },
     }),
     ...(!isBrief && webSocketOf(exchange)),
     ...(exchange.replayOf !== undefined && { replay_of: exchange.replayOf }),
+  };
+}
+
+/**
+ * Where the time until the answer began went, as far as it is known; null for what is not. The edge tells how long it had
+ * the request and then waited: what the agent did not see of that was between the two.
+ */
+function timingOf({ response, connectedMs }: Exchange, told: RequestTimes | undefined): object {
+  const ns = (ms: number | undefined): number | null =>
+    ms === undefined ? null : Math.round(Math.max(0, ms) * nsPerMs);
+  const here = response?.firstByteMs;
+  return {
+    edge: ns(told?.edgeMs),
+    tunnel: ns(told && here !== undefined ? told.waitMs - here : undefined),
+    connect: ns(here === undefined ? undefined : (connectedMs ?? 0)),
+    upstream: ns(here === undefined ? undefined : here - (connectedMs ?? 0)),
+    first_byte: ns(told && told.edgeMs + told.waitMs),
   };
 }
 

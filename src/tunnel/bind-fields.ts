@@ -9,9 +9,18 @@ import type { JsonObject } from "./json-message.ts";
 /** Members that are read, in lower case. */
 const known = {
   bind: new Set(["id", "proto", "forwardsto", "forwardsproto", "opts", "extra"]),
-  extra: new Set(["token", "metadata", "name", "description", "bindings", "poolingenabled", "ippolicyref"]),
+  extra: new Set([
+    "token",
+    "metadata",
+    "name",
+    "description",
+    "bindings",
+    "poolingenabled",
+    "ippolicyref",
+    "requesttimes",
+  ]),
   patch: new Set(["tunnelid", "name", "description", "metadata", "trafficpolicy", "poolingenabled"]),
-  labelled: new Set(["labels", "forwardsto", "forwardsproto", "metadata", "proxyproto"]),
+  labelled: new Set(["labels", "forwardsto", "forwardsproto", "metadata", "proxyproto", "requesttimes"]),
 } as const;
 
 /** Where an endpoint is reached by everybody who reaches the server; the others need networks that are not here. */

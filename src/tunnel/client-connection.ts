@@ -19,6 +19,8 @@ import { discard } from "./mux/stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 import { ProxyHeaderReceiver } from "./proxy-header.ts";
 import type { ProxiedHeader } from "./proxy-header.ts";
+import { maxTimesBytes } from "./request-times.ts";
+import { TextReader } from "./text-reader.ts";
 import { streamType, TypeReceiver } from "./typed-stream.ts";
 import { parseWireError } from "./wire-error.ts";
 
@@ -40,6 +42,8 @@ export class ClientConnection {
   readonly #asides = new Set<MuxStream>();
   #heartbeat: Heartbeat | undefined;
   #isOpen = false;
+  /** The server can tell how long requests took there. */
+  #canTellTimes = false;
 
   constructor(socket: Socket, options: ClientOptions, handlers: ClientHandlers, failed: (error: Error) => void) {
     this.#options = options;
@@ -127,6 +131,7 @@ export class ClientConnection {
     };
     const openStreams = (): number => this.#openStreams;
     this.#isOpen = true;
+    this.#canTellTimes = extra["RequestTimes"] === true;
     this.#heartbeat = new Heartbeat(
       mux,
       this.#options.clock,
@@ -172,6 +177,7 @@ export class ClientConnection {
         ...(request.description !== undefined && { Description: request.description }),
         ...(request.bindings && { Bindings: request.bindings }),
         ...(request.pooling && { PoolingEnabled: true }),
+        ...this.#timesWanted(request),
       },
     };
     return this.#promise(streamType.bind, question, (reply) => {
@@ -197,6 +203,7 @@ export class ClientConnection {
       ForwardsProto: request.forwardsProto ?? "",
       Metadata: request.metadata ?? "",
       ...(request.proxyProtocol ? { ProxyProto: request.proxyProtocol } : {}),
+      ...this.#timesWanted(request),
     };
     return this.#promise(streamType.startLabelled, question, (reply) => {
       const id = textMember(reply, "Id", maxText);
@@ -204,6 +211,10 @@ export class ClientConnection {
       started?.(id);
       return id;
     });
+  }
+
+  #timesWanted({ wantsTimes }: Pick<ClientBind, "wantsTimes">): object {
+    return wantsTimes === true && this.#canTellTimes ? { RequestTimes: true } : {};
   }
 
   #changePolicy(tunnelId: string, trafficPolicy: string): Promise<void> {
@@ -265,6 +276,11 @@ export class ClientConnection {
         return;
       case streamType.proxy:
         stream.receiver = new ProxyHeaderReceiver(stream, this.#proxied);
+        return;
+      case streamType.requestTimes:
+        stream.receiver = new TextReader(stream, maxTimesBytes, (lines) => {
+          if (lines !== undefined) this.#handlers.times?.(lines);
+        });
         return;
       case streamType.stopTunnel:
         this.#read(stream, (message) => this.#stopped(stream, message));

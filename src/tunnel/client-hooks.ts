@@ -38,6 +38,8 @@ export interface ClientHandlers {
   command(command: SessionCommand): Promise<void>;
   /** The server is about to stop: another session is to be opened elsewhere, beside this one, which it will close. */
   moveAway?(): void;
+  /** How long requests took at the server, of tunnels that want it told: lines as `request-times.ts` has them. */
+  times?(lines: string): void;
   /** The server ended a tunnel. */
   stopped(tunnelId: string, message: string, code: string): void;
   /** A handler or a receiver threw; the session is over if that was in the middle of its input. */
@@ -66,6 +68,8 @@ export interface ClientBind {
   readonly description?: string;
   /** Others of the account may serve the same URL, if they ask for it as well. */
   readonly pooling?: boolean;
+  /** The server is to tell how long its requests took there; of one that cannot nothing is asked. */
+  readonly wantsTimes?: boolean;
   /** What an earlier session was given, to get it again. */
   readonly resume?: { readonly id: string; readonly token: string };
 }
@@ -85,6 +89,8 @@ export interface ClientLabelled {
   readonly forwardsProto?: "" | "http1" | "http2";
   readonly metadata?: string;
   readonly proxyProtocol?: 0 | 1 | 2;
+  /** As of a bind. */
+  readonly wantsTimes?: boolean;
 }
 
 export interface ClientSession {

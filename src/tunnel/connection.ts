@@ -197,6 +197,7 @@ export class AgentConnection {
           edges: agent.kind === "postern" ? this.#host.edges() : 1,
           edgeId: this.#host.edgeId,
           time: agent.kind === "postern" ? this.#host.clock.now() : 0,
+          tellsTimes: agent.kind === "postern",
         }),
       );
       this.#answered.add(stream);

@@ -109,6 +109,7 @@ export function parseBind(message: JsonObject): BindMessage {
     isInternal: isBoundTo(extra, "internal"),
     isPublic: isBoundTo(extra, "public"),
     pools: member(extra, "PoolingEnabled") === true,
+    ...(member(extra, "RequestTimes") === true && { wantsTimes: true }),
     options,
   };
 }
@@ -134,6 +135,7 @@ export function parseLabelled(message: JsonObject): LabelRequest {
     forwardsProto: parseForwardsProto(message),
     metadata: textMember(message, "Metadata", maxMetadata),
     proxyProtocol: parseProxyProtocol(message),
+    ...(member(message, "RequestTimes") === true && { wantsTimes: true }),
   };
 }
 
@@ -172,6 +174,8 @@ export interface AuthAnswer {
   readonly edgeId: string;
   /** The server's wall clock, milliseconds since 1970, for agents that compare it with theirs; 0 is left out. */
   readonly time: number;
+  /** It tells how long requests took, where a tunnel asks for that. */
+  readonly tellsTimes: boolean;
 }
 
 export function renderAuth(answer: AuthAnswer): JsonObject {
@@ -191,6 +195,7 @@ export function renderAuth(answer: AuthAnswer): JsonObject {
       ...(answer.maxWindow > 0 ? { MuxWindow: answer.maxWindow } : {}),
       ...(answer.edges > 1 ? { Edges: answer.edges, Edge: answer.edgeId } : {}),
       ...(answer.time > 0 ? { Time: answer.time } : {}),
+      ...(answer.tellsTimes ? { RequestTimes: true } : {}),
     },
   };
 }

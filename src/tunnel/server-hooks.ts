@@ -40,6 +40,8 @@ export interface BindRequest {
   readonly metadata: string;
   /** 0, 1 or 2: PROXY protocol header to write before the bytes of each stream, of HTTP ones too. */
   readonly proxyProtocol: 0 | 1 | 2;
+  /** Our own agent, to show it: how long its requests took at the edge. */
+  readonly wantsTimes?: boolean;
   /** Options of the agent as sent, for what the register supports. */
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -51,6 +53,8 @@ export interface LabelRequest {
   readonly metadata: string;
   /** As of a bind; only our own agent asks for it. */
   readonly proxyProtocol?: 0 | 1 | 2;
+  /** As of a bind. */
+  readonly wantsTimes?: boolean;
 }
 
 /** What becomes of a tunnel that is open; absent members stay as they are. */
@@ -163,6 +167,8 @@ export interface AgentSession {
   moveAway(): void;
   /** Tells the agent that a tunnel is over, where it understands that. */
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void;
+  /** Tells the agent how long requests took here, of tunnels that want it: lines as `request-times.ts` has them. */
+  tellTimes(lines: string): void;
   /** Says goodbye and closes the connection. */
   close(reason: string): void;
 }

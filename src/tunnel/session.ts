@@ -10,7 +10,7 @@ import { readBind } from "./bind-asked.ts";
 import type { BindAsked } from "./bind-asked.ts";
 import { echoOptions } from "./bind-options.ts";
 import { commandAgent, moveAgentAway } from "./agent-commands.ts";
-import { renderMessage } from "./call.ts";
+import { AnsweredStreams, renderMessage } from "./call.ts";
 import { textMember } from "./json-message.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -31,8 +31,12 @@ import type {
   TakeStream,
   Unclaimed,
 } from "./server-hooks.ts";
+import { renderRequestTimes } from "./request-times.ts";
 import { streamType } from "./typed-stream.ts";
 import { renderWireError, wireCode } from "./wire-error.ts";
+
+/** Batches of times that the agent has not read yet: of one that reads none, the oldest go. */
+const maxUnreadTimes = 8;
 
 /** What a session is made of. */
 export interface SessionParts {
@@ -93,6 +97,7 @@ export class ServerSession implements AgentSession {
   readonly #tunnels = new Set<string>();
   /** Tunnels that their agent is yet to be told of, with why they are over already. */
   readonly #unanswered = new Map<string, Refusal | undefined>();
+  readonly #toldTimes = new AnsweredStreams(maxUnreadTimes);
   #heartbeat: Heartbeat | undefined;
 
   constructor(parts: SessionParts, identity: SessionIdentity, agent: AuthMessage) {
@@ -156,6 +161,16 @@ export class ServerSession implements AgentSession {
     const told = { Id: tunnelId, Message: message, ErrorCode: wireCode(reason) };
     stream.write(renderMessage(streamType.stopTunnel, told));
     stream.end();
+  }
+
+  tellTimes(lines: string): void {
+    const { mux } = this.#parts;
+    // What shows how quick everything is must not make a line slower that is full.
+    const stream = mux.outbox.jammed ? undefined : mux.open();
+    if (!stream) return;
+    stream.write(renderRequestTimes(lines));
+    stream.end();
+    this.#toldTimes.add(stream);
   }
 
   close(reason: string): void {

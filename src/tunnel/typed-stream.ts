@@ -14,6 +14,8 @@ export const streamType = {
   serverInfo: 8,
   stopTunnel: 9,
   patchTunnel: 10,
+  /** Between our own agent and server alone. */
+  requestTimes: 11,
   heartbeat: 0xffff_ffff,
 } as const;
 

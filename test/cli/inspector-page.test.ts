@@ -84,6 +84,11 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     await row("/orders?page=2").click();
     await page.getByRole("region", { name: "Query" }).getByText("page").waitFor();
     await page.getByRole("region", { name: "Response body" }).getByText('"said":').waitFor();
+    // The edge tells of it a moment later.
+    await page.getByRole("img", { name: /^Edge .* ms, Tunnel .*, Upstream .*, Receiving / }).waitFor();
+    for (const part of ["Edge", "Tunnel", "Upstream", "First byte", "In all"]) {
+      await page.locator("dt").getByText(part, { exact: true }).waitFor();
+    }
     watched.assertQuiet();
   });
 

@@ -40,6 +40,39 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.deepEqual(await listed("?tunnel_name=other"), []);
   });
 
+  it("the local API tells how long the edge, the way, the connection and the service took", async () => {
+    const { hostname } = new URL(inspected.url);
+    const visitor = await inspected.platform.connect(hostname);
+    const beganAt = performance.now();
+    const arrived = once(inspected.service.server, "request").then(() => performance.now());
+    visitor.write(`POST /timed HTTP/1.1\r\nhost: ${hostname}\r\ncontent-length: 4\r\n\r\n`);
+    const arrivedAt = await arrived;
+    // The service answers once it has all of it.
+    await listed("?limit=1");
+    const heldMs = performance.now() - arrivedAt;
+    visitor.write("body");
+    await once(visitor, "data");
+    const visitorMs = performance.now() - beganAt;
+    visitor.destroy();
+    const { timing } = await eventually(
+      async () => (await listed("?limit=1"))[0],
+      (one) => one?.request.uri === "/timed" && one.timing.edge !== null,
+    );
+    const { edge, tunnel, connect, upstream, first_byte: first } = timing;
+    assert.ok(edge > 0 && tunnel >= 0 && connect >= 0, JSON.stringify(timing));
+    assert.ok(upstream >= heldMs * 1e6, JSON.stringify({ ...timing, heldMs }));
+    assert.ok(first <= visitorMs * 1e6, JSON.stringify({ ...timing, visitorMs }));
+    assert.ok(Math.abs(edge + tunnel + connect + upstream - first) < 10_000, JSON.stringify(timing));
+    // Whoever sends it again has no edge.
+    const sent = await call("POST", "/api/requests/http", { id: (await listed("?limit=1"))[0].id });
+    const again = await eventually(
+      async () => (await call("GET", String(sent.headers.location))).body,
+      (one) => one.outcome === "complete",
+    );
+    assert.deepEqual([again.timing.edge, again.timing.tunnel], [null, null]);
+    assert.ok(again.timing.upstream > 0);
+  });
+
   it("the local API shows a stream while it goes on", async () => {
     const visitor = inspected.platform.request(`${inspected.url}/stream`).catch(() => undefined);
     const open = await eventually(

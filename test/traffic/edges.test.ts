@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { checkEdges, usualEdges } from "../../src/cli/platform/edge-count.ts";
+import { findTimes } from "../../src/tunnel/request-times.ts";
+import { eventually } from "../support/eventually.ts";
 import type { Protocol } from "../support/http-client.ts";
 import { metricSum } from "../support/metrics.ts";
 import type { OurAgent, OurAgentOptions } from "../support/our-agent.ts";
@@ -66,6 +68,25 @@ describe("two edges", { timeout: 60_000 }, () => {
     const other = await platform.startAgent({ ...atOne, token: credential.token });
     await platform.api("DELETE", `/credentials/${credential.id}`);
     assert.equal((await other.ended).reason, "credentials");
+  });
+
+  it("two edges both tell an agent that asks for it how long its requests took there, and no other", async () => {
+    let lines = "";
+    const agent = { connections: 1, requestTimes: (told: string) => void (lines += told) };
+    const asking = await platform.startAgent({ ...atOne, agent, tunnel: { wantsTimes: true } });
+    const timesOf = (id: string) =>
+      eventually(
+        () => findTimes(lines, id),
+        (found) => found !== undefined,
+      );
+    for (const id of await visitBoth(asking, "h1")) {
+      const times = await timesOf(id);
+      assert.ok(times && times.edgeMs > 0 && times.waitMs > 0, JSON.stringify(times));
+    }
+    const others = await visitBoth(await platform.startAgent({ ...atOne, agent }), "h1");
+    assert.ok(await timesOf((await platform.request(asking.url)).id));
+    for (const id of others) assert.equal(findTimes(lines, id), undefined);
+    await asking.close();
   });
 
   it("two edges both serve over HTTP/2", async () => {

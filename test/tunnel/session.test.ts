@@ -245,6 +245,31 @@ describe("a session", { timeout: 30_000 }, () => {
     assert.equal(old.frames.filter((one) => one.body.length > 4 && one.body.readUInt32BE() === 9).length, 0);
   });
 
+  it("a session tells how long requests took on streams of their own, of which those that are not read end", async () => {
+    const [agent, session] = await authenticated({ MuxWindow: 1_048_576 });
+    for (let batch = 0; batch < 9; batch += 1) session.tellTimes(`req_${batch} 1 2\n`);
+    const told = (): typeof agent.frames =>
+      agent.frames.filter(({ type, body }) => type === 1 && body.length > 4 && body.readUInt32BE() === 11);
+    await agent.until(() => told().length === 9);
+    assert.deepEqual(
+      told().map(({ body, flags }) => `${body.subarray(4).toString()}${flags}`),
+      Array.from({ length: 9 }, (_, batch) => `req_${batch} 1 2\n${fin | 2}`),
+    );
+    await agent.until(() => agent.frames.some(({ type }) => type === 0));
+    assert.equal(agent.frames.find(({ type }) => type === 0)?.streamId, told()[0]?.streamId);
+  });
+
+  it("a session offers agents of ours, and no SDK, to tell how long requests took", async () => {
+    for (const [extra, offered] of [
+      [{ MuxWindow: 1_048_576 }, true],
+      [{}, undefined],
+    ] as const) {
+      const agent = await set.connected();
+      const { Extra } = (await agent.authenticate({}, extra)) as { Extra: Record<string, unknown> };
+      assert.equal(Extra["RequestTimes"], offered);
+    }
+  });
+
   describe("opens proxied streams", () => {
     it("a session opens proxied streams with type, header and preamble in one frame", async () => {
       const [agent, session] = await authenticated();

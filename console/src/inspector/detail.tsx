@@ -1,14 +1,15 @@
 /** One request beside its response. */
 import { useState } from "preact/hooks";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
-import { bytesText, durationText } from "../ui/format.ts";
+import { bytesText } from "../ui/format.ts";
 import { Body } from "./body.tsx";
 import { Compare } from "./compare.tsx";
 import { EditReplay } from "./edit-replay.tsx";
 import { WebSocketMessages } from "./contents.tsx";
+import { Fact } from "./fact.tsx";
 import { cookiesOf, curlOf, download, harOf, queryOf } from "./export.ts";
 import { Outcome } from "./list.tsx";
-import { fieldOf, msOf, valuesOf } from "./model.ts";
+import { fieldOf, valuesOf } from "./model.ts";
 import type { Exchange, Headers } from "./model.ts";
 import {
   attempt,
@@ -22,6 +23,7 @@ import {
   tunnels,
   whole,
 } from "./store.ts";
+import { TimingBar, TimingFacts } from "./timing.tsx";
 
 export const isEditing = { open: (): void => {} };
 
@@ -43,7 +45,7 @@ export function Detail() {
           </h1>
         </div>
         <Actions exchange={exchange} onEdit={() => setEdits(true)} />
-        <Timing exchange={exchange} />
+        <Facts exchange={exchange} />
       </header>
       <div class="sides">
         <Request exchange={exchange} />
@@ -123,27 +125,18 @@ async function save(exchange: Exchange): Promise<void> {
   download(`postern-${exchange.id}.har`, "application/json", harOf(all, tunnels.value));
 }
 
-function Timing({ exchange }: { readonly exchange: Exchange }) {
-  const { start, duration, first_byte, remote_addr, tunnel_name, outcome, fault, passed, replay_of } = exchange;
-  const total = msOf(duration);
-  const first = first_byte === null ? undefined : msOf(first_byte);
-  const isOver = outcome !== "open";
+function Facts({ exchange }: { readonly exchange: Exchange }) {
+  const { start, remote_addr, tunnel_name, outcome, fault, passed, replay_of } = exchange;
   return (
     <div class="column timing">
-      {isOver && first !== undefined && total > 0 && (
-        <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label="Waiting, then receiving">
-          <rect class="wait" x="0" width={(first / total) * 100} height="4" />
-          <rect class="receive" x={(first / total) * 100} width={100 - (first / total) * 100} height="4" />
-        </svg>
-      )}
+      <TimingBar exchange={exchange} />
       <dl class="facts small">
         <Fact name="Began">
           <Time at={start} />
         </Fact>
-        {first !== undefined && <Fact name="First byte">{durationText(first)}</Fact>}
-        <Fact name="In all">{isOver ? durationText(total) : "goes on"}</Fact>
+        <TimingFacts exchange={exchange} />
         <Fact name="Visitor">{remote_addr}</Fact>
-        <Fact name="Tunnel">{tunnel_name}</Fact>
+        <Fact name="Through">{tunnel_name}</Fact>
         {passed && (
           <Fact name="Other bytes">{`${bytesText(passed.bytes_in)} in, ${bytesText(passed.bytes_out)} out`}</Fact>
         )}
@@ -157,15 +150,6 @@ function Timing({ exchange }: { readonly exchange: Exchange }) {
       </dl>
       {fault !== undefined && <p class="notice bad">Could not be read: {fault}.</p>}
       {outcome === "cut" && <p class="notice warn">The connection ended before the answer was complete.</p>}
-    </div>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
-  return (
-    <div>
-      <dt class="muted">{name}</dt>
-      <dd>{children}</dd>
     </div>
   );
 }

@@ -56,6 +56,16 @@ export interface Message {
   readonly raw?: string;
 }
 
+/** Nanoseconds. */
+export interface Timing {
+  readonly edge: number | null;
+  readonly tunnel: number | null;
+  readonly connect: number | null;
+  readonly upstream: number | null;
+  /** As the edge saw it: all of them together. */
+  readonly first_byte: number | null;
+}
+
 export interface Exchange {
   readonly id: string;
   readonly tunnel_name: string;
@@ -64,6 +74,8 @@ export interface Exchange {
   /** Nanoseconds, as `first_byte`. */
   readonly duration: number;
   readonly first_byte: number | null;
+  /** Where the time until the answer began went; null: it is not known. Absent in lists. */
+  readonly timing?: Timing;
   readonly outcome: "open" | "complete" | "cut" | "upgraded" | "unreadable";
   readonly fault?: string;
   readonly passed?: { readonly bytes_in: number; readonly bytes_out: number };

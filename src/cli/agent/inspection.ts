@@ -17,6 +17,8 @@ export interface Inspection {
   /** The tunnel as the agent is to have it. */
   watch(tunnel: TunnelOptions): Promise<TunnelOptions>;
   status(status: AgentStatus): void;
+  /** As `AgentOptions.requestTimes`. */
+  requestTimes(lines: string): void;
   /** Whether there is a tunnel of this name. */
   knows(name: string): boolean;
   /** Has the local API control the agent from now on. */
@@ -59,6 +61,7 @@ export async function makeInspection(
       const state = status.state === "waiting" ? "reconnecting" : status.state;
       shown = { status: state, agent_version: posternVersion(), session: { legs: latencies } };
     },
+    requestTimes: (lines) => inspector.times.told(lines),
     knows: (name) => inspector.tunnels.has(name),
     control: (given) => void (control = given),
     async open() {

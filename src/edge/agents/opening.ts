@@ -196,13 +196,13 @@ function endpointAt(
 function tunnelOf(
   id: string,
   session: AgentSession,
-  request: Pick<LabelRequest, "forwardsTo" | "forwardsProto" | "metadata" | "proxyProtocol">,
+  request: Pick<LabelRequest, "forwardsTo" | "forwardsProto" | "metadata" | "proxyProtocol" | "wantsTimes">,
   startedAt: number,
   published: Pick<Tunnel, "endpoint" | "labels">,
 ): Tunnel {
-  const { forwardsTo, forwardsProto, metadata, proxyProtocol = 0 } = request;
+  const { forwardsTo, forwardsProto, metadata, proxyProtocol = 0, wantsTimes = false } = request;
   const http2 = forwardsProto === "http2";
-  const known = { id, session, forwardsTo, metadata, http2, proxyProtocol, startedAt };
+  const known = { id, session, forwardsTo, metadata, http2, proxyProtocol, wantsTimes, startedAt };
   const name = published.endpoint ? claimedName(published.endpoint) : "";
   return {
     ...known,

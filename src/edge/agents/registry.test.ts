@@ -89,6 +89,8 @@ class RecordedSession implements AgentSession {
 
   moveAway(): void {}
 
+  tellTimes(): void {}
+
   stopTunnel(tunnelId: string, _message: string, reason: string): void {
     this.told.push(`stop ${tunnelId} ${reason}`);
   }

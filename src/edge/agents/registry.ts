@@ -92,7 +92,7 @@ export interface AgentRegistry extends ServerHooks {
   /** How many sessions an agent should have at a server of so many edges: at another node as well, where there is one. */
   sessionsPerAgent(edges: number): number;
   /** What other edges ask of this one. */
-  readonly peerHost: Pick<PeerHost, "openProxy" | "ask">;
+  readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
   /** Whether every agent of ours that is here serves at another node as well; true where there is no other. */
   isServedElsewhere(): boolean;
   /** Takes the tunnels of this edge away. What is under way through them may end by itself. */
@@ -157,6 +157,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
         if (session) session.ask(done);
         else done(false);
       },
+      tellTimes: (sessionId, times) => sessions.byId(sessionId)?.tellTimes(times),
     },
     sessionsPerAgent: (edges) => (elsewhere?.hasNodes() === true ? Math.max(edges, 2) : edges),
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),

@@ -64,6 +64,10 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.#peers.ask(this.#place, this.id, done);
   }
 
+  tellTimes(times: string): void {
+    this.#peers.tellTimes(this.#place, this.id, times);
+  }
+
   command(): Promise<void> {
     return Promise.reject(
       new Refusal("not_found", `command the tunnel session "${this.id}": it is not connected here`),

@@ -78,6 +78,10 @@ export class RemoteTunnel implements Tunnel {
     return this.#open().proxyProtocol;
   }
 
+  get wantsTimes(): boolean {
+    return this.#open().wantsTimes === true;
+  }
+
   get endpoint(): Endpoint | undefined {
     return this.name === "" ? undefined : this.#open().served;
   }

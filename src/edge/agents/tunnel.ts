@@ -32,6 +32,8 @@ export interface Tunnel {
   readonly http2: boolean;
   /** Version of the PROXY protocol's header to write before the bytes of a connection; 0: none. */
   readonly proxyProtocol: 0 | 1 | 2;
+  /** Its agent wants to know how long requests took here. */
+  readonly wantsTimes: boolean;
   /** False once it was taken away; nothing is sent through it any more. */
   online: boolean;
   /** It is another edge's, which `session` leads to. */
@@ -100,7 +102,7 @@ export function isAtPort(site: Endpoint["site"], host: string): site is Connecti
 
 /** What other edges have to know of it. @param request what its endpoint was made of */
 export function shareTunnel(tunnel: Tunnel, request: BindRequest | undefined): SharedTunnel {
-  const { id, session, forwardsTo, metadata, startedAt, http2, proxyProtocol, labels, endpoint } = tunnel;
+  const { id, session, forwardsTo, metadata, startedAt, http2, proxyProtocol, wantsTimes, labels, endpoint } = tunnel;
   return {
     id,
     sessionId: session.id,
@@ -110,6 +112,7 @@ export function shareTunnel(tunnel: Tunnel, request: BindRequest | undefined): S
     startedAt,
     http2,
     proxyProtocol,
+    ...(wantsTimes && { wantsTimes }),
     ...(labels && { labels }),
     ...(endpoint && {
       endpoint: {

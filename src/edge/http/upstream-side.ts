@@ -36,6 +36,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly shared: ClientConnection;
   /** Of the response head that was sent to the client; 0 before. */
   readonly status: number;
+  /** Since the request came. */
+  readonly durationMs: number;
   /** The final response head; 101 turns both directions into raw bytes. `bodyLength` -1: only the end will tell. */
   responseHead(head: ResponseRead, bodyLength: number): void;
   /** False: hold on until `creditUpstream`. */
@@ -73,6 +75,8 @@ export class UpstreamSide implements UpstreamUser {
   #isRepeat = false;
   /** Bytes of the request's body have gone on. */
   #bodyBegun = false;
+  /** How long the request had been here when it was sent on, where somebody wants to know. */
+  #sentAfterMs = 0;
   #isSettled = false;
   /** Response bytes that the upstream is not credited for until the client has room. */
   #owed = 0;
@@ -190,6 +194,7 @@ export class UpstreamSide implements UpstreamUser {
     this.isWarm = warm;
     if (this.#isRepeat) exchange.shared.context.counters.repeated += 1;
     if (this.#body.size > 0) this.#bodyBegun = true;
+    if (this.#pool?.options.timed) this.#sentAfterMs = exchange.durationMs;
     const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
     if (sendRequest(connection, this, exchange.request, forwarded, exchange.id, this.#body)) this.#body.credit();
   }
@@ -205,17 +210,20 @@ export class UpstreamSide implements UpstreamUser {
   }
 
   upstreamHead(head: ResponseRead, bodyLength: number): void {
+    const edgeMs = this.#sentAfterMs;
+    const { exchange } = this;
+    this.#pool?.options.timed?.(exchange.id, { edgeMs, waitMs: exchange.durationMs - edgeMs });
     if (head.status === 502 && this.#pool?.options.isAgent === true && dialFailure(head)) {
       const connection = this.#connection;
       this.#connection = undefined;
       connection?.abort();
-      this.#tryAnother("agent_dial_failed", this.exchange.request.bodyLength === 0);
+      this.#tryAnother("agent_dial_failed", exchange.request.bodyLength === 0);
       return;
     }
     this.#settle(head.status);
     stripResponse(head.fields);
     if (head.status === 204) head.fields.delete("content-length");
-    this.exchange.responseHead(head, bodyLength);
+    exchange.responseHead(head, bodyLength);
   }
 
   upstreamBody(bytes: Buffer): void {

@@ -12,6 +12,8 @@ export interface PeerHost {
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
   /** As `AgentSession.ask`, for a session of this edge. */
   ask(sessionId: string, done: (isThere: boolean) => void): void;
+  /** As `AgentSession.tellTimes`, for a session of this edge; nothing where it has gone. */
+  tellTimes(sessionId: string, times: string): void;
   /** What the control plane of another node asks of this edge. Never rejects. */
   answer(message: Relayed): Promise<RelayedAnswer>;
 }
@@ -67,6 +69,10 @@ export class ArrivingStream implements ByteReceiver {
     if (request.name === "ask") {
       this.#host.ask(request.sessionId, (isThere) => this.#answer(isThere ? answers.opened : answers.gone));
       return;
+    }
+    if (request.name === "times") {
+      this.#host.tellTimes(request.sessionId, request.times);
+      return this.#answer(answers.opened);
     }
     if (request.name === "relay") {
       void this.#host.answer(request.message).then((answer) => {

@@ -47,6 +47,7 @@ describe("a line between edges", () => {
         return undefined;
       },
       ask: (_id, done) => done(false),
+      tellTimes: () => {},
       answer: async ({ call }) => ({ type: "answer", call, answer: undefined }),
     };
     const parts = { clock, log: silentLog, metrics: makeMetrics() };
@@ -89,6 +90,14 @@ describe("a line between edges", () => {
     assert.equal(await answer({ name: "ask", sessionId: "ts_1", colour: "unknown here" }), true);
     assert.equal(await answer({ name: "paint", colour: "unknown here" }), false);
     assert.equal(await answer({ name: "ask", sessionId: "ts_1" }), true);
+  });
+
+  it("a line between edges tells the other one how long requests took", async () => {
+    const told = Promise.withResolvers<readonly string[]>();
+    const at = newPath();
+    await edge(1, at, { tellTimes: (...given) => told.resolve(given) }).listen();
+    edge(1, newPath()).tellTimes(placeOf(at), "ts_1", "req_1 2 3\n");
+    assert.deepEqual(await told.promise, ["ts_1", "req_1 2 3\n"]);
   });
 
   it("a line between edges is refused to whoever has not the secret", async () => {

@@ -6,13 +6,13 @@ import type { Metrics } from "../../lib/metrics.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import type { Mux } from "../../tunnel/mux/mux.ts";
 import { discard } from "../../tunnel/mux/stream.ts";
-import type { StreamWatcher } from "../../tunnel/mux/stream.ts";
+import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
 import type { PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
+import { TextReader } from "../../tunnel/text-reader.ts";
 import { ArrivingStream } from "./arriving-stream.ts";
 import type { PeerHost } from "./arriving-stream.ts";
 import { makeDialledLines } from "./dialled-lines.ts";
 import { openPeerLine } from "./peer-line.ts";
-import { ReplyReader } from "./reply-reader.ts";
 import { tlsTransport } from "./tls-transport.ts";
 import type { TlsPlace } from "./tls-transport.ts";
 import type { PeerPlace, PeerTransport } from "./transport.ts";
@@ -46,6 +46,8 @@ export interface Peers {
   open(place: PeerPlace, header: ProxyHeader, watcher: StreamWatcher, take: TakeStream): PendingStream | undefined;
   /** As `AgentSession.ask`, for a session that the edge at `place` has: an edge that is not there has none. */
   ask(place: PeerPlace, sessionId: string, done: (isThere: boolean) => void): void;
+  /** As `AgentSession.tellTimes`, for a session that the edge at `place` has. */
+  tellTimes(place: PeerPlace, sessionId: string, times: string): void;
   /** Has the edge at `place` answer; undefined when it does not. */
   relay(place: PeerPlace, message: Relayed): Promise<RelayedAnswer | undefined>;
   /** Streams that edges of other nodes have open here. */
@@ -53,6 +55,8 @@ export interface Peers {
   close(): void;
 }
 
+/** What an edge may answer to one question, bytes. */
+const maxReplyBytes = 16 * 1024 * 1024;
 /** Longer than whoever has asked waits. */
 const relayMs = 30_000;
 /** A little longer than the other edge waits for the agent. */
@@ -110,19 +114,19 @@ export function makePeers(options: PeersOptions): Peers {
       };
       const deadline = clock.after(askMs, () => settle(true));
       lines.ask(place, { name: "ask", sessionId }, (stream) => {
-        if (stream) {
-          stream.receiver = discard;
-          stream.end();
-        }
+        leave(stream);
         settle(stream !== undefined);
       });
+    },
+    tellTimes(place, sessionId, times) {
+      lines.ask(place, { name: "times", sessionId, times }, leave);
     },
     relay(place, message) {
       const { promise, resolve } = Promise.withResolvers<RelayedAnswer | undefined>();
       lines.ask(place, { name: "relay", message }, (stream) => {
         if (!stream) return resolve(undefined);
         const deadline = clock.after(relayMs, () => stream.abort());
-        stream.receiver = new ReplyReader(stream, (text) => {
+        stream.receiver = new TextReader(stream, maxReplyBytes, (text) => {
           deadline.cancel();
           resolve(text === undefined ? undefined : (JSON.parse(text) as RelayedAnswer));
         });
@@ -138,4 +142,11 @@ export function makePeers(options: PeersOptions): Peers {
       for (const socket of accepted) socket.destroy();
     },
   };
+}
+
+/** Nothing more is wanted of it than that it was answered. */
+function leave(stream: MuxStream | undefined): void {
+  if (!stream) return;
+  stream.receiver = discard;
+  stream.end();
 }

@@ -8,7 +8,9 @@ export type PeerRequest =
   /** What the control plane of the asking node wants to know, or of an agent: answered by `opened` and JSON to the end. */
   | { readonly name: "relay"; readonly message: Relayed }
   /** Whether the agent of a session gives a sign of life: answered by `opened` for yes, `gone` for no. */
-  | { readonly name: "ask"; readonly sessionId: string };
+  | { readonly name: "ask"; readonly sessionId: string }
+  /** How long requests took here that went to a session: see `AgentSession.tellTimes`. Answered by `opened`. */
+  | { readonly name: "times"; readonly sessionId: string; readonly times: string };
 
 /** The one byte that answers. */
 export const peerAnswer = { opened: 0, gone: 1, busy: 2 } as const;
@@ -26,7 +28,7 @@ export function renderPeerRequest(request: PeerRequest): Buffer {
   return text;
 }
 
-const known: readonly unknown[] = ["open", "relay", "ask"] satisfies PeerRequest["name"][];
+const known: readonly unknown[] = ["open", "relay", "ask", "times"] satisfies PeerRequest["name"][];
 
 /** Undefined for one that only a newer version knows. Throws when it is none. */
 export function parsePeerRequest(text: string): PeerRequest | undefined {

@@ -44,6 +44,7 @@ describe("a line between nodes", () => {
           return undefined;
         },
         ask: (_id, done) => done(true),
+        tellTimes: () => {},
         answer: async ({ call }) => ({ type: "answer", call, answer: { name: "reached", isReached: true } }),
       },
       clock: systemClock,

@@ -77,6 +77,8 @@ class TcpSession implements AgentSession {
 
   moveAway(): void {}
 
+  tellTimes(): void {}
+
   stopTunnel(): void {}
 
   close(): void {}

@@ -14,6 +14,7 @@ import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
 import type { Circumstances, Picked } from "./pick.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
+import { makeRequestTimes } from "./request-times.ts";
 import { keyOf, makeStaticPools } from "./static-pools.ts";
 import type { PoolPair } from "./upstream-pool.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
@@ -52,6 +53,7 @@ const forbidden: Answer = Object.freeze({ error: "upstream_forbidden" as const }
 export function makeRequestUpstreams({ registry, context, dial }: RequestUpstreamsOptions): RequestUpstreams {
   const { pick } = makePicker(registry);
   const addresses = makeStaticPools(context, dial);
+  const tellTimes = makeRequestTimes(context.clock);
   const pairs = new Map<Tunnel, PoolPair>();
   const bySession = new Map<AgentSession, Set<UpstreamPool>>();
 
@@ -77,13 +79,17 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
     const known = pairs.get(tunnel);
     if (known) return known;
     const shared = { context, isAgent: true, ...(tunnel.proxyProtocol !== 0 && { clientOf }) };
-    const http = new UpstreamPool({ open: open(tunnel, "https"), reuse: true, ...shared });
+    const { session } = tunnel;
+    const timed: PoolOptions["timed"] = tunnel.wantsTimes
+      ? (requestId, times) => tellTimes(session, requestId, times)
+      : undefined;
+    const http = new UpstreamPool({ open: open(tunnel, "https"), reuse: true, ...shared, ...(timed && { timed }) });
     const raw = new UpstreamPool({ open: open(tunnel, "tcp"), reuse: false, ...shared });
     const pair = { http, raw };
     pairs.set(tunnel, pair);
-    const siblings = bySession.get(tunnel.session);
+    const siblings = bySession.get(session);
     if (siblings) siblings.add(http);
-    else bySession.set(tunnel.session, new Set([http]));
+    else bySession.set(session, new Set([http]));
     return pair;
   };
   registry.onTunnelClosed((tunnel, boundMs) => {

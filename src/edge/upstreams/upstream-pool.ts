@@ -6,6 +6,7 @@ import type { Timed } from "../../lib/deadlines.ts";
 import { Roster } from "../../lib/roster.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
+import type { RequestTimes } from "../../tunnel/request-times.ts";
 
 export interface PoolOptions {
   /**
@@ -21,6 +22,8 @@ export interface PoolOptions {
   readonly context: UpstreamContext;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
   readonly isAgent: boolean;
+  /** Is told how long requests took, where somebody wants to know. */
+  readonly timed?: (requestId: string, times: RequestTimes) => void;
   /** False where no stream is used twice. */
   readonly reuse: boolean;
   /**

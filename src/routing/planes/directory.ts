@@ -38,6 +38,8 @@ export interface SharedTunnel {
   readonly startedAt: number;
   readonly http2: boolean;
   readonly proxyProtocol: 0 | 1 | 2;
+  /** Its agent wants to know how long requests took at the edge. */
+  readonly wantsTimes?: boolean;
   /** For backends. */
   readonly labels?: Readonly<Record<string, string>>;
   readonly endpoint?: {

@@ -1,25 +1,25 @@
-import type { ByteReceiver } from "../../lib/byte-stream.ts";
-import type { MuxStream } from "../../tunnel/mux/stream.ts";
-
-/** What an edge may answer to one question, bytes. */
-const maxReplyBytes = 16 * 1024 * 1024;
+import type { ByteReceiver } from "../lib/byte-stream.ts";
+import type { MuxStream } from "./mux/stream.ts";
 
 /** Reads a stream to its end. `done` is called once: with the text, or undefined where it was cut or is too long. */
-export class ReplyReader implements ByteReceiver {
+export class TextReader implements ByteReceiver {
   readonly #stream: MuxStream;
+  readonly #maxBytes: number;
   readonly #done: (text: string | undefined) => void;
   readonly #parts: Buffer[] = [];
   #length = 0;
   #isSettled = false;
 
-  constructor(stream: MuxStream, done: (text: string | undefined) => void) {
+  /** @param maxBytes of a text that is not too long */
+  constructor(stream: MuxStream, maxBytes: number, done: (text: string | undefined) => void) {
     this.#stream = stream;
+    this.#maxBytes = maxBytes;
     this.#done = done;
   }
 
   data(bytes: Buffer): void {
     this.#length += bytes.length;
-    if (this.#length > maxReplyBytes) return this.#stream.abort();
+    if (this.#length > this.#maxBytes) return this.#stream.abort();
     // What is kept must not hold the much larger buffer that it came in.
     this.#parts.push(Buffer.from(bytes));
     this.#stream.consumed(bytes.length);

@@ -1,0 +1,33 @@
+/** Tells agents that show it how long requests took here: gathered, so that it takes a frame for many of them. */
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { maxTimesBytes, timesLine } from "../../tunnel/request-times.ts";
+import type { RequestTimes } from "../../tunnel/request-times.ts";
+import type { AgentSession } from "../../tunnel/server-hooks.ts";
+
+/** Times of so many milliseconds go together. */
+const gatherMs = 100;
+/** Of one line, bytes, and a little more. */
+const lineBytes = 128;
+
+export type TellTimes = (session: AgentSession, requestId: string, times: RequestTimes) => void;
+
+export function makeRequestTimes(clock: Clock): TellTimes {
+  let waiting = new Map<AgentSession, string>();
+  let timer: Timer | undefined;
+  const tell = (): void => {
+    timer = undefined;
+    const told = waiting;
+    waiting = new Map();
+    for (const [session, lines] of told) session.tellTimes(lines);
+  };
+  return (session, requestId, times) => {
+    const lines = (waiting.get(session) ?? "") + timesLine(requestId, times);
+    if (lines.length > maxTimesBytes - lineBytes) {
+      waiting.delete(session);
+      session.tellTimes(lines);
+      return;
+    }
+    waiting.set(session, lines);
+    timer ??= clock.after(gatherMs, tell);
+  };
+}

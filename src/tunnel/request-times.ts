@@ -1,0 +1,34 @@
+/** How long requests took at the edge, as agents that ask for it are told (agent-protocol, "Between Postern's own agent and server"). */
+import { streamType } from "./typed-stream.ts";
+
+/** Lines that are told together, bytes. */
+export const maxTimesBytes = 65_536;
+
+/** Of one request, milliseconds. */
+export interface RequestTimes {
+  /** From its head's arrival until it was sent on to the agent. */
+  readonly edgeMs: number;
+  /** From then until its answer began to come back. */
+  readonly waitMs: number;
+}
+
+/** A line: the request's id and both times in microseconds. */
+export function timesLine(requestId: string, { edgeMs, waitMs }: RequestTimes): string {
+  return `${requestId} ${Math.round(edgeMs * 1000)} ${Math.round(waitMs * 1000)}\n`;
+}
+
+/** What a stream that tells them carries: its type, and lines in ASCII. */
+export function renderRequestTimes(lines: string): Buffer {
+  const bytes = Buffer.allocUnsafe(4 + lines.length);
+  bytes.writeUInt32BE(streamType.requestTimes);
+  bytes.latin1Write(lines, 4);
+  return bytes;
+}
+
+/** What the lines say of a request; undefined where that is nothing. */
+export function findTimes(lines: string, requestId: string): RequestTimes | undefined {
+  const at = lines.indexOf(`${requestId} `);
+  if (at < 0) return undefined;
+  const said = /^(\d{1,15}) (\d{1,15})\n/.exec(lines.slice(at + requestId.length + 1, at + requestId.length + 40));
+  return said ? { edgeMs: Number(said[1]) / 1000, waitMs: Number(said[2]) / 1000 } : undefined;
+}
