@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import type { AgentRegistry } from "./agents/registry.ts";
 import type { AgentSession } from "../tunnel/server-hooks.ts";
 import type { DataPlane } from "./data-plane.ts";
 
@@ -6,6 +7,8 @@ import type { DataPlane } from "./data-plane.ts";
 const agentsShare = 0.8;
 
 const drainCheckMs = 20;
+/** Between two agents that are closed one after the other, where there is time for it. */
+const agentMs = 10;
 /** How long agents are waited for that are not elsewhere yet. */
 const moveMs = 2_000;
 
@@ -53,8 +56,42 @@ export async function left({ registry, agents, peers }: DataPlane, clock: Clock,
   const isLate = (afterMs: number): boolean => clock.monotonic() - beganAt >= Math.min(afterMs, boundMs);
   const isServed = (): boolean => registry.isServedElsewhere();
   if (agents.isRetired && !isServed()) await untilOver(clock, () => isServed() || isLate(moveMs));
-  registry.withdraw();
+  const sessions = registry.sessions();
+  for (const session of sessions) if (session.agentId !== "") registry.withdraw(session);
+  const alone = sessions.filter(({ agentId }) => agentId === "");
+  if (alone.length > 0) await closedOneByOne(alone, registry, clock, beganAt + boundMs - clock.monotonic());
   if (peers.serving > 0) await untilOver(clock, () => peers.serving === 0 || isLate(boundMs));
+}
+
+/**
+ * Agents with one session are elsewhere a moment after that was closed: each is closed when what is under way through it
+ * has ended, and they come to other nodes one after the other. Resolves when all are, or after `boundMs`.
+ */
+function closedOneByOne(
+  sessions: readonly AgentSession[],
+  registry: Pick<AgentRegistry, "withdraw">,
+  clock: Clock,
+  boundMs: number,
+): Promise<void> {
+  const beganAt = clock.monotonic();
+  const spanMs = Math.min(boundMs * agentsShare, sessions.length * agentMs);
+  let begun = 0;
+  const leaving = new Set<AgentSession>();
+  return untilOver(clock, () => {
+    const elapsed = clock.monotonic() - beganAt;
+    const due = Math.ceil(sessions.length * Math.min(1, elapsed / spanMs));
+    for (const session of sessions.slice(begun, due)) {
+      registry.withdraw(session);
+      leaving.add(session);
+    }
+    begun = Math.max(begun, due);
+    for (const session of leaving) {
+      if (session.openStreams > 0) continue;
+      leaving.delete(session);
+      session.close("the server is stopping");
+    }
+    return elapsed >= boundMs || (begun === sessions.length && leaving.size === 0);
+  });
 }
 
 /** What listeners for the public have accepted and is open, also of what has not asked for anything. */

@@ -79,6 +79,32 @@ describe("a node that is told to stop", { timeout: 60_000 }, () => {
     await stopped;
   });
 
+  it("a node that is told to stop closes the sessions of SDKs one by one, each when nothing is under way through it", async (test) => {
+    const both = await startTwoEdges(objects, { drainMs: 20_000 }, "tls");
+    test.after(() => both.stop());
+    const [stopping, other] = both.edges;
+    const { promise: came, resolve: arrived } = Promise.withResolvers<ServerResponse>();
+    const service = await startHttpService((_request, response) => arrived(response));
+    test.after(() => service.stop());
+    const [busy, idle] = [
+      await connectAgent(stopping, token, service.port),
+      await connectAgent(stopping, token, service.port),
+    ];
+    await busy.label({ app: "shop" });
+    await idle.label({ app: "another" });
+    const visit = other.ask("h1", { host, method: "POST", body: "once" });
+    const response = await came;
+    let isOver = false;
+    void busy.closed.then(() => (isOver = true));
+    const stopped = stopping.edge.stop();
+    await idle.closed;
+    assert.equal(isOver, false);
+    response.end("late");
+    assert.equal((await visit).text, "late");
+    await busy.closed;
+    await stopped;
+  });
+
   it("a node that is told to stop keeps the tunnels of agents of ours until they are known to be elsewhere", async (test) => {
     const both = await startTwoEdges(objects, { drainDelay: 0.05 }, "tls");
     test.after(() => both.stop());

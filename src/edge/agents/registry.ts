@@ -95,8 +95,8 @@ export interface AgentRegistry extends ServerHooks {
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
   /** Whether every agent of ours that is here serves at another node as well; true where there is no other. */
   isServedElsewhere(): boolean;
-  /** Takes the tunnels of this edge away. What is under way through them may end by itself. */
-  withdraw(): void;
+  /** Takes the session's tunnels away. What is under way through them may end by itself. */
+  withdraw(session: AgentSession): void;
   /** Says goodbye to every agent. */
   close(reason: string): void;
 }
@@ -181,8 +181,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       const served = elsewhere.agentsAtNodes();
       return sessions.all().every(({ agentId }) => agentId === "" || served.has(agentId));
     },
-    withdraw() {
-      for (const tunnel of tunnels.all()) if (!tunnel.isElsewhere) tunnels.withdraw(tunnel);
+    withdraw(session) {
+      for (const tunnel of sessions.tunnelsOf(session)) tunnels.withdraw(tunnel);
     },
     close(reason) {
       for (const session of sessions.all()) session.close(reason);
