@@ -6,6 +6,7 @@ import type { ConnectOptions, ServerAddress } from "./connect.ts";
 import type { AgentEnd } from "./end.ts";
 import { startLine } from "./line.ts";
 import type { Line } from "./line.ts";
+import { keepSpread } from "./spread.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 import { makeTunnels } from "./tunnels.ts";
 import type { Tunnels } from "./tunnels.ts";
@@ -103,18 +104,20 @@ export function startAgent(options: AgentOptions): Agent {
       isAlone,
       lostAt: () => lines.reduce((last, { lostAt }) => (lostAt && lostAt.now > last.now ? lostAt : last), startedAt),
       isFirst: () => lines.every(({ lostAt, isOnline }) => !lostAt && !isOnline),
-      isCrowded({ server, edges, edgeId }) {
-        const held = others().flatMap(({ place }) => (place?.server === server ? [place.edgeId] : []));
-        return held.includes(edgeId) && new Set(held).size < edges;
+      crowded({ server, edges, edgeId, nodes, nodeId }) {
+        const places = others().flatMap(({ place }) => place ?? []);
+        const nodeIds = new Set(places.map((place) => place.nodeId));
+        if (nodeIds.has(nodeId) && nodeIds.size < nodes) return "node";
+        const edgeIds = new Set(places.flatMap((place) => (place.server === server ? [place.edgeId] : [])));
+        return edgeIds.has(edgeId) && edgeIds.size < edges ? "edge" : undefined;
       },
       status(told) {
         // While another has a session, the agent is online as it was.
         if (isAlone()) status(told);
       },
-      published(edges) {
-        const wanted = options.connections ?? Math.min(edges, usualConnections);
-        if (isOver || isSingle) return;
-        while (lines.length < wanted) startNext();
+      published(edges, nodes) {
+        haveEnough(edges);
+        if (nodes > 0 && agentId !== undefined) spread.begin();
       },
       needless() {
         if (!isSingle) options.log.warn("one session only", { reason: "this server knows no agents with several" });
@@ -125,8 +128,16 @@ export function startAgent(options: AgentOptions): Agent {
     lines.push(line);
     return line;
   };
+  /** Sessions for a server of so many edges. */
+  const haveEnough = (edges: number): void => {
+    const wanted = options.connections ?? Math.min(edges, usualConnections);
+    if (isOver || isSingle) return;
+    while (lines.length < wanted) startNext();
+  };
+  const spread = keepSpread({ clock, random: options.random, lines, counted: haveEnough });
   const closeAll = async (): Promise<void> => {
     isOver = true;
+    spread.stop();
     tunnels.stop();
     await Promise.all(lines.map((line) => line.close()));
   };

@@ -2,6 +2,7 @@
  * One line of the agent to the server: a state machine that connects out, publishes, forwards, and comes back after every
  * loss with the same session, the same tunnels and the same URLs (agent-protocol, "What the server keeps to").
  */
+import type { ServerCount } from "../tunnel/client-hooks.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AgentOptions } from "./agent.ts";
 import { pauseMs } from "./backoff.ts";
@@ -19,6 +20,8 @@ export interface Place {
   readonly server: ServerAddress;
   readonly edges: number;
   readonly edgeId: string;
+  readonly nodes: number;
+  readonly nodeId: string;
 }
 
 /** When something happened, as both of `Clock` have it. */
@@ -40,10 +43,10 @@ export interface LineOptions extends AgentOptions {
   readonly lostAt: () => Moment;
   /** Whether no line has had a session yet. */
   readonly isFirst: () => boolean;
-  /** Whether another line has a session there, while there are edges that none has one at. */
-  readonly isCrowded: (place: Place) => boolean;
-  /** Its tunnels are open, or were refused once. @param edges how many the server has */
-  readonly published: (edges: number) => void;
+  /** What another line has a session at already, while there are some that none has one at. */
+  readonly crowded: (place: Place) => "edge" | "node" | undefined;
+  /** Its tunnels are open, or were refused once. @param edges how many the server has; @param nodes likewise */
+  readonly published: (edges: number, nodes: number) => void;
   /** The server lets no tunnel be in a session beside another: this line is over. */
   readonly needless: () => void;
   /** The agent is over. */
@@ -56,6 +59,10 @@ export interface Line {
   readonly place: Place | undefined;
   /** When it lost its last session; undefined while it has lost none. */
   readonly lostAt: Moment | undefined;
+  /** How many edges and nodes there are now; undefined while it has no session. */
+  count(): Promise<ServerCount | undefined>;
+  /** Has its session in another place, if it can: it leaves the one that it has for a new one. */
+  spread(): void;
   /** Lets what is under way end within a bound, says goodbye and closes. */
   close(): Promise<void>;
 }
@@ -71,8 +78,11 @@ const last: Connected = { reason: undefined, atOnce: false, wasOnline: false };
 
 /** A session that held this long was a good one: the next pause is the shortest again. */
 const steadyMs = 10_000;
-/** Connections that are made to come to an edge of its own; the system chooses, and the last one is kept. */
-const maxSpread = 16;
+/**
+ * Connections that are made to come to an edge or a node of its own; the system or a balancer chooses, and the last one is
+ * kept. Nodes that have just died are still counted, when everybody comes at once.
+ */
+const maxSpread = { edge: 16, node: 4 };
 
 export function startLine(options: LineOptions): Line {
   const line = new RunningLine(options);
@@ -115,6 +125,15 @@ class RunningLine implements Line {
 
   start(): void {
     this.#running = this.#run();
+  }
+
+  async count(): Promise<ServerCount | undefined> {
+    return await this.#session?.count();
+  }
+
+  spread(): void {
+    this.#turn += 1;
+    this.#session?.move();
   }
 
   async close(): Promise<void> {
@@ -181,15 +200,17 @@ class RunningLine implements Line {
 
   /** A session, at an edge of its own where that can be had. */
   async #open(server: ServerAddress): Promise<Session> {
-    const { ca, connect, lineTunnels: tunnels, isCrowded } = this.#options;
+    const { ca, connect, lineTunnels: tunnels, crowded } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; ; attempt += 1) {
       const socket = await connectServer(server, ca, signal, connect);
       // A session of its own: resuming that of the former would end it.
       const resumed = this.#former ? undefined : this.#resumption;
       const opened = await openSession(socket, this.#options, tunnels, this.#kept, resumed, signal);
-      this.place = { server, edges: opened.edges, edgeId: opened.edgeId };
-      if (attempt === maxSpread || signal.aborted || !isCrowded(this.place)) return opened;
+      const { edges, edgeId, nodes, nodeId } = opened;
+      this.place = { server, edges, edgeId, nodes, nodeId };
+      const held = crowded(this.place);
+      if (!held || attempt >= maxSpread[held] || signal.aborted) return opened;
       await this.#leave(opened);
     }
   }
@@ -207,7 +228,7 @@ class RunningLine implements Line {
       if (before?.stays) this.#staying.add(before.session);
       void opened.publish().then(() => {
         if (before && !before.stays) void this.#leave(before.session);
-        published(opened.edges);
+        published(opened.edges, opened.nodes);
       });
       const over = await opened.ended;
       if (over.kind === "lost") {

@@ -2,7 +2,7 @@
 import type { TLSSocket } from "node:tls";
 import { arch, platform } from "node:os";
 import { connectSession } from "../tunnel/client.ts";
-import type { ClientHandlers, ClientOptions, ClientSession } from "../tunnel/client-hooks.ts";
+import type { ClientHandlers, ClientOptions, ClientSession, ServerCount } from "../tunnel/client-hooks.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AgentOptions } from "./agent.ts";
 import { describeLoss } from "./end.ts";
@@ -33,6 +33,13 @@ export interface Session {
   /** How many edges the server has, and which of them this session is at. */
   readonly edges: number;
   readonly edgeId: string;
+  /** Of how many nodes the server is one, 0 for none, and which of them this session is at. */
+  readonly nodes: number;
+  readonly nodeId: string;
+  /** How many edges and nodes there are now; rejects when the server does not answer. */
+  count(): Promise<ServerCount>;
+  /** Another one is to be opened, in whose favour this one is left. */
+  move(): void;
   readonly ended: Promise<SessionEnd>;
   /** Its connection is over. */
   readonly closed: Promise<void>;
@@ -77,6 +84,13 @@ export async function openSession(
       resumption: { clientId: line.clientId, cookie: line.cookie },
       edges: line.edges,
       edgeId: line.edgeId,
+      nodes: line.nodes,
+      nodeId: line.nodeId,
+      count: () => line.count(),
+      move() {
+        own.takesMore = false;
+        ended.resolve({ kind: "lost", reason: "there are other nodes", atOnce: true });
+      },
       ended: ended.promise,
       closed: closed.promise,
       publish: () => own.open(line),

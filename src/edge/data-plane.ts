@@ -137,7 +137,14 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const { serverVersion } = options;
   const secret = Buffer.from(options.tunnelSecret);
   const agentLimits = sharesOf(defaultTunnelLimits, ofAllAgentListeners, edges);
-  const identity = { region, serverVersion, edges: () => registry.sessionsPerAgent(edges), edgeId };
+  const identity = {
+    region,
+    serverVersion,
+    edges: () => registry.sessionsPerAgent(edges),
+    edgeId,
+    nodes: () => (options.peers?.nodes ? registry.nodeCount() : 0),
+    nodeId: () => registry.nodeId(edgeId),
+  };
   const agents = makeAgentServer(registry, { clock, log, secret, ...identity, limits: agentLimits });
   const counters = makeCounters();
   exportCounters(counters, metrics);

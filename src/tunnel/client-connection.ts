@@ -9,6 +9,7 @@ import type {
   ClientLabelled,
   ClientOptions,
   ClientSession,
+  ServerCount,
 } from "./client-hooks.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
 import { countMember, JsonReceiver, objectMember, textMember } from "./json-message.ts";
@@ -125,8 +126,9 @@ export class ClientConnection {
       accountName: textMember(extra, "AccountName", maxText),
       region: textMember(extra, "Region", maxText),
       serverVersion: textMember(extra, "Version", maxText),
-      edges: Math.max(1, countMember(extra, "Edges")),
+      ...countsOf(extra),
       edgeId: textMember(extra, "Edge", maxText),
+      nodeId: textMember(extra, "Node", maxText),
       serverTime: countMember(extra, "Time"),
     };
     const openStreams = (): number => this.#openStreams;
@@ -146,6 +148,7 @@ export class ClientConnection {
       get openStreams() {
         return openStreams();
       },
+      count: () => this.#promise(streamType.serverInfo, {}, countsOf),
       bind: (request, bound) => this.#bind(request, bound),
       startLabelled: (request, started) => this.#startLabelled(request, started),
       changePolicy: (tunnelId, trafficPolicy) => this.#changePolicy(tunnelId, trafficPolicy),
@@ -343,4 +346,8 @@ export class ClientConnection {
       },
     );
   }
+}
+
+function countsOf(told: JsonObject): ServerCount {
+  return { edges: Math.max(1, countMember(told, "Edges")), nodes: countMember(told, "Nodes") };
 }

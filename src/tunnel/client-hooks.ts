@@ -93,6 +93,9 @@ export interface ClientLabelled {
   readonly wantsTimes?: boolean;
 }
 
+/** As in `ClientSession`. */
+export type ServerCount = Pick<ClientSession, "edges" | "nodes">;
+
 export interface ClientSession {
   /** To resume the session with, together with `cookie`. */
   readonly clientId: string;
@@ -106,6 +109,12 @@ export interface ClientSession {
   readonly edges: number;
   /** Which of them this session is at; "" where there is one. */
   readonly edgeId: string;
+  /** Of how many nodes the server is one; 0 for one that is by itself. */
+  readonly nodes: number;
+  /** Which of them this session is at. */
+  readonly nodeId: string;
+  /** How many edges and nodes there are now. */
+  count(): Promise<ServerCount>;
   /**
    * Rejects with `Refusal` when the server names a reason of the catalogue. `bound` is called in the turn of the answer,
    * before anything that comes for the tunnel.

@@ -25,8 +25,8 @@ import { renderWireError } from "./wire-error.ts";
 /** What connections share. */
 export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly serverVersion: string;
-  readonly edges: () => number;
   readonly edgeId: string;
+  readonly nodeId: () => string;
   readonly addresses: AddressBook;
   /** Live sessions by id; a leg of a client has an id of its own. */
   readonly sessions: Map<string, ServerSession>;
@@ -196,6 +196,8 @@ export class AgentConnection {
           maxWindow: this.#maxWindow(agent),
           edges: agent.kind === "postern" ? this.#host.edges() : 1,
           edgeId: this.#host.edgeId,
+          nodes: agent.kind === "postern" ? this.#host.nodes() : 0,
+          nodeId: this.#host.nodeId(),
           time: agent.kind === "postern" ? this.#host.clock.now() : 0,
           tellsTimes: agent.kind === "postern",
         }),

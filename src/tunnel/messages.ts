@@ -172,6 +172,10 @@ export interface AuthAnswer {
   readonly edges: number;
   /** Which of them answers. */
   readonly edgeId: string;
+  /** Of how many nodes the server is one, for the same agents; 0 for a server that is none, which is left out. */
+  readonly nodes: number;
+  /** Which of them answers. */
+  readonly nodeId: string;
   /** The server's wall clock, milliseconds since 1970, for agents that compare it with theirs; 0 is left out. */
   readonly time: number;
   /** It tells how long requests took, where a tunnel asks for that. */
@@ -194,6 +198,7 @@ export function renderAuth(answer: AuthAnswer): JsonObject {
       AgentSessionID: answer.sessionId,
       ...(answer.maxWindow > 0 ? { MuxWindow: answer.maxWindow } : {}),
       ...(answer.edges > 1 ? { Edges: answer.edges, Edge: answer.edgeId } : {}),
+      ...(answer.nodes > 0 ? { Nodes: answer.nodes, Node: answer.nodeId } : {}),
       ...(answer.time > 0 ? { Time: answer.time } : {}),
       ...(answer.tellsTimes ? { RequestTimes: true } : {}),
     },

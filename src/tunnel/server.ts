@@ -21,6 +21,10 @@ export interface AgentServerOptions {
   readonly edges?: () => number;
   /** Which of them this is; told with their number. */
   readonly edgeId?: string;
+  /** Of how many nodes the server is one; 0, as unless given: of none. */
+  readonly nodes?: () => number;
+  /** Which of them this is; told with their number. */
+  readonly nodeId?: () => string;
   readonly limits?: Partial<TunnelLimits>;
 }
 
@@ -51,6 +55,8 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     serverVersion: options.serverVersion,
     edges: options.edges ?? (() => 1),
     edgeId: options.edgeId ?? "",
+    nodes: options.nodes ?? (() => 0),
+    nodeId: options.nodeId ?? (() => ""),
     addresses,
     sessions: new Map(),
     connections: new Set(),

@@ -47,6 +47,9 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly region: string;
+  /** At how many edges and nodes agents of ours may have a session. */
+  readonly edges: () => number;
+  readonly nodes: () => number;
 }
 
 export interface SessionIdentity {
@@ -280,10 +283,16 @@ export class ServerSession implements AgentSession {
           (error) => ({ Error: error }),
         );
       case streamType.serverInfo:
-        return { Region: this.#parts.region };
+        return this.#serverInfo();
       default:
         return undefined;
     }
+  }
+
+  #serverInfo(): JsonObject {
+    const { region, edges, nodes } = this.#parts;
+    if (this.#agent.kind !== "postern" || nodes() === 0) return { Region: region };
+    return { Region: region, Edges: edges(), Nodes: nodes() };
   }
 
   #bind(message: JsonObject, attempt: Attempt, bound: (tunnelId: string) => void): JsonObject | Unasked | Unclaimed {

@@ -131,12 +131,12 @@ export interface TunnelServerOptions extends Partial<AgentServerOptions> {
 export async function startTunnelServer(options: TunnelServerOptions): Promise<TunnelServer> {
   const register = options.register ?? new Register();
   const agents = makeAgentServer(register, {
-    clock: options.clock ?? systemClock,
-    log: options.log ?? silentLog,
     secret,
     region: "local",
     serverVersion: "0.1.0",
-    ...(options.limits ? { limits: options.limits } : {}),
+    ...options,
+    clock: options.clock ?? systemClock,
+    log: options.log ?? silentLog,
   });
   const sockets: TLSSocket[] = [];
   const closings: Promise<unknown>[] = [];

@@ -38,7 +38,7 @@ export interface NodeDirectory extends OtherNodes {
   address(): string | undefined;
 }
 
-type EdgeEntry = { readonly what: "edge"; readonly edgeId: string; readonly address: string };
+type EdgeEntry = { readonly what: "edge"; readonly edgeId: string; readonly address: string; readonly node?: string };
 type SessionEntry = { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport };
 /** Something else on the machine of an edge listens there. */
 type PortEntry = { readonly what: "port"; readonly edgeId: string; readonly port: number };
@@ -174,7 +174,7 @@ class Others {
       for (const one of all) {
         if (one.what === "taken") taken(one.id, presence.others().has(one.id));
         else if (one.what === "removed") this.#remove(one.id, news);
-        else this.#early.set(one.id, JSON.parse(one.body) as Entry);
+        else this.#early.set(one.id, entryOf(one));
       }
       const puts = inOrder([...this.#early].map(([id, entry]) => ({ ...entry, id })));
       this.#early = new Map();
@@ -247,6 +247,11 @@ class Others {
   }
 }
 
+function entryOf({ body, node }: { readonly body: string; readonly node: string }): Entry {
+  const entry = JSON.parse(body) as Entry;
+  return entry.what === "edge" ? { ...entry, node } : entry;
+}
+
 /** Without what only a newer version knows. */
 function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E[]): readonly E[] {
   const known = entries.filter(({ what }) => order.includes(what));
@@ -255,7 +260,9 @@ function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E
 
 function newsOf(entry: Entry): DirectoryNews[] {
   const { edgeId } = entry;
-  if (entry.what === "edge") return [{ what: "edge", edgeId, address: entry.address }];
+  if (entry.what === "edge") {
+    return [{ what: "edge", edgeId, address: entry.address, ...(entry.node !== undefined && { node: entry.node }) }];
+  }
   if (entry.what === "port") return [{ what: "port_occupied", edgeId, port: entry.port }];
   if (entry.what === "session") return [{ what: "session", edgeId, session: entry.session }];
   return [{ what: "tunnel", edgeId, tunnel: entry.shared }];

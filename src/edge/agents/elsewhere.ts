@@ -14,8 +14,10 @@ export interface Elsewhere {
   follow(news: readonly DirectoryNews[]): void;
   session(id: string): RemoteSession | undefined;
   countOfAccount(accountId: string): number;
-  /** Whether there are edges of other nodes. */
-  hasNodes(): boolean;
+  /** How many other nodes there are. */
+  nodeCount(): number;
+  /** The edges of this node, without this one. */
+  siblings(): readonly string[];
   /** Ids of the agents that serve at other nodes. */
   agentsAtNodes(): ReadonlySet<string>;
 }
@@ -74,9 +76,10 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
       }
       return undefined;
     },
-    hasNodes: () => others.values().some(({ isAtNode }) => isAtNode),
+    nodeCount: () => new Set([...others.values()].flatMap(({ node }) => node ?? [])).size,
+    siblings: () => [...others].flatMap(([id, { node }]) => (node === undefined ? [id] : [])),
     agentsAtNodes: () =>
-      new Set([...others.values()].flatMap((other) => (other.isAtNode ? [...other.agentIds()] : []))),
+      new Set([...others.values()].flatMap((other) => (other.node === undefined ? [] : [...other.agentIds()]))),
     countOfAccount: (accountId) => sessionsOf.get(accountId) ?? 0,
   };
 }

@@ -25,6 +25,8 @@ export interface OtherEdgeOptions {
 }
 
 export class OtherEdge {
+  /** Of the server that it is of, where that is another one. */
+  readonly node: string | undefined;
   readonly #place: PeerPlace;
   readonly #options: OtherEdgeOptions;
   readonly #sessions = new Map<string, RemoteSession>();
@@ -33,16 +35,12 @@ export class OtherEdge {
   /** Ids of what has not been told again since the edge was told of anew. */
   readonly #stale = new Set<string>();
 
-  constructor(place: PeerPlace, options: OtherEdgeOptions) {
+  constructor(place: PeerPlace & { readonly node?: string }, options: OtherEdgeOptions) {
     this.#place = place;
+    this.node = place.address.startsWith("tls:") ? (place.node ?? place.edgeId) : undefined;
     this.#options = options;
     const { patterns, opening, log } = options;
     this.#kind = { patterns, log, compile: (shared, session) => opening.elsewhere(shared, session) };
-  }
-
-  /** It is another server's. */
-  get isAtNode(): boolean {
-    return this.#place.address.startsWith("tls:");
   }
 
   session(id: string): RemoteSession | undefined {

@@ -91,6 +91,10 @@ export interface AgentRegistry extends ServerHooks {
   readonly shared: SharedRegister | undefined;
   /** How many sessions an agent should have at a server of so many edges: at another node as well, where there is one. */
   sessionsPerAgent(edges: number): number;
+  /** How many nodes there are, with this one. */
+  nodeCount(): number;
+  /** The same at every edge of this node, where the edge with the id is one. */
+  nodeId(edgeId: string): string;
   /** What other edges ask of this one. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
   /** Whether every agent of ours that is here serves at another node as well; true where there is no other. */
@@ -141,6 +145,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const avoidPort = (port: number): void => addresses?.avoid(port);
   const elsewhere = others && followElsewhere({ ...others, tunnels, opening, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
+  const otherNodes = (): number => elsewhere?.nodeCount() ?? 0;
   return {
     ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, watchExpiry }),
     shared: names && elsewhere && { names, elsewhere, ...makeTakings(shared) },
@@ -159,7 +164,9 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       },
       tellTimes: (sessionId, times) => sessions.byId(sessionId)?.tellTimes(times),
     },
-    sessionsPerAgent: (edges) => (elsewhere?.hasNodes() === true ? Math.max(edges, 2) : edges),
+    sessionsPerAgent: (edges) => Math.max(edges, Math.min(1 + otherNodes(), 2)),
+    nodeCount: () => 1 + otherNodes(),
+    nodeId: (edgeId) => [edgeId, ...(elsewhere?.siblings() ?? [])].sort()[0] as string,
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
     plainSiteFor: (host) => httpSite(hosts.tunnel(nameOf("http", host)), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
@@ -177,7 +184,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       await session.command(command);
     },
     isServedElsewhere() {
-      if (elsewhere?.hasNodes() !== true) return true;
+      if (!elsewhere || otherNodes() === 0) return true;
       const served = elsewhere.agentsAtNodes();
       return sessions.all().every(({ agentId }) => agentId === "" || served.has(agentId));
     },

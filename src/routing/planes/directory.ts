@@ -5,8 +5,8 @@
 import type { SessionReport } from "./messages.ts";
 
 export type DirectoryNews =
-  /** An edge is there. What it holds comes next, and then `told`. */
-  | { readonly what: "edge"; readonly edgeId: string; readonly address: string }
+  /** An edge is there, of another server if a `node` is named. What it holds comes next, and then `told`. */
+  | { readonly what: "edge"; readonly edgeId: string; readonly address: string; readonly node?: string }
   /** Everything that the edge holds has been told: what it held before, and was not told again, is over. */
   | { readonly what: "told"; readonly edgeId: string }
   /** All edges that there are, but the one that is told: every other one has gone, with what it held. */
