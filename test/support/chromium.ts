@@ -1,12 +1,16 @@
-/** A real browser: the Chromium on the PATH, driven by playwright-core. `browser.ts` is quicker where none is needed. */
+/**
+ * A real browser: the Chromium on the PATH, driven by playwright-core. `browser.ts` is quicker where none is needed.
+ * Its headless shell, where it is installed, is the same engine without windows: it takes a fifth of the time.
+ */
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
 
-const binary = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .flatMap((directory) => ["chromium", "chromium-browser", "google-chrome"].map((name) => join(directory, name)))
+const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
+const directories = (process.env["PATH"] ?? "").split(delimiter);
+const binary = names
+  .flatMap((name) => directories.map((directory) => join(directory, name)))
   .find((file) => isExecutable(file));
 
 /**
@@ -14,7 +18,8 @@ const binary = (process.env["PATH"] ?? "")
  * CI is set it has to be there.
  */
 export const chromiumAbsent: string | undefined = binary === undefined ? "Chromium is not installed" : undefined;
-if (chromiumAbsent !== undefined && process.env["CI"]) throw new Error(`${chromiumAbsent}: apt-get install chromium`);
+if (chromiumAbsent !== undefined && process.env["CI"])
+  throw new Error(`${chromiumAbsent}: apt-get install chromium-headless-shell`);
 
 /** Names below `localhost` lead to this machine. A visitor is a context of it, with `ignoreHTTPSErrors`. */
 export function startChromium(): Promise<Browser> {
