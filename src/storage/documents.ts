@@ -113,6 +113,13 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     if (last.text !== common) last = { text: common, values: JSON.parse(common) as unknown[] };
     return last.values;
   };
+  /** The two lines of a text of `renderRow`; undefined for JSON alone, which has no line ends. */
+  const linesOf = (text: string): PackedDoc | undefined => {
+    const cut = text.indexOf("\n");
+    if (cut < 0) return undefined;
+    const common = text.slice(cut + 1);
+    return { own: text.slice(0, cut), common: common === last.text ? last.text : common };
+  };
   const documents: Documents = {
     packs: (kind) => kindNamed(kinds, kind).packing !== undefined,
     seals: (kind) => turns.get(kind) !== undefined,
@@ -128,34 +135,24 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       return `${own}\n${common}`;
     },
     read({ doc: text, ...row }) {
-      if (!isPacked(text)) return objectOf(row, opened(row, JSON.parse(text) as Record<string, unknown>));
-      const { own, common } = linesOf(text);
+      const lines = linesOf(text);
+      if (!lines) return objectOf(row, opened(row, JSON.parse(text) as Record<string, unknown>));
+      const { own, common } = lines;
       const doc = packingNamed(row.kind).unpack(JSON.parse(own) as unknown[], valuesOf(common));
       return objectOf(row, opened(row, doc));
     },
     readPacked(row) {
       const packing = packingNamed(row.kind);
       // What is sealed is opened to see that it can be.
-      if (!isPacked(row.doc) || row.doc.includes(sealedMark)) {
+      const packed = linesOf(row.doc);
+      if (!packed || packed.own.includes(sealedMark)) {
         const { doc } = documents.read(row);
         return { packed: packing.pack(doc), keys: doc };
       }
-      const packed = linesOf(row.doc);
       return { packed, keys: packing.unpack(packing.keysIn(packed.own), valuesOf(packed.common)) };
     },
   };
   return documents;
-}
-
-/** Whether the text is of `renderRow`: JSON alone has no line ends. */
-function isPacked(text: string): boolean {
-  return text.includes("\n");
-}
-
-function linesOf(text: string): PackedDoc {
-  const cut = text.indexOf("\n");
-  // Joined, it is a text of its own: a slice would hold on to the whole row.
-  return { own: [text.slice(0, 1), text.slice(1, cut)].join(""), common: text.slice(cut + 1) };
 }
 
 function contextOf(accountId: string, kind: string, id: string, path: string): string {

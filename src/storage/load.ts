@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { continueAfter } from "../lib/ids.ts";
 import type { Database } from "./database/database.ts";
 import type { Documents, ObjectRow } from "./documents.ts";
@@ -7,7 +8,7 @@ import { kindNamed } from "./view.ts";
 import { Usage, bytesAdded } from "./usage.ts";
 
 /** Rows in memory at a time besides the objects made of them. */
-const step = 500;
+const step = 2_000;
 
 /**
  * Gives `take` every object's row, the oldest of each kind first.
@@ -20,30 +21,35 @@ export async function eachRow(
   passesOver?: (kind: string) => void,
 ): Promise<void> {
   let last = "";
-  // Neighbours mostly share kind and account: as one string each, not one per row.
+  // Neighbours mostly share kind and account: those of the page before are read as null.
   let kind = "";
   let account_id = "";
   for (;;) {
     const rows = await reads
       .selectFrom("objects")
-      .selectAll()
+      .select(["id", "revision", "created_at", "doc"])
+      .select(sql<string | null>`nullif(kind, ${kind})`.as("other_kind"))
+      .select(sql<string | null>`nullif(account_id, ${account_id})`.as("other_account"))
       .where("id", ">", last)
       .orderBy("id")
       .limit(step)
       .execute();
+    const [kindBefore, accountBefore] = [kind, account_id];
     for (const row of rows) {
-      if (row.kind !== kind) {
-        const declared = kinds.get(row.kind);
+      const kindNow = row.other_kind ?? kindBefore;
+      if (kindNow !== kind) {
+        const declared = kinds.get(kindNow);
         if (!declared) {
           if (!passesOver) {
-            throw new Error(`load "${row.id}": this version of Postern does not know the kind "${row.kind}"`);
+            throw new Error(`load "${row.id}": this version of Postern does not know the kind "${kindNow}"`);
           }
-          passesOver(row.kind);
+          passesOver(kindNow);
           continue;
         }
         kind = declared.name;
       }
-      if (row.account_id !== account_id) account_id = row.account_id;
+      const accountNow = row.other_account ?? accountBefore;
+      if (accountNow !== account_id) account_id = accountNow;
       const { id, revision, created_at, doc } = row;
       take({ id, account_id, kind, revision, created_at, doc });
     }

@@ -5,7 +5,7 @@ import type { Doc } from "../schema/doc.ts";
 import type { PackedDoc } from "../schema/packed.ts";
 import { PackedObjects } from "./packed-objects.ts";
 import type { ObjectPlace, PackedObject } from "./packed-objects.ts";
-import { indexEntriesOf, kindNamed, listKey } from "./view.ts";
+import { indexEntriesOf, kindNamed } from "./view.ts";
 import type { IndexEntries, View } from "./view.ts";
 import { docOf } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
@@ -37,7 +37,8 @@ export class State implements View {
   }
 
   count(list: string): number {
-    const ids = this.#lists.get(list) ?? this.#packed.idsOf(list);
+    const ids = this.#lists.get(list);
+    if (ids === undefined) return this.#packed.count(list);
     return typeof ids === "string" ? 1 : ids.length;
   }
 
@@ -68,11 +69,11 @@ export class State implements View {
   /** Newest id of each list, to continue from after a restart. */
   *newestIds(): Iterable<string> {
     for (const ids of this.#lists.values()) yield typeof ids === "string" ? ids : (ids.at(-1) as string);
+    yield* this.#packed.newestIds();
   }
 
   /** Takes over an object of a packed kind that is new; `keys` are as much of its document as indexes are of. */
   loadPacked(place: ObjectPlace, packed: PackedDoc, keys: Doc): void {
-    this.#list(listKey(place.account_id, place.kind), place.id);
     this.#packed.put(place, packed, keys);
   }
 
@@ -84,8 +85,12 @@ export class State implements View {
       const is = after && indexEntriesOf(this.#kinds, after);
       if (was) this.#withdraw(before, was, is, gone);
       const packed = after && kindNamed(this.#kinds, after.kind).packing?.pack(after.doc);
-      if (after && packed) this.loadPacked(after, packed, after.doc);
-      else if (after && is) this.#enter(after, is);
+      if (after && packed) {
+        // As a plain object takes the place of one that `before` does not tell of.
+        const present = before ? undefined : this.#packed.get(id);
+        if (present) this.#packed.remove(present);
+        this.loadPacked(after, packed, after.doc);
+      } else if (after && is) this.#enter(after, is);
       else this.#objects.delete(id);
       if ((before ?? after)?.kind === "account") this.#renewAccounts(id, after);
     }
