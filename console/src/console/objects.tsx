@@ -14,7 +14,7 @@ import { Failed, Head, Id, Value } from "./parts.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
 import { Commands, UsedBy } from "./related.tsx";
-import { go, linkTo, place } from "./router.ts";
+import { go, goInstead, linkTo, place } from "./router.ts";
 import type { KindProps } from "./table.tsx";
 import { Tester } from "./testers.tsx";
 import { useData } from "./use-data.ts";
@@ -167,9 +167,13 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
   );
 }
 
-/** A new object; of what is shown once, it is shown. */
+/**
+ * A new object; of what is shown once, it is shown. Its fields begin as the address says, and `then` there is where
+ * whoever was sent here goes on.
+ */
 export function New({ kind, description }: KindProps) {
   const [made, setMade] = useState<ApiObject>();
+  const [{ then, ...first }] = useState<Readonly<Record<string, string>>>(Object.fromEntries(place.value.query));
   const secret = made?.["token"];
   if (made && typeof secret === "string") {
     return (
@@ -191,10 +195,10 @@ export function New({ kind, description }: KindProps) {
       <Edit
         kind={kind}
         description={description}
-        first={Object.fromEntries(place.value.query)}
+        first={first}
         onDone={(answer) => {
           if (answer && typeof answer["token"] === "string") setMade(answer);
-          else go(answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`);
+          else goInstead(then ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));
         }}
       />
     </section>

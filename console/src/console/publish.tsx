@@ -143,6 +143,12 @@ export function Publish() {
             <option value="openid">with an OpenID Connect provider</option>
             <option value="github">with GitHub</option>
           </select>
+          {development.value === null && (
+            <span class="muted small">
+              Logging in by clicking a name, for trying, is there where the server is started as{" "}
+              <code>npx postern dev</code>.
+            </span>
+          )}
           {wishes.login === "development" && (
             <span class="muted small">
               The development provider at {development.value?.issuer} believes whoever comes. Nobody else can reach it.

@@ -21,6 +21,11 @@ export function go(path: string): void {
   location.hash = `#/${path}`;
 }
 
+/** Instead of what is shown, to which nobody wants back: a form that has done its work. */
+export function goInstead(path: string): void {
+  location.replace(`#/${path}`);
+}
+
 export function linkTo(...parts: readonly string[]): string {
   return `#/${parts.map(encodeURIComponent).join("/")}`;
 }

@@ -1,0 +1,125 @@
+/** One request that has ended: what decided it, step by step, and what whoever is not content with it can do. */
+import { useEffect, useState } from "preact/hooks";
+import type { Explanation, Request } from "../../../sdk/src/index.ts";
+import { Tag, Time } from "../ui/elements.tsx";
+import { bytesText, durationText, statusTone } from "../ui/format.ts";
+import { explainError, postern } from "./api.ts";
+import { kindOfId } from "./description.ts";
+import type { Description } from "./description.ts";
+import { Answer } from "./explain.tsx";
+import { Back } from "./history.tsx";
+import { Failed, Head, Id, Outcome } from "./parts.tsx";
+import { linkTo, place } from "./router.ts";
+import { Steps } from "./steps.tsx";
+import { useData } from "./use-data.ts";
+
+export function Trace({ id, description }: { readonly id: string; readonly description: Description }) {
+  const { value: request, error, again } = useData(() => postern.requests.get(id), [id]);
+  return request ? <Ended request={request} description={description} /> : <Failed error={error} again={again} />;
+}
+
+function Ended({ request, description }: { readonly request: Request; readonly description: Description }) {
+  const [now, setNow] = useState<Explanation>();
+  const [failure, setFailure] = useState("");
+  const kind = kindOfId(request.site_id, description);
+  const explain = async (): Promise<void> => {
+    try {
+      const asked = { method: request.method, host: request.host, path: request.path, source_ip: request.source_ip };
+      const answer =
+        kind === "https_edge"
+          ? await postern.edges.https.explain(request.site_id, asked)
+          : await postern.endpoints.explain(request.site_id, asked);
+      setNow(answer);
+      setFailure("");
+    } catch (thrown) {
+      setFailure(explainError(thrown).message);
+    }
+  };
+  // Whoever has just changed what denied it is shown what would come of it now.
+  const asksNow = place.value.query.has("now");
+  useEffect(() => {
+    if (asksNow) void explain();
+  }, [asksNow]);
+  return (
+    <article class="column trace">
+      <a class="back" href="#/traffic">
+        ‹ All requests
+      </a>
+      <Head title={`${request.method} ${request.host}${request.path}`}>
+        <Tag tone={statusTone(request.status_code)}>{request.status_code}</Tag>
+        <Outcome outcome={request.outcome} />
+      </Head>
+      <dl class="facts small">
+        <Fact name="Ended">
+          <Time at={request.ended_at} />
+        </Fact>
+        <Fact name="Took">{durationText(request.duration_ms)}</Fact>
+        <Fact name="From">{request.source_ip}</Fact>
+        <Fact name="In, out">{`${bytesText(request.bytes_in)}, ${bytesText(request.bytes_out)}`}</Fact>
+        {request.error_code !== null && <Fact name="Told">{request.error_code}</Fact>}
+        <Fact name="Id">
+          <Id id={request.id} />
+        </Fact>
+      </dl>
+      <h2>What decided</h2>
+      <Steps steps={request.steps} description={description} />
+      <div class="row">
+        {kind === "https_edge" && (
+          <a
+            class="button"
+            href={linkTo("edges", request.site_id, ...(request.route_id === null ? [] : [request.route_id]))}
+          >
+            {request.route_id === null ? "The edge" : "The route"}
+          </a>
+        )}
+        <button type="button" onClick={() => void explain()}>
+          Explain again with the present configuration
+        </button>
+        <WayOut request={request} />
+      </div>
+      <Failed error={failure} />
+      {now && (
+        <section aria-label="Now" class="column">
+          <Answer title="Now it would be" answer={now} description={description} />
+        </section>
+      )}
+    </article>
+  );
+}
+
+/** What whoever does not want the denial can do at once: admit the address, or take back what decided. */
+function WayOut({ request }: { readonly request: Request }) {
+  const [goesBack, setGoesBack] = useState(false);
+  const denied = request.steps.findLast(({ outcome }) => outcome === "denied");
+  const decided = denied?.decided_by;
+  if (!denied || !decided) return null;
+  const { kind, id, revision } = decided;
+  const rule = new URLSearchParams({
+    ip_policy_id: id,
+    cidr: `${request.source_ip}/${request.source_ip.includes(":") ? 128 : 32}`,
+    action: "allow",
+    then: `traffic/${request.id}?now`,
+  });
+  return (
+    <>
+      {kind === "ip_policy" && (
+        <a class="button" href={`${linkTo("objects", "ip_policy_rule", "new")}?${rule.toString()}`}>
+          Let {request.source_ip} pass …
+        </a>
+      )}
+      <button type="button" onClick={() => setGoesBack(true)}>
+        Go back to before revision {revision} …
+      </button>
+      {goesBack && <Back revision={revision - 1} onClose={() => setGoesBack(false)} />}
+    </>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+  return (
+    <div>
+      <dt class="muted">{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
