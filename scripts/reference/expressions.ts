@@ -150,7 +150,7 @@ export function expressionsPage(): string {
     "### Of texts and lists\n\n",
     functionsTable([...stringFunctions, ...listFunctions]),
     "## Bounds\n\n",
-    "What is exceeded when it is read is refused; what is exceeded when it is evaluated is a failure. The filter of a list has 1000 characters, 100 parts, and 500 steps for each object.\n\n",
+    "What is exceeded when it is read is refused; what is exceeded when it is evaluated is a failure. The filter of a list has 1000 characters, 100 parts, and 500 steps for each object, 10,000 for one that has others inside, such as an edge its routes: `obj.routes.exists(route, route.oidc != null)`.\n\n",
     table(
       ["What", "At most"],
       limits.map(([what, most]) => [what, most]),

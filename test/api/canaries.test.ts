@@ -237,6 +237,7 @@ for (const database of databases) {
         ["/backends/http_response", "body"],
         ["/backends/http_response", "headers['set-cookie']"],
         ["/edges/tls", "traffic_policy.value"],
+        ["/edges/https", "routes[0].traffic_policy.value"],
         ["/endpoints", "traffic_policy"],
       ] as const) {
         const filter = encodeURIComponent(`obj.${field}.contains('canary')`);

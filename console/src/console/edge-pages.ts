@@ -1,17 +1,23 @@
-/** HTTPS edges for views that look into their routes, page by page: routes are in no list that could be filtered. */
+/** HTTPS edges of which a route has what a view is about: the server looks for them. */
 import type { HTTPSEdge } from "../../../sdk/src/index.ts";
 import { postern } from "./api.ts";
 
 const pageSize = 100;
 
-/** The newest of so many pages, and whether there are others. */
-export async function edgesUpTo(
+/**
+ * The newest of so many pages, and whether there are others.
+ * @param modules a route of each edge has at least one of them
+ */
+export async function edgesWith(
+  modules: readonly string[],
   pages: number,
 ): Promise<{ readonly items: readonly HTTPSEdge[]; readonly more: boolean }> {
+  const has = modules.map((name) => `route.${name} != null`).join(" || ");
+  const filter = `obj.routes.exists(route, ${has})`;
   const items: HTTPSEdge[] = [];
   let before: string | undefined;
   for (let at = 0; at < pages; at += 1) {
-    const options = { limit: pageSize, ...(before !== undefined && { before_id: before }) };
+    const options = { limit: pageSize, filter, ...(before !== undefined && { before_id: before }) };
     const page = await postern.edges.https.list(options).page();
     items.push(...page.items);
     before = page.nextBeforeId;

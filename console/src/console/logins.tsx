@@ -4,7 +4,7 @@ import type { ApplicationSession, HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk
 import { Copy, Tag, Time } from "../ui/elements.tsx";
 import { explainError, postern } from "./api.ts";
 import { titleOf } from "./description.ts";
-import { edgesUpTo } from "./edge-pages.ts";
+import { edgesWith } from "./edge-pages.ts";
 import { useEvery } from "./live.ts";
 import { Failed, Head } from "./parts.tsx";
 import { linkTo } from "./router.ts";
@@ -14,7 +14,7 @@ const everyMs = 5_000;
 
 export function Logins() {
   const [pages, setPages] = useState(1);
-  const edges = useData(() => edgesUpTo(pages), [pages]);
+  const edges = useData(() => edgesWith(loginModules, pages), [pages]);
   const places = (edges.value?.items ?? []).flatMap(placesOf);
   const [tried, setTried] = useState<{ readonly place: LoginPlace; readonly since: number }>();
   return (
@@ -30,10 +30,7 @@ export function Logins() {
       <Failed error={edges.error} again={edges.again} />
       {edges.value && places.length === 0 && (
         <div class="empty">
-          <p>
-            No route of the first {edges.value.items.length} edges asks for a login. Set OAuth, OIDC or SAML on one of
-            an edge's routes.
-          </p>
+          <p>No route asks for a login by OAuth, OIDC or SAML. Set one of them on one of an edge's routes.</p>
           <a class="button primary" href="#/edges">
             Edges
           </a>
@@ -46,7 +43,7 @@ export function Logins() {
       </ul>
       {edges.value?.more === true && (
         <button type="button" onClick={() => setPages(pages + 1)}>
-          Look at more edges
+          More
         </button>
       )}
       {tried && <Trial key={tried.since} place={tried.place} since={tried.since} />}
@@ -55,17 +52,19 @@ export function Logins() {
   );
 }
 
+const loginModules = ["oauth", "oidc", "saml"] as const;
+
 interface LoginPlace {
   readonly host: string;
   readonly edgeId: string;
   readonly route: HTTPSEdgeRoute;
-  readonly module: "oauth" | "oidc" | "saml";
+  readonly module: (typeof loginModules)[number];
 }
 
 function placesOf({ id, hostports, routes }: HTTPSEdge): readonly LoginPlace[] {
   const host = (hostports?.[0] ?? "").replace(/:443$/, "");
   return routes.flatMap((route) =>
-    (["oauth", "oidc", "saml"] as const)
+    loginModules
       .filter((module) => route[module] !== null && route[module] !== undefined)
       .map((module) => ({ host, edgeId: id, route, module })),
   );

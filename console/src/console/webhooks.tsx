@@ -6,14 +6,14 @@ import { quoted } from "../ui/shell.ts";
 import { explainError, postern } from "./api.ts";
 import { bodyOf } from "./description.ts";
 import type { Description } from "./description.ts";
-import { edgesUpTo } from "./edge-pages.ts";
+import { edgesWith } from "./edge-pages.ts";
 import { Answer } from "./explain.tsx";
 import { Failed, Head } from "./parts.tsx";
 import { useData } from "./use-data.ts";
 
 export function Webhooks({ description }: { readonly description: Description }) {
   const [pages, setPages] = useState(1);
-  const edges = useData(() => edgesUpTo(pages), [pages]);
+  const edges = useData(() => edgesWith(["webhook_verification"], pages), [pages]);
   const places = placesOf(edges.value?.items ?? []);
   const providers = bodyOf(description.api, "signWebhook").properties?.["provider"]?.enum ?? [];
   const [place, setPlace] = useState("");
@@ -58,10 +58,7 @@ export function Webhooks({ description }: { readonly description: Description })
       <Failed error={edges.error} again={edges.again} />
       {edges.value && places.length === 0 && (
         <div class="empty">
-          <p>
-            No route of the first {edges.value.items.length} edges verifies webhooks. Set the module Webhook
-            verification on one of an edge's routes.
-          </p>
+          <p>No route verifies webhooks. Set the module Webhook verification on one of an edge's routes.</p>
           <a class="button primary" href="#/edges">
             Edges
           </a>
@@ -69,7 +66,7 @@ export function Webhooks({ description }: { readonly description: Description })
       )}
       {edges.value?.more === true && (
         <button type="button" onClick={() => setPages(pages + 1)}>
-          Look at more edges
+          Routes of more edges
         </button>
       )}
       {chosen && (

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { Refusal } from "../../lib/errors.ts";
 import { f, notes } from "../../schema/fields.ts";
 import { parseFilter } from "./parse.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 import { filterEnvironment } from "./types.ts";
 
 const obj = filterEnvironment(
@@ -112,6 +113,33 @@ describe("a filter", () => {
       );
     });
   }
+
+  it("a filter looks into objects inside, such as routes of an edge, and at no secret nor list of references of theirs", () => {
+    const edges = filterEnvironment(resourceNamed("https_edge").fields, false);
+    const routeWith = (fields: object): object => ({
+      id: "edghtsrt_1",
+      oidc: null,
+      webhook_verification: null,
+      ...fields,
+    });
+    const hooked = {
+      routes: [routeWith({}), routeWith({ webhook_verification: { enabled: true, provider: "github" } })],
+    };
+    const verifies = parseFilter("obj.routes.exists(route, route.webhook_verification != null)", edges);
+    assert.deepEqual(
+      [verifies(hooked), verifies({ routes: [routeWith({})] }), verifies({ routes: [] })],
+      [true, false, false],
+    );
+    assert.equal(parseFilter("obj.routes.exists(r, r.webhook_verification.provider == 'github')", edges)(hooked), true);
+    assert.equal(
+      verifies({ routes: Array.from({ length: 1_000 }, () => routeWith({})) }),
+      false,
+      "a thousand are few enough",
+    );
+    for (const text of ["r.webhook_verification.secret == 'x'", "r.ip_restriction.ip_policies.size() > 0"]) {
+      assert.throws(() => parseFilter(`obj.routes.exists(r, ${text})`, edges), /has no field/);
+    }
+  });
 
   it("a filter that takes too many steps on one object is refused there", () => {
     const accepts = parseFilter("obj.hostports.all(a, obj.hostports.all(b, a.size() + b.size() > 0))", obj);

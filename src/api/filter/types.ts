@@ -9,31 +9,39 @@ import { standardFunctions } from "../../cel/functions/standard.ts";
 import { stringFunctions } from "../../cel/functions/strings.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
+import { resourceNamed } from "../operation/declarations.ts";
 
 type Json = Readonly<Record<string, Value>>;
 
 const limits = { sourceLength: 1000, depth: 40, nodes: 100, steps: 500 };
+/** For an object that has others inside, such as an edge its routes: enough for a thousand of them, once. */
+const stepsWithParts = 10_000;
 /** Made once for each resource, for those who may see what may hold a secret and for those who may not. */
 const made = { whole: new WeakMap<Fields, Environment>(), concealed: new WeakMap<Fields, Environment>() };
 
 /**
- * `obj`: the fields that clients see, but no secrets, and no other objects inside; what may hold a secret only for those
- * who may read them, as a condition on a value tells it bit by bit. What is null or absent at an object
- * makes a comparison false, and numbers compare whatever their kinds, as JSON has only one.
+ * `obj`: the fields that clients see, but no secrets; what may hold a secret only for those who may read them, as a
+ * condition on a value tells it bit by bit. Objects inside, such as the routes of an edge, are lists of such. What is null
+ * or absent at an object makes a comparison false, and numbers compare whatever their kinds, as JSON has only one.
  */
 export function filterEnvironment(fields: Fields, isLive: boolean, isSensitiveSeen = true): Environment {
   const cache = made[isSensitiveSeen ? "whole" : "concealed"];
   const known = cache.get(fields);
   if (known) return known;
   const identity = { id: types.string, uri: types.string, ...(!isLive && { created_at: types.string }) };
-  const obj = objectType("object", { ...identity, ...typesOf(fields, isSensitiveSeen) });
+  const obj = objectType("object", {
+    ...identity,
+    ...typesOf(fields, isSensitiveSeen),
+    ...partsOf(fields, isSensitiveSeen),
+  });
+  const hasParts = Object.values(fields).some(({ type }) => type === "children");
   const environment = defineEnvironment({
     variables: {
       obj: { type: obj, read: (object: Value) => object },
       ...references("obj", fields, isSensitiveSeen, (object) => object),
     },
     functions: [...standardFunctions, ...stringFunctions, ...listFunctions, ...mixedEqualities],
-    limits,
+    limits: hasParts ? { ...limits, steps: stepsWithParts } : limits,
     nulls: "quiet",
     mixesNumbers: true,
   });
@@ -74,6 +82,28 @@ function idsOf(value: Value | undefined): Value | undefined {
 
 function isShown(field: Field, isSensitiveSeen: boolean): boolean {
   return (isSensitiveSeen || !field.sensitive) && !field.internal && !field.writeOnly && !field.secret;
+}
+
+/** Lists of objects inside: what they refer to in lists is not among it, as those are lists of ids for `obj` itself alone. */
+function partsOf(fields: Fields, isSensitiveSeen: boolean): Record<string, Type> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      if (field.type !== "children") return [];
+      const types = typesOf(withoutLists(resourceNamed(field.kind).fields), isSensitiveSeen);
+      return [[name, listOf(objectType("object", { ...partIdentity, ...types }))]];
+    }),
+  );
+}
+
+const partIdentity = { id: types.string, uri: types.string, created_at: types.string };
+
+function withoutLists(fields: Fields): Fields {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      if (field.type === "refList") return [];
+      return [[name, field.type === "object" ? { ...field, fields: withoutLists(field.fields) } : field]];
+    }),
+  );
 }
 
 function typesOf(fields: Fields, isSensitiveSeen: boolean): Record<string, Type> {

@@ -18,6 +18,8 @@ export type LiveValues = (object: StoredObject, baseUrl: string) => Doc;
 export interface Views {
   /** Everything that a client sees of it. `shown`: values that are in this one answer only. */
   render(object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown>;
+  /** As `render`, of objects of one kind, and of their own fields only those that `names` has. */
+  partly(resource: ResourceDeclaration, names: (name: string) => boolean): Views["render"];
   json(object: StoredObject, baseUrl: string): string;
   /** As `json`, with its length in bytes, in decimal. */
   sized(object: StoredObject, baseUrl: string): { readonly body: string; readonly contentLength: string };
@@ -119,13 +121,14 @@ function viewsOf({ reader, live, lookup, scope, redact }: Sight): Views {
     object: StoredObject,
     baseUrl: string,
     shown?: Doc,
+    fields?: Fields,
   ): Record<string, unknown> => {
     const resource = resourceNamed(object.kind);
     return {
       id: object.id,
       uri: uriOf(object, baseUrl),
       ...(!resource.live && { created_at: object.created_at }),
-      ...renderFields(resource.fields, object.doc, contextFor(object, baseUrl, shown, concealing)),
+      ...renderFields(fields ?? resource.fields, object.doc, contextFor(object, baseUrl, shown, concealing)),
     };
   };
   const render: Views["render"] = (object, baseUrl, shown) => renderAs(redact, object, baseUrl, shown);
@@ -139,6 +142,10 @@ function viewsOf({ reader, live, lookup, scope, redact }: Sight): Views {
   };
   const views: Views = {
     render,
+    partly({ fields }, names) {
+      const some = Object.fromEntries(Object.entries(fields).filter(([name]) => names(name)));
+      return (object, baseUrl, shown) => renderAs(redact, object, baseUrl, shown, some);
+    },
     uri: uriOf,
     json: (object, baseUrl) => rendered(object, baseUrl).body,
     sized: rendered,
