@@ -6,6 +6,7 @@ import { node } from "../../resources/node.ts";
 import { staticBackend } from "../../resources/static-backend.ts";
 import { tunnelSession } from "../../resources/tunnel-session.ts";
 import { tunnel } from "../../resources/tunnel.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { makeAgentObjects } from "./agent-objects.ts";
@@ -46,6 +47,9 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
   const { names } = agents;
   const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) =>
     agents.labelled.having(accountId, labels);
+  /** Bumped with what may change which endpoints there are, besides what is stored. */
+  let changes = 0;
+  let kept: { readonly key: string; readonly objects: ObjectsById; readonly ids: readonly string[] } | undefined;
   const objectsOf: Readonly<Record<string, (accountId: string) => ObjectsById>> = {
     [tunnelSession.name]: (accountId) => agents.sessions.of(accountId),
     [tunnel.name]: (accountId) => agents.tunnels.of(accountId),
@@ -64,16 +68,28 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
       };
     },
   };
+  /** Newest first. Endpoints, of which there may be very many, are found anew only once something has changed. */
+  const sorted = (
+    accountId: string,
+    kind: string,
+  ): { readonly objects: ObjectsById; readonly ids: readonly string[] } => {
+    const key = `${accountId} ${store.commits} ${changes}`;
+    if (kind === endpoint.name && kept?.key === key) return kept;
+    const objects = objectsOf[kind]?.(accountId) ?? new Map<string, StoredObject>();
+    const ids = [...objects.keys()].sort((left, right) => (left < right ? 1 : -1));
+    if (kind === endpoint.name) kept = { key, objects, ids };
+    return { objects, ids };
+  };
   return {
     get(accountId, kind, id) {
       const cloud = kind === endpoint.name ? store.get(accountId, cloudEndpoint.name, id) : undefined;
-      return cloud ? asEndpoint(store, cloud) : objectsOf[kind]?.(accountId).get(id);
+      if (cloud) return asEndpoint(store, cloud);
+      return kind === endpoint.name ? sorted(accountId, kind).objects.get(id) : objectsOf[kind]?.(accountId).get(id);
     },
     page(accountId, kind, { limit, beforeId }) {
-      const own = objectsOf[kind]?.(accountId);
-      const ids = [...(own?.keys() ?? [])].filter((id) => beforeId === undefined || id < beforeId);
-      ids.sort((left, right) => (left < right ? 1 : -1));
-      const all = ids.slice(0, limit + 1).flatMap((id) => own?.get(id) ?? []);
+      const { objects, ids } = sorted(accountId, kind);
+      const from = beforeId === undefined ? 0 : firstBelow(ids, beforeId);
+      const all = ids.slice(from, from + limit + 1).flatMap((id) => objects.get(id) ?? []);
       if (kind === endpoint.name) {
         const request = { limit: limit + 1, ...(beforeId !== undefined && { beforeId }) };
         const cloud = store.page(accountId, cloudEndpoint.name, request).objects;
@@ -92,6 +108,29 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
       return [...own.keys()].flatMap((id) => own.get(id) ?? []);
     },
     count: (of) => agents[of].size,
-    receive: (message, line) => agents.receive(message, line),
+    receive(message, line) {
+      if (changing.has(message.type)) changes += 1;
+      agents.receive(message, line);
+    },
   };
+}
+
+const changing: ReadonlySet<string> = new Set([
+  "hello",
+  "gone",
+  "session_opened",
+  "session_closed",
+  "tunnel_opened",
+  "tunnel_closed",
+] satisfies Upward["type"][]);
+
+/** Where those begin that sort before `id`. @param ids from the last to the first */
+function firstBelow(ids: readonly string[], id: string): number {
+  let [low, high] = [0, ids.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ids[middle] as string) < id) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
