@@ -9,7 +9,7 @@ import type { Events } from "./dispatcher.ts";
 
 const schema = object("Events that were delivered lately.", {
   events: list(
-    "Newest first, at most 100.",
+    "Newest first, at most 100; of several servers at most the newest 20 of each other one, a second later.",
     object("An event.", {
       id: text("Its id."),
       type: text("Its type."),
@@ -25,7 +25,7 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
     id: "listDeliveredEvents",
     method: "GET",
     path: `${resource.path}/{id}/events`,
-    summary: "List the events that were delivered to a destination lately, by the server that is asked.",
+    summary: "List the events that were delivered to a destination lately.",
     resource,
     verb: "command",
     takes: "nothing",
@@ -42,11 +42,14 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
         },
       ],
     },
-    run(call) {
+    async run(call) {
       const { id } = theOne(resource, call, store);
-      const shown = events()
-        .delivered(id)
-        .map(({ id: event, type, time, body }) => ({ id: event, type, time, body }));
+      const shown = (await events().delivered(id)).map(({ id: event, type, time, body }) => ({
+        id: event,
+        type,
+        time,
+        body,
+      }));
       return { status: 200, body: JSON.stringify({ events: shown }) };
     },
   };

@@ -2,9 +2,9 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Doc } from "../../schema/doc.ts";
 import type { Event } from "./event/event.ts";
 import type { EventCounters } from "./counters.ts";
+import type { DeliveryStatus } from "./shared-deliveries.ts";
 import type { EventQueue } from "./queue.ts";
 import { NotDelivered } from "./targets/target.ts";
 import type { Target, TargetLimits } from "./targets/target.ts";
@@ -13,6 +13,8 @@ export interface DeliverySurroundings {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: EventCounters;
+  /** The status is otherwise than it was. */
+  readonly changed: () => void;
 }
 
 const firstPauseMs = 1_000;
@@ -43,7 +45,7 @@ export class Delivery {
     this.#done = this.#run();
   }
 
-  get status(): Doc {
+  get status(): DeliveryStatus {
     return { ...this.#status };
   }
 
@@ -65,6 +67,7 @@ export class Delivery {
   lost(count: number): void {
     this.#status.dropped += count;
     this.#with.counters.dropped += count;
+    this.#with.changed();
   }
 
   /** Resolves when nothing is under way any more. */
@@ -88,6 +91,7 @@ export class Delivery {
         failures = 0;
         if (!isEmpty) continue;
         this.#status.state = "idle";
+        this.#with.changed();
         await this.#wait(undefined);
       } catch (error) {
         failures += 1;
@@ -153,6 +157,7 @@ export class Delivery {
       this.#with.counters.delivered += taken;
       status.last_delivered_at = timestamp(this.#with.clock.now());
       if (failure === undefined) status.error = "";
+      this.#with.changed();
     }
     return { refused, failure };
   }
@@ -162,6 +167,7 @@ export class Delivery {
     counters.failures += 1;
     this.#status.state = "retrying";
     this.#status.error = failure.message.slice(0, maxErrorLength);
+    this.#with.changed();
     if (failures > 1) return;
     log.warn("an event could not be delivered", { destination: this.#id, eventId: event.id, error: failure });
   }

@@ -11,10 +11,12 @@ import { makeEventCounters } from "./counters.ts";
 import { keepDelivered } from "./delivered.ts";
 import { Delivery } from "./delivery.ts";
 import { eventRenderer } from "./event/event.ts";
-import type { Event, RenderEvent } from "./event/event.ts";
+import type { RenderEvent } from "./event/event.ts";
 import { trafficTypesOf } from "./event/types.ts";
 import { makeTargetOpener } from "./open-targets.ts";
 import type { OpenTargetsOptions } from "./open-targets.ts";
+import { joinDeliveries, newestOf, shareDeliveries } from "./shared-deliveries.ts";
+import type { DeliveryNews, SentEvent, SharedDeliveries } from "./shared-deliveries.ts";
 import { destinationIdsOf, firstCursor, typesFor } from "./subscriptions.ts";
 import { unavailability } from "./targets.ts";
 import { openTrafficInterest } from "./traffic-interest.ts";
@@ -34,8 +36,10 @@ export interface Events extends EdgeObserver {
   status(destination: StoredObject): Doc;
   /** Why this server cannot deliver to such a destination; undefined when it can. */
   unavailability(doc: DocOf<typeof eventDestination>): string | undefined;
-  /** What a destination was sent last by this server, newest first. */
-  delivered(destinationId: string): readonly Event[];
+  /** What a destination was sent last, newest first. */
+  delivered(destinationId: string): Promise<readonly SentEvent[]>;
+  /** What another server says of a destination. */
+  readonly heard: SharedDeliveries["heard"];
   readonly allowPrivate: boolean;
   stop(): Promise<void>;
 }
@@ -48,6 +52,8 @@ interface Lane {
   destination: StoredObject;
 }
 
+/** Events that are shown of one destination. */
+const maxShown = 100;
 const nothingYet = { state: "idle", error: "", last_delivered_at: null, delivered: 0, dropped: 0 };
 
 /** Goes on where the last run has stopped. */
@@ -59,6 +65,12 @@ export async function startEvents(options: EventOptions): Promise<Events> {
   const targets = makeTargetOpener(options);
   const delivered = keepDelivered();
   const open = (destination: StoredObject) => delivered.watched(destination.id, targets.open(destination));
+  const here = (id: string): DeliveryNews => ({
+    status: lanes.get(id)?.delivery.status ?? nothingYet,
+    events: delivered.of(id),
+  });
+  const shared = shareDeliveries(store.node, clock, (id) => ({ ...here(id), events: newestOf(delivered.of(id)) }));
+  const everywhere = (id: string): DeliveryNews => joinDeliveries([here(id), ...shared.others(id)], maxShown);
   const interest = openTrafficInterest(options.edges);
   const render: RenderEvent = (...change) => eventRenderer(options.baseUrl())(...change);
 
@@ -69,7 +81,10 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     const job = store.jobs.want(name, () => lanes.get(id)?.delivery.wake());
     const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types, job });
     const traffic = new TrafficQueue((count) => delivery.lost(count));
-    const delivery = new Delivery({ clock, log, counters }, id, open(destination), [changes, traffic]);
+    const delivery = new Delivery({ clock, log, counters, changed: () => shared.changed(id) }, id, open(destination), [
+      changes,
+      traffic,
+    ]);
     return { delivery, changes, traffic, destination };
   };
   /** Begins, changes or ends the delivery to a destination, as it and its subscriptions are now. */
@@ -86,6 +101,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     } else if (lane) {
       lanes.delete(id);
       delivered.drop(id);
+      shared.drop(id);
       // At once: its successor may keep a place of its own before the last delivery ends.
       lane.changes.close(true);
       void lane.delivery.stop();
@@ -114,9 +130,13 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     status(destination) {
       const why = unavailability(docOf(destination, eventDestination), aws);
       if (why !== undefined) return { ...nothingYet, state: "unsupported", error: why };
-      return lanes.get(destination.id)?.delivery.status ?? nothingYet;
+      return { ...everywhere(destination.id).status };
     },
-    delivered: (id) => delivered.of(id),
+    async delivered(id) {
+      await shared.refresh();
+      return everywhere(id).events;
+    },
+    heard: shared.heard,
     unavailability: (doc) => unavailability(doc, aws),
     receive(message, line) {
       if (message.type === "hello") interest.connected(line);

@@ -11,6 +11,7 @@ import type { Presence } from "../../storage/cluster/presence.ts";
 import type { OtherNodes } from "../edges/directory.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import type { EdgeLine, EdgeObserver } from "../edges/edges.ts";
+import type { DeliveryEntry, SharedDeliveries } from "../events/shared-deliveries.ts";
 import { shareNameClaims } from "../edges/node-claims.ts";
 import { KnownTunnel } from "./known-tunnel.ts";
 import type { TunnelEntry } from "./known-tunnel.ts";
@@ -25,6 +26,8 @@ export interface NodeDirectoryOptions {
   readonly relay: (place: { readonly edgeId: string; readonly address: string }, message: Downward) => void;
   /** Resolves once the edges of other nodes have come so far, with those that have not after `timeoutMs`. */
   readonly reached: EdgeQueries["reached"];
+  /** Told of what other nodes say of deliveries of events. */
+  readonly heard: SharedDeliveries["heard"];
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -174,13 +177,18 @@ class Others {
       for (const one of all) {
         if (one.what === "taken") taken(one.id, presence.others().has(one.id));
         else if (one.what === "removed") this.#remove(one.id, news);
-        else this.#early.set(one.id, entryOf(one));
+        else this.#hear(one.id, entryOf(one));
       }
       const puts = inOrder([...this.#early].map(([id, entry]) => ({ ...entry, id })));
       this.#early = new Map();
       for (const { id, ...entry } of puts) this.#put(id, entry as Entry, news);
       told(news);
     });
+  }
+
+  #hear(id: string, entry: Entry | DeliveryEntry): void {
+    if (entry.what === "delivery") this.#options.heard(id, entry);
+    else this.#early.set(id, entry);
   }
 
   #put(id: string, entry: Entry, news: DirectoryNews[]): void {
@@ -207,6 +215,7 @@ class Others {
 
   #remove(id: string, news: DirectoryNews[]): void {
     this.#early.delete(id);
+    this.#options.heard(id, undefined);
     const before = this.#known.get(id);
     if (!before || !this.#known.delete(id)) return;
     this.#release(before);
@@ -247,8 +256,8 @@ class Others {
   }
 }
 
-function entryOf({ body, node }: { readonly body: string; readonly node: string }): Entry {
-  const entry = JSON.parse(body) as Entry;
+function entryOf({ body, node }: { readonly body: string; readonly node: string }): Entry | DeliveryEntry {
+  const entry = JSON.parse(body) as Entry | DeliveryEntry;
   return entry.what === "edge" ? { ...entry, node } : entry;
 }
 
