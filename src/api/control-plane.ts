@@ -30,6 +30,7 @@ import { makeResolveTxt } from "./domain-proof/resolver.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
+import type { Events } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
@@ -168,7 +169,7 @@ async function serve(
   });
   const readiness = trackReadiness(store, metrics);
   const logins = await keepLogins(options, store, metrics);
-  directory = await followNodes(options, store, edges, queries, [liveObjects, queries]);
+  directory = await followNodes(options, store, edges, queries, [liveObjects, queries], events.heard);
   edges.follow([
     ...logins.watchers,
     applied,
@@ -181,7 +182,19 @@ async function serve(
     logins.book,
     keepDirectory(links.length, directory),
   ]);
-  const grounds = { edges, metrics, queries, readiness, applied, nodes, liveObjects, keys, events, provisioning };
+  const grounds = {
+    edges,
+    metrics,
+    queries,
+    readiness,
+    applied,
+    nodes,
+    problems,
+    liveObjects,
+    keys,
+    events,
+    provisioning,
+  };
   const api = await startApi(options, store, grounds);
   const { address, port, family } = api.address;
   apiUrl ??= `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
@@ -205,7 +218,7 @@ async function serve(
 /** What the API stands on, besides the store. */
 interface Grounds
   extends
-    Pick<OperationsInput, "queries" | "metrics" | "readiness" | "applied" | "nodes">,
+    Pick<OperationsInput, "queries" | "metrics" | "readiness" | "applied" | "nodes" | "problems">,
     Pick<BehaviourNeeds, "liveObjects" | "events" | "provisioning"> {
   readonly keys: KeyRing;
   readonly edges: Edges;
@@ -213,7 +226,8 @@ interface Grounds
 
 async function startApi(options: ControlPlaneOptions, store: Store, grounds: Grounds) {
   const { clock, log, apiUrl, loginIssuer } = options;
-  const { edges, metrics, queries, readiness, applied, nodes, liveObjects, keys, events, provisioning } = grounds;
+  const { edges, metrics, queries, readiness, applied, nodes, problems, liveObjects, keys, events, provisioning } =
+    grounds;
   const reserving = reservingWith(options, store);
   const needs = { clock, ...reserving, liveObjects, keys, events, provisioning, loginIssuer };
   const front =
@@ -238,6 +252,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       queries,
       metrics,
       readiness,
+      problems,
       applied,
       nodes,
       sharedCallback: options.oidcSharedCallback,
@@ -300,6 +315,7 @@ async function followNodes(
   edges: Edges,
   queries: EdgeQueries,
   observers: readonly EdgeObserver[],
+  heard: Events["heard"],
 ): Promise<NodeDirectory | undefined> {
   if (!node) return undefined;
   // What edges are told of other nodes is whole from the beginning.
@@ -309,6 +325,7 @@ async function followNodes(
     host: () => peerAddress ?? peerListen.host ?? node.localAddress ?? "127.0.0.1",
     observers,
     reached: (milestone, timeoutMs) => queries.reached(milestone, timeoutMs),
+    heard,
     relay: (place, message) => edges.joined()[0]?.send({ type: "relay", ...place, message: message as Relayed }),
     clock,
     log,

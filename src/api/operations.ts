@@ -20,6 +20,8 @@ import type { Readiness } from "./edges/readiness.ts";
 import { deliveredEventsOperation } from "./events/delivered-operation.ts";
 import { loginAddressesOperation } from "./logins/addresses-operation.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
+import { problemsOperation } from "./extra-operations/problems.ts";
+import type { EdgeProblems } from "./edges/problems.ts";
 import { referencesOperation } from "./objects/references.ts";
 import { objectTesters } from "./testers/objects.ts";
 import { webhookOperations } from "./testers/webhooks.ts";
@@ -55,6 +57,7 @@ export interface OperationsInput {
   /** All OpenID issuers come back to one address. */
   readonly sharedCallback: boolean;
   readonly developmentProvider: DevelopmentProvider | undefined;
+  readonly problems: Pick<EdgeProblems, "all">;
   /** Of the console; undefined where it is off. */
   readonly codes: Codes | undefined;
 }
@@ -93,6 +96,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...objectTesters(store, () => operations),
     ...webhookOperations(store, clock),
     referencesOperation(context),
+    problemsOperation(context, input.problems),
     loginAddressesOperation(store, { ...input, names, httpsPort }),
     deliveredEventsOperation(store, () => needs.events),
     ...declarativeOperations(context),
@@ -160,6 +164,7 @@ export function describedOperations(): readonly Operation[] {
     readiness: nothing,
     applied: nothing,
     nodes: nothing,
+    problems: nothing,
     sharedCallback: false,
     developmentProvider: undefined,
     codes: nothing,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { Downward, SessionReport, TunnelReport, Upward } from "../../src/routing/planes/messages.ts";
 import type { RequestTrace } from "../../src/routing/planes/questions.ts";
 import { startApi } from "../support/api.ts";
@@ -49,6 +50,20 @@ describe("a control plane with two edges", () => {
     );
     api.edges[1]?.send({ type: "applied", revision: snapshotOf(api.edges[1].received) });
     assert.equal((await api.request("GET", "/readyz")).status, 200);
+  });
+
+  it("P1: a control plane with two edges lists what they could not put into effect once, to those alone who may see all of the account", async () => {
+    const policy = await api.ok("POST", "/ip_policies", { metadata: "team-a" });
+    const told = { kind: "ip_policy", id: policy.id, accountId, module: undefined, message: "it does not compile" };
+    each(() => ({ type: "problems", problems: [told, { ...told, accountId: "ac_other", id: id("ipp", 1) }] }));
+    const shown = { kind: told.kind, id: told.id, uri: policy.uri, module: null, message: told.message };
+    assert.deepEqual((await api.ok("GET", "/problems")).problems, [shown]);
+    const { api_key: stranger } = await api.ok("POST", "/accounts", { name: "stranger" });
+    const { token: narrow } = await api.ok("POST", "/api_keys", { scopes: ["read", "metadata:team-b"] });
+    assert.deepEqual((await api.ok("GET", "/problems", undefined, stranger)).problems, []);
+    assert.equal((await api.request("GET", "/problems", { key: narrow })).body.error_code, errorCode("scope_missing"));
+    each(() => ({ type: "problems", problems: [{ ...told, message: undefined }] }));
+    assert.deepEqual((await api.ok("GET", "/problems")).problems, []);
   });
 
   it("a control plane with two edges names the edge that is behind to whoever waits, until both serve the write", async () => {

@@ -147,6 +147,12 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByText("no rule allows the source").waitFor();
     await page.getByRole("link", { name: "Let 127.0.0.1 pass" }).click();
     await page.waitForFunction("document.querySelector('#field-cidr')?.value === '127.0.0.1/32'");
+    await button("Review …").click();
+    await button("Apply").click();
+    // Back at the request, with what would come of it now; the form is not in the way back.
+    await page.getByRole("region", { name: "Now" }).getByText("forwarded").waitFor();
+    const { body } = await platform.api("GET", "/ip_policy_rules?limit=1");
+    await platform.api("DELETE", `/ip_policy_rules/${body.ip_policy_rules[0].id}`);
     await page.goBack();
     await page.getByLabel("Filter requests").fill("/car");
     await page.getByRole("button", { name: "/cart" }).waitFor();
@@ -325,6 +331,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       webhook_verification: { provider: "github", secret: "s3cret" },
     });
     await visit("webhooks");
+    assert.deepEqual(await page.getByLabel("Route").locator("option").allInnerTexts(), [`${shop}/hook (github)`]);
     const verdict = page.getByRole("region", { name: "Verdict" });
     const verified = verdict.getByRole("listitem").filter({ hasText: "Webhook verification" });
     await button("Sign and ask").click();

@@ -28,6 +28,11 @@ export const provider = signal<{ readonly title: string; readonly url: string } 
 /** What is shown is how it was then; undefined: now. */
 export const atRevision = signal<number | undefined>(undefined);
 
+/** Options of a read of what has a history. */
+export function asOf(): { readonly at_revision?: number } {
+  return atRevision.value === undefined ? {} : { at_revision: atRevision.value };
+}
+
 /** A field of an object as the API answers it. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = Readonly<Record<string, Json>>;
@@ -65,9 +70,8 @@ export async function call(operationId: string, ...args: readonly unknown[]): Pr
 
 /** Options of a read: at which revision, where that is possible. */
 export function readOptions(operationId: string): { readonly at_revision?: number } {
-  const revision = atRevision.value;
   const takes = operations.find(({ id }) => id === operationId)?.query?.includes("at_revision") ?? false;
-  return takes && revision !== undefined ? { at_revision: revision } : {};
+  return takes ? asOf() : {};
 }
 
 /** Who is logged in, by the cookie; or by the code of a link, once. */

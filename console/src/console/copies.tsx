@@ -20,7 +20,7 @@ export function Copies({ method, path, body, yaml }: CopiesProps) {
   ].join(" ");
   const cli = `postern api ${method} ${path}${text === undefined ? "" : ` ${quoted(text)}`}`;
   return (
-    <>
+    <span class="row copies">
       <Copy text={curl} kind="tiny">
         Copy as curl
       </Copy>
@@ -32,6 +32,6 @@ export function Copies({ method, path, body, yaml }: CopiesProps) {
           YAML
         </Copy>
       )}
-    </>
+    </span>
   );
 }

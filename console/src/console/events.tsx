@@ -119,12 +119,7 @@ function Tail({ id, asked }: { readonly id: string; readonly asked: number }) {
         <Tag tone="good">live</Tag>
       </header>
       <Failed error={error} />
-      {value?.length === 0 && (
-        <p class="inside muted">
-          Nothing that the server you ask has sent since it has started. Where several share a database, one of them
-          delivers, and it alone knows.
-        </p>
-      )}
+      {value?.length === 0 && <p class="inside muted">Nothing was sent since the server was started.</p>}
       <ol class="plain-list">
         {value?.map((one) => (
           <li key={one.id}>

@@ -6,6 +6,7 @@ import { statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { Copies } from "./copies.tsx";
 import type { Description } from "./description.ts";
+import { Reference } from "./form.tsx";
 import { Failed, Head, Outcome } from "./parts.tsx";
 import { RequestFields, askedOf, nothingDescribed } from "./request-form.tsx";
 import { place } from "./router.ts";
@@ -13,7 +14,7 @@ import { Steps } from "./steps.tsx";
 import { useData } from "./use-data.ts";
 
 export function Explain({ description }: { readonly description: Description }) {
-  const edges = useData(async () => (await postern.edges.https.list({ limit: 100 }).page()).items, []);
+  const edges = useData(async () => (await postern.edges.https.list({ limit: 1 }).page()).items, []);
   const [edge, setEdge] = useState(place.value.query.get("edge") ?? "");
   const [described, setDescribed] = useState(nothingDescribed);
   const [answer, setAnswer] = useState<Explanation>();
@@ -48,13 +49,17 @@ export function Explain({ description }: { readonly description: Description }) 
         }}
       >
         <div class="row">
-          <select aria-label="Edge" value={chosen} onChange={(event) => setEdge(event.currentTarget.value)}>
-            {edges.value?.map((one) => (
-              <option key={one.id} value={one.id}>
-                {one.hostports?.join(", ") || one.id}
-              </option>
-            ))}
-          </select>
+          <div class="field grow">
+            <label for="explain-edge">Edge</label>
+            <Reference
+              id="explain-edge"
+              kinds={["https_edge"]}
+              value={chosen}
+              isRequired
+              description={description}
+              onChange={(next) => setEdge(typeof next === "string" ? next : "")}
+            />
+          </div>
         </div>
         <RequestFields value={described} onChange={setDescribed} />
         <div class="row">

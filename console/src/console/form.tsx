@@ -1,12 +1,12 @@
 /** A form for any object, drawn from the API's description. */
 import { useState } from "preact/hooks";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
-import { methodOf } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { valueText } from "./parts.tsx";
 import { PolicyField } from "./policy/policy-field.tsx";
-import { useData } from "./use-data.ts";
+import { newestOf } from "./lists.ts";
+import { useData, useSettled } from "./use-data.ts";
 import { TextArea, TextInput } from "../ui/elements.tsx";
 
 interface FieldsProps {
@@ -171,26 +171,29 @@ function Text({ id, schema, value, description, onChange }: ControlProps) {
 }
 
 /** A choice among the objects that there are. */
-function Reference({
+export function Reference({
   id,
   kinds,
   value,
   isRequired,
   description,
   onChange,
-}: ControlProps & { readonly kinds: readonly string[] }) {
-  const found = useData(() => objectsOf(kinds, description), [kinds.join()]);
-  const known = found.value ?? [];
+}: Pick<ControlProps, "id" | "value" | "isRequired" | "description" | "onChange"> & {
+  readonly kinds: readonly string[];
+}) {
+  const [text, setText] = useState("");
+  const asked = useSettled(text.trim());
+  const found = useData(() => objectsOf(kinds, description, asked), [kinds.join(), asked]);
+  const known = found.value?.items ?? [];
   const isUnknown = typeof value === "string" && value !== "" && !known.some((one) => one.id === value);
-  return (
+  const none = asked === "" ? `no ${kinds.map(titleOf).join(" or ")} yet` : "nothing fits";
+  const select = (
     <select
       id={id}
       value={typeof value === "string" ? value : ""}
       onChange={(event) => onChange(event.currentTarget.value || (isRequired ? undefined : null))}
     >
-      <option value="">
-        {found.value && known.length === 0 ? `no ${kinds.map(titleOf).join(" or ")} yet` : "choose …"}
-      </option>
+      <option value="">{found.value && known.length === 0 ? none : "choose …"}</option>
       {isUnknown && <option>{value}</option>}
       {known.map((one) => (
         <option key={one.id} value={one.id}>
@@ -199,16 +202,36 @@ function Reference({
       ))}
     </select>
   );
+  if (asked === "" && text === "" && found.value?.more !== true) return select;
+  return (
+    <div class="column">
+      <TextInput
+        type="search"
+        aria-label={`Look for one of ${kinds.map(titleOf).join(" or ")}`}
+        placeholder="There are many: a part of its name …"
+        value={text}
+        onText={setText}
+      />
+      {select}
+    </div>
+  );
 }
 
-async function objectsOf(kinds: readonly string[], { kinds: all }: Description): Promise<readonly ApiObject[]> {
-  const lists = kinds.flatMap((name) => {
-    const kind = all.get(name);
-    return kind?.list !== undefined && kind.parents === 0
-      ? [methodOf(kind.list)({ limit: 100 }) as { page(): Promise<{ items: readonly ApiObject[] }> }]
-      : [];
+/** The newest objects of the kinds that have the text, and whether there are others. */
+async function objectsOf(
+  kinds: readonly string[],
+  description: Description,
+  text: string,
+): Promise<{ readonly items: readonly ApiObject[]; readonly more: boolean }> {
+  const pages = kinds.map(async (name) => {
+    const kind = description.kinds.get(name);
+    return kind?.list !== undefined && kind.parents === 0 ? await newestOf(kind, description, text, 50) : undefined;
   });
-  return (await Promise.all(lists.map(async (list) => (await list.page()).items))).flat();
+  const found = (await Promise.all(pages)).filter((page) => page !== undefined);
+  return {
+    items: found.flatMap(({ items }) => items),
+    more: found.some(({ nextBeforeId }) => nextBeforeId !== undefined),
+  };
 }
 
 /** What people know an object by. */

@@ -1,5 +1,5 @@
 /** Who changed what, when and why; what it was before; and back again, rehearsed first. */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
 import { atRevision, explainError, postern } from "./api.ts";
@@ -69,9 +69,10 @@ interface RowProps {
 
 function Row({ revision, isLast, onRollback }: RowProps) {
   const { created_at, principal, source, operation, reason, changes } = revision;
+  const [isOpen, setOpen] = useState(false);
   return (
     <li class="panel">
-      <details>
+      <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <span class="tag">{revision.revision}</span> <strong>{operation}</strong>{" "}
           {changes.slice(0, 3).map((one) => (
@@ -84,7 +85,7 @@ function Row({ revision, isLast, onRollback }: RowProps) {
           </span>
         </summary>
         <div class="inside column">
-          <Changes changes={changes} />
+          {isOpen && <Changes changes={changes} />}
           <div class="row">
             <button
               type="button"
@@ -154,6 +155,13 @@ export function Back({ revision, onClose }: BackProps) {
   const [done, setDone] = useState<Rollback>();
   const [error, setError] = useState("");
   const shown = done ?? rehearsal.value;
+  const told = useRef<HTMLParagraphElement>(null);
+  // What was pressed is gone, and what came of it stands above what it has changed.
+  useEffect(() => {
+    if (!done) return;
+    told.current?.closest("dialog")?.scrollTo(0, 0);
+    told.current?.focus({ preventScroll: true });
+  }, [done]);
   const apply = async (): Promise<void> => {
     try {
       setDone(
@@ -168,7 +176,9 @@ export function Back({ revision, onClose }: BackProps) {
       <div class="column">
         <Failed error={error || rehearsal.error} />
         {done ? (
-          <p class="notice good">Done, as revision {done.revision}.</p>
+          <p class="notice good" ref={told} tabIndex={-1} role="status">
+            Done, as revision {done.revision}.
+          </p>
         ) : (
           <p>This is what would change. Keys and agent tokens stay as they are.</p>
         )}

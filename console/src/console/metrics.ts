@@ -5,6 +5,8 @@ export interface Metrics {
   /** Answered 5xx. */
   readonly errors: number;
   readonly connections: number;
+  /** Sessions of agents. */
+  readonly agents: number;
 }
 
 export function readMetrics(text: string): Metrics {
@@ -19,6 +21,7 @@ export function readMetrics(text: string): Metrics {
     requests: sum(requests),
     errors: sum(requests, (labels) => labels.includes('"5xx"')),
     connections: sum("postern_http_connections"),
+    agents: sum("postern_tunnel_sessions"),
   };
 }
 

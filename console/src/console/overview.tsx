@@ -10,14 +10,17 @@ import type { Metrics } from "./metrics.ts";
 import { Failed, Head, Outcome } from "./parts.tsx";
 import { Step } from "./published.tsx";
 import { linkTo } from "./router.ts";
+import { Problems } from "./problems.tsx";
 import { useData } from "./use-data.ts";
+
+const urlsShown = 12;
 
 export function Overview() {
   const counts = useData(async () => {
     const [endpoints, sessions, edges, tunnels] = await Promise.all([
-      postern.endpoints.list({ limit: 100 }).page(),
+      postern.endpoints.list({ limit: urlsShown }).page(),
       postern.tunnelSessions.list({ limit: 100 }).page(),
-      postern.edges.https.list({ limit: 100 }).page(),
+      postern.edges.https.list({ limit: 2 }).page(),
       postern.tunnels.list({ limit: 100 }).page(),
     ]);
     return { endpoints: endpoints.items, sessions: sessions.items, edges: edges.items, tunnels: tunnels.items };
@@ -39,9 +42,11 @@ export function Overview() {
           url={value.endpoints[0]?.public_url}
           hasSeen={(requests.value?.length ?? 0) > 0}
           edgeId={value.edges[0]?.id}
+          hasDenied={denied}
         />
       )}
       <Numbers durations={requests.value?.map((one) => one.duration_ms) ?? []} />
+      <Problems />
       <div class="two">
         <section class="panel" aria-label="Denied and failed">
           <header>
@@ -75,7 +80,7 @@ export function Overview() {
             </div>
           )}
           <ul class="plain-list">
-            {value?.endpoints.slice(0, 12).map((one) => (
+            {value?.endpoints.map((one) => (
               <li key={one.id} class="row">
                 <Tag>{one.type === "ephemeral" ? "agent" : one.type}</Tag>
                 <a class="grow cut" href={one.public_url} target="_blank" rel="noreferrer">
@@ -90,7 +95,10 @@ export function Overview() {
         <p class="muted small">
           <a href="#/objects/tunnel_session">{several(value.sessions.length, "agent")}</a>,{" "}
           <a href="#/objects/tunnel">{several(value.tunnels.length, "tunnel")}</a>,{" "}
-          <a href="#/edges">{several(value.edges.length, "HTTPS edge")}</a>.
+          <a href="#/edges">
+            {value.edges.length === 2 ? "several HTTPS edges" : several(value.edges.length, "HTTPS edge")}
+          </a>
+          .
         </p>
       )}
     </section>
@@ -106,10 +114,11 @@ interface ChecklistProps {
   readonly hasSeen: boolean;
   /** The one that was published. */
   readonly edgeId: string | undefined;
+  readonly hasDenied: boolean;
 }
 
 /** The first minutes. */
-function Checklist({ url, hasSeen, edgeId }: ChecklistProps) {
+function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
   const hasOwn = edgeId !== undefined;
   return (
     <section class="panel" aria-label="First steps">
@@ -152,7 +161,7 @@ function Checklist({ url, hasSeen, edgeId }: ChecklistProps) {
             )}
           </span>
         </Step>
-        <Step number={3} isDone={false} title="See why somebody was turned away, and undo it">
+        <Step number={3} isDone={hasDenied} title="See why somebody was turned away, and undo it">
           <span>
             <a href="#/traffic">Traffic</a> says what decided each request; <a href="#/history">History</a> takes any
             change back.
@@ -218,7 +227,7 @@ function Numbers({ durations }: { readonly durations: readonly number[] }) {
         name="p50 and p99 of those kept"
         value={p50 === undefined ? "…" : `${durationText(p50)}, ${durationText(p99 ?? p50)}`}
       />
-      <Figure name="Connections" value={String(now.connections)} />
+      <Figure name="Connections, agents" value={`${now.connections}, ${now.agents}`} />
     </section>
   );
 }

@@ -77,7 +77,16 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
   );
 }
 
-function linkOf({ kind, id, uri }: { readonly kind: string; readonly id: string; readonly uri: string }): string {
+/** Where an object is shown. */
+export function linkOf({
+  kind,
+  id,
+  uri,
+}: {
+  readonly kind: string;
+  readonly id: string;
+  readonly uri: string;
+}): string {
   const edge = /\/edges\/https\/(\w+)(?:\/routes\/\w+)?$/.exec(uri)?.[1];
   if (edge === undefined) return linkTo("objects", kind, id);
   return edge === id ? linkTo("edges", edge) : linkTo("edges", edge, id);

@@ -1,14 +1,12 @@
 /** A search over everything: views, ids, and what objects say of themselves. */
 import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../ui/elements.tsx";
-import { methodOf } from "./api.ts";
-import type { ApiObject } from "./api.ts";
 import type { Description } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { labelOf } from "./form.tsx";
 import { isSearching } from "./keys.ts";
+import { newestOf } from "./lists.ts";
 import { kindOfId } from "./description.ts";
-import { filterOf } from "./table.tsx";
 import { go } from "./router.ts";
 import { nav } from "./views.ts";
 
@@ -18,18 +16,26 @@ interface Hit {
   readonly of: string;
 }
 
+/** Of each kind, and of all. */
 const most = 5;
+const mostHits = 20;
+/** Kinds that are looked through at once; a server with very many objects has something else to do as well. */
+const atOnce = 4;
 
 export function Search({ description }: { readonly description: Description }) {
   const [text, setText] = useState("");
-  /** Undefined: they are being looked for. */
-  const [objects, setObjects] = useState<readonly Hit[] | undefined>([]);
+  const [objects, setObjects] = useState<readonly Hit[]>([]);
+  const [isLooking, setLooking] = useState(false);
   const [at, setAt] = useState(0);
   useEffect(() => {
     let isStale = false;
-    setObjects(undefined);
+    setObjects([]);
+    setLooking(true);
     const timer = setTimeout(() => {
-      void find(text.trim(), description).then((found) => !isStale && setObjects(found));
+      const found = (hits: readonly Hit[]): void => {
+        if (!isStale) setObjects((before) => [...before, ...hits].slice(0, mostHits));
+      };
+      void find(text.trim(), description, () => isStale, found).then(() => !isStale && setLooking(false));
     }, 200);
     return () => {
       isStale = true;
@@ -41,7 +47,7 @@ export function Search({ description }: { readonly description: Description }) {
   );
   const hits = [
     ...views.filter(({ name }) => name.toLowerCase().includes(text.trim().toLowerCase())).slice(0, 8),
-    ...(objects ?? []),
+    ...objects,
   ];
   const close = (): void => void (isSearching.value = false);
   const open = (hit: Hit | undefined): void => {
@@ -85,33 +91,45 @@ export function Search({ description }: { readonly description: Description }) {
             </li>
           ))}
         </ul>
-        {hits.length === 0 && <p class="muted">{objects ? "Nothing is called so." : "Looking …"}</p>}
+        {(isLooking || hits.length === 0) && (
+          <p class="muted" role="status">
+            {isLooking ? "Looking …" : "Nothing is called so."}
+          </p>
+        )}
       </form>
     </Dialog>
   );
 }
 
-async function find(text: string, description: Description): Promise<readonly Hit[]> {
-  if (text.length < 2) return [];
+/** Tells of hits as they are found, and looks no further once there are enough, or somebody looks for something else. */
+async function find(
+  text: string,
+  description: Description,
+  isOver: () => boolean,
+  found: (hits: readonly Hit[]) => void,
+): Promise<void> {
+  if (text.length < 2) return;
   const own = /^[a-z]+_[0-9a-z]{20,}$/.test(text) ? kindOfId(text, description) : undefined;
-  if (own === "https_edge") return [{ path: `edges/${text}`, name: text, of: titleOf(own) }];
-  if (own !== undefined) return [{ path: `objects/${own}/${text}`, name: text, of: titleOf(own) }];
-  if (text.startsWith("req_")) return [{ path: `traffic/${text}`, name: text, of: "Request" }];
+  if (own === "https_edge") return found([{ path: `edges/${text}`, name: text, of: titleOf(own) }]);
+  if (own !== undefined) return found([{ path: `objects/${own}/${text}`, name: text, of: titleOf(own) }]);
+  if (text.startsWith("req_")) return found([{ path: `traffic/${text}`, name: text, of: "Request" }]);
   const kinds = [...description.kinds.values()].filter((kind) => kind.list !== undefined && kind.parents === 0);
-  const found = await Promise.all(
-    kinds.map(async (kind) => {
-      const filter = filterOf(text, kind, description);
-      if (filter === undefined || filter === "") return [];
-      const listing = methodOf(kind.list ?? "")({ limit: most, filter }) as {
-        page(): Promise<{ items: readonly ApiObject[] }>;
-      };
-      const { items } = await listing.page().catch(() => ({ items: [] }));
-      return items.map((one) => ({
-        path: kind.name === "https_edge" ? `edges/${one.id}` : `objects/${kind.name}/${one.id}`,
-        name: labelOf(one),
-        of: titleOf(kind.name),
-      }));
-    }),
-  );
-  return found.flat().slice(0, 20);
+  let left = mostHits;
+  const look = async (): Promise<void> => {
+    for (let kind = kinds.shift(); kind && left > 0 && !isOver(); kind = kinds.shift()) {
+      const { name } = kind;
+      // What the key may not list has nothing for whoever looks.
+      const page = await newestOf(kind, description, text, most).catch(() => undefined);
+      const items = page?.items ?? [];
+      left -= items.length;
+      found(
+        items.map((one) => ({
+          path: name === "https_edge" ? `edges/${one.id}` : `objects/${name}/${one.id}`,
+          name: labelOf(one),
+          of: titleOf(name),
+        })),
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, look));
 }

@@ -2,13 +2,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Command, TextInput, Time } from "../ui/elements.tsx";
 import type { ApiObject } from "./api.ts";
-import { atRevision, explainError, methodOf, readOptions } from "./api.ts";
+import { atRevision, explainError } from "./api.ts";
 import { kindOfId, titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { labelOf } from "./form.tsx";
+import { newestOf } from "./lists.ts";
 import { configurationChanges } from "./live.ts";
 import { Failed, Head, Value, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
+import { useSettled } from "./use-data.ts";
 
 const rowHeight = 36;
 const pageSize = 100;
@@ -33,26 +35,6 @@ function columnsOf({ shown }: Kind, { resolve }: Description): readonly string[]
   return fitting.map(([name]) => name).slice(0, maxColumns);
 }
 
-/** An expression for the server: the text in any of the fields that are texts. */
-export function filterOf(text: string, kind: Kind, { resolve }: Description): string | undefined {
-  if (text === "") return undefined;
-  const quoted = JSON.stringify(text);
-  const texts = Object.entries(kind.shown.properties ?? {}).filter(([name, given]) => {
-    const field = resolve(given);
-    return (
-      field.type === "string" &&
-      !field["x-secret"] &&
-      !field["x-sensitive" as "x-secret"] &&
-      name !== "uri" &&
-      name !== "created_at"
-    );
-  });
-  return texts
-    .map(([name]) => `obj.${name}.contains(${quoted})`)
-    .slice(0, 8)
-    .join(" || ");
-}
-
 interface Listed {
   readonly items: readonly ApiObject[];
   readonly next: string | undefined;
@@ -60,7 +42,7 @@ interface Listed {
 
 export function Table({ kind, description, parents = [] }: KindProps) {
   const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
+  const asked = useSettled(text.trim());
   const [listed, setListed] = useState<Listed>({ items: [], next: undefined });
   const [state, setState] = useState<"loading" | "ready">("loading");
   const [error, setError] = useState("");
@@ -69,17 +51,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     loading.current += 1;
     const own = loading.current;
     try {
-      const filter = filterOf(asked, kind, description);
-      const options = {
-        limit: pageSize,
-        ...(before !== undefined && { before_id: before }),
-        ...(filter !== undefined && { filter }),
-        ...readOptions(kind.list ?? ""),
-      };
-      const listing = methodOf(kind.list ?? "")(...parents, options) as {
-        page(): Promise<{ items: readonly ApiObject[]; nextBeforeId: string | undefined }>;
-      };
-      const { items, nextBeforeId } = await listing.page();
+      const { items, nextBeforeId } = await newestOf(kind, description, asked, pageSize, { parents, before });
       if (own !== loading.current) return;
       setListed((old) => ({ items: before === undefined ? items : [...old.items, ...items], next: nextBeforeId }));
       setError("");
@@ -89,10 +61,6 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     if (own === loading.current) setState("ready");
   };
   useEffect(() => void load(), [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), 250);
-    return () => clearTimeout(timer);
-  }, [text]);
   const columns = columnsOf(kind, description);
   const title = `${titleOf(kind.name)}s`.replace(/ys$/, "ies");
   return (

@@ -10,19 +10,15 @@ import { trafficChanges } from "./live.ts";
 import { Failed, Head } from "./parts.tsx";
 import { go, place } from "./router.ts";
 import { Trace } from "./trace.tsx";
-import { useData } from "./use-data.ts";
+import { useData, useSettled } from "./use-data.ts";
 
 const outcomes = ["forwarded", "answered", "denied", "failed"];
 
 export function Traffic({ description }: { readonly description: Description }) {
   const [outcome, setOutcome] = useState("");
   const [text, setText] = useState("");
-  const [asked, setAsked] = useState("");
+  const asked = useSettled(text.trim());
   const [pages, setPages] = useState(1);
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text.trim()), 250);
-    return () => clearTimeout(timer);
-  }, [text]);
   useEffect(() => setPages(1), [asked, outcome]);
   const { value, error, again } = useData(
     () => requestsUpTo(pages, outcome, asked),

@@ -25,3 +25,15 @@ export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<
   }, [...on, asked]);
   return { ...state, again: () => setAsked((count) => count + 1) };
 }
+
+const settledMs = 250;
+
+/** What somebody types, once they have stopped for a moment. */
+export function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), settledMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}

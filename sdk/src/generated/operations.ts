@@ -2184,6 +2184,7 @@ export const operations: readonly Operation[] = [
     path: "/references/{id}",
     answers: "object",
   },
+  { id: "listProblems", group: [], verb: "problems", method: "GET", path: "/problems", answers: "object" },
   {
     id: "getLoginAddresses",
     group: [],

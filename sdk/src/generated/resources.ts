@@ -92,6 +92,7 @@ import type {
   Plan,
   PolicyCheck,
   PolicyLanguage,
+  ProblemList,
   ReferenceList,
   Request,
   ReservedAddr,
@@ -255,6 +256,11 @@ export interface Resources {
   readonly webhooks: Webhooks;
   readonly references: References;
   readonly consoleLinks: ConsoleLinks;
+  /**
+   * List the configuration that edges of the server that is asked could not put into effect, such as a route whose
+   * module does not compile: until it is changed, it is answered 500. `GET /problems`
+   */
+  problems(options?: ReadOptions): Promise<ProblemList>;
   /**
    * Say what to register at an identity provider: of OpenID Connect with its `issuer`, else of OAuth. What SAML
    * providers are told is in each route's `saml`. `GET /login_addresses`
@@ -1197,10 +1203,7 @@ export interface EventDestinations {
 
 /** `/event_destinations/{id}/events` */
 export interface EventDestinationsEvents {
-  /**
-   * List the events that were delivered to a destination lately, by the server that is asked. `GET
-   * /event_destinations/{id}/events`
-   */
+  /** List the events that were delivered to a destination lately. `GET /event_destinations/{id}/events` */
   get(id: string, options?: ReadOptions): Promise<DeliveredEvents>;
 }
 

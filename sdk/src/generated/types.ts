@@ -3604,6 +3604,23 @@ export interface ReferenceList {
   readonly more: boolean;
 }
 
+/** Configuration that is not in effect. */
+export interface ProblemList {
+  /** At most 100. */
+  readonly problems: readonly ({
+    /** Kind of the object that it is about. */
+    readonly kind: string;
+    /** Its id. */
+    readonly id: string;
+    /** Its URI. */
+    readonly uri: string;
+    /** The module that could not be put into effect; null where it is the whole object. */
+    readonly module: string | null;
+    /** Why. */
+    readonly message: string;
+  })[];
+}
+
 /** What to register at an identity provider. */
 export interface LoginAddresses {
   /** Where logins come back to (callback). */
@@ -3624,7 +3641,7 @@ export interface LoginAddresses {
 
 /** Events that were delivered lately. */
 export interface DeliveredEvents {
-  /** Newest first, at most 100. */
+  /** Newest first, at most 100; of several servers at most the newest 20 of each other one, a second later. */
   readonly events: readonly {
     /** Its id. */
     readonly id: string;

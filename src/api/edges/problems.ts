@@ -4,14 +4,20 @@ import type { Problem } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 
 export interface EdgeProblems extends EdgeObserver {
+  /** Each once, however many edges have it. */
+  all(): readonly Problem[];
   /** Each counted once, however many edges have it. */
   count(): number;
 }
 
 export function trackProblems(log: Log): EdgeProblems {
   const byLine = new Map<EdgeLine, Map<string, Problem>>();
+  const all = (): readonly Problem[] => [
+    ...new Map([...byLine.values()].flatMap((problems) => [...problems])).values(),
+  ];
   return {
-    count: () => new Set([...byLine.values()].flatMap((problems) => [...problems.keys()])).size,
+    all,
+    count: () => all().length,
     receive(message, line) {
       // The first configuration that it loads is followed by everything that it cannot do.
       if (message.type === "hello" || message.type === "gone") byLine.delete(line);
