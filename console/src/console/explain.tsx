@@ -6,7 +6,7 @@ import { statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { Copies } from "./copies.tsx";
 import type { Description } from "./description.ts";
-import { Reference } from "./form.tsx";
+import { Reference } from "./reference.tsx";
 import { Failed, Head, Outcome } from "./parts.tsx";
 import { RequestFields, askedOf, nothingDescribed } from "./request-form.tsx";
 import { place } from "./router.ts";

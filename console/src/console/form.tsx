@@ -1,12 +1,11 @@
 /** A form for any object, drawn from the API's description. */
 import { useState } from "preact/hooks";
-import type { ApiObject, Json, JsonObject } from "./api.ts";
+import type { Json, JsonObject } from "./api.ts";
 import type { Description, Schema } from "./description.ts";
 import { titleOf } from "./description.ts";
 import { valueText } from "./parts.tsx";
 import { PolicyField } from "./policy/policy-field.tsx";
-import { newestOf } from "./lists.ts";
-import { useData, useSettled } from "./use-data.ts";
+import { Reference } from "./reference.tsx";
 import { TextArea, TextInput } from "../ui/elements.tsx";
 
 interface FieldsProps {
@@ -168,87 +167,6 @@ function Text({ id, schema, value, description, onChange }: ControlProps) {
       </button>
     </div>
   );
-}
-
-/** A choice among the objects that there are. */
-export function Reference({
-  id,
-  kinds,
-  value,
-  isRequired,
-  description,
-  onChange,
-}: Pick<ControlProps, "id" | "value" | "isRequired" | "description" | "onChange"> & {
-  readonly kinds: readonly string[];
-}) {
-  const [text, setText] = useState("");
-  const asked = useSettled(text.trim());
-  const found = useData(() => objectsOf(kinds, description, asked), [kinds.join(), asked]);
-  const known = found.value?.items ?? [];
-  const isUnknown = typeof value === "string" && value !== "" && !known.some((one) => one.id === value);
-  const none = asked === "" ? `no ${kinds.map(titleOf).join(" or ")} yet` : "nothing fits";
-  const select = (
-    <select
-      id={id}
-      value={typeof value === "string" ? value : ""}
-      onChange={(event) => onChange(event.currentTarget.value || (isRequired ? undefined : null))}
-    >
-      <option value="">{found.value && known.length === 0 ? none : "choose …"}</option>
-      {isUnknown && <option>{value}</option>}
-      {known.map((one) => (
-        <option key={one.id} value={one.id}>
-          {labelOf(one)}
-        </option>
-      ))}
-    </select>
-  );
-  if (asked === "" && text === "" && found.value?.more !== true) return select;
-  return (
-    <div class="column">
-      <TextInput
-        type="search"
-        aria-label={`Look for one of ${kinds.map(titleOf).join(" or ")}`}
-        placeholder="There are many: a part of its name …"
-        value={text}
-        onText={setText}
-      />
-      {select}
-    </div>
-  );
-}
-
-/** The newest objects of the kinds that have the text, and whether there are others. */
-async function objectsOf(
-  kinds: readonly string[],
-  description: Description,
-  text: string,
-): Promise<{ readonly items: readonly ApiObject[]; readonly more: boolean }> {
-  const pages = kinds.map(async (name) => {
-    const kind = description.kinds.get(name);
-    return kind?.list !== undefined && kind.parents === 0 ? await newestOf(kind, description, text, 50) : undefined;
-  });
-  const found = (await Promise.all(pages)).filter((page) => page !== undefined);
-  return {
-    items: found.flatMap(({ items }) => items),
-    more: found.some(({ nextBeforeId }) => nextBeforeId !== undefined),
-  };
-}
-
-/** What people know an object by. */
-export function labelOf(object: ApiObject): string {
-  const names = ["description", "name", "domain", "hostports", "cidr", "url", "labels", "match", "email", "metadata"];
-  for (const name of names) {
-    const value = object[name];
-    if (value === undefined || value === null || value === "") continue;
-    if (Array.isArray(value) && value.length > 0) return value.join(", ");
-    if (typeof value === "string") return value;
-    if (typeof value === "object" && !Array.isArray(value) && Object.keys(value).length > 0) {
-      return Object.entries(value)
-        .map(([key, one]) => `${key}=${valueText(one)}`)
-        .join(", ");
-    }
-  }
-  return object.id;
 }
 
 function Several({ id, path, schema, value, description, faults, onChange }: ControlProps) {

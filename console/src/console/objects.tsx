@@ -8,7 +8,8 @@ import { fieldsOf } from "./writes.ts";
 import type { Change } from "./writes.ts";
 import { Copies } from "./copies.tsx";
 import { kindOfId, titleOf } from "./description.ts";
-import { Fields, labelOf } from "./form.tsx";
+import { Fields } from "./form.tsx";
+import { labelOf } from "./label.ts";
 import { configurationChanges } from "./live.ts";
 import { Failed, Head, Id, Value } from "./parts.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
@@ -168,12 +169,12 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
 }
 
 /**
- * A new object; of what is shown once, it is shown. Its fields begin as the address says, and `then` there is where
+ * A new object; of what is shown once, it is shown. Its fields begin as the address says, and `next` there is where
  * whoever was sent here goes on.
  */
 export function New({ kind, description }: KindProps) {
   const [made, setMade] = useState<ApiObject>();
-  const [{ then, ...first }] = useState<Readonly<Record<string, string>>>(Object.fromEntries(place.value.query));
+  const [{ next, ...first }] = useState<Readonly<Record<string, string>>>(Object.fromEntries(place.value.query));
   const secret = made?.["token"];
   if (made && typeof secret === "string") {
     return (
@@ -198,7 +199,7 @@ export function New({ kind, description }: KindProps) {
         first={first}
         onDone={(answer) => {
           if (answer && typeof answer["token"] === "string") setMade(answer);
-          else goInstead(then ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));
+          else goInstead(next ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));
         }}
       />
     </section>

@@ -5,7 +5,7 @@ import { atRevision, explainError, methodOf, postern, readOptions } from "./api.
 import type { ApiObject } from "./api.ts";
 import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
-import { labelOf } from "./form.tsx";
+import { labelOf } from "./label.ts";
 import { configurationChanges } from "./live.ts";
 import { Failed } from "./parts.tsx";
 import { linkTo } from "./router.ts";

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../ui/elements.tsx";
 import type { Description } from "./description.ts";
 import { titleOf } from "./description.ts";
-import { labelOf } from "./form.tsx";
+import { labelOf } from "./label.ts";
 import { isSearching } from "./keys.ts";
 import { newestOf } from "./lists.ts";
 import { kindOfId } from "./description.ts";

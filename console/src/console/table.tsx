@@ -5,7 +5,7 @@ import type { ApiObject } from "./api.ts";
 import { atRevision, explainError } from "./api.ts";
 import { kindOfId, titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
-import { labelOf } from "./form.tsx";
+import { labelOf } from "./label.ts";
 import { newestOf } from "./lists.ts";
 import { configurationChanges } from "./live.ts";
 import { Failed, Head, Value, valueText } from "./parts.tsx";

@@ -98,7 +98,7 @@ function WayOut({ request }: { readonly request: Request }) {
     ip_policy_id: id,
     cidr: `${request.source_ip}/${request.source_ip.includes(":") ? 128 : 32}`,
     action: "allow",
-    then: `traffic/${request.id}?now`,
+    next: `traffic/${request.id}?now`,
   });
   return (
     <>

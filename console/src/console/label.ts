@@ -1,0 +1,19 @@
+import type { ApiObject } from "./api.ts";
+import { valueText } from "./parts.tsx";
+
+/** What people know an object by. */
+export function labelOf(object: ApiObject): string {
+  const names = ["description", "name", "domain", "hostports", "cidr", "url", "labels", "match", "email", "metadata"];
+  for (const name of names) {
+    const value = object[name];
+    if (value === undefined || value === null || value === "") continue;
+    if (Array.isArray(value) && value.length > 0) return value.join(", ");
+    if (typeof value === "string") return value;
+    if (typeof value === "object" && !Array.isArray(value) && Object.keys(value).length > 0) {
+      return Object.entries(value)
+        .map(([key, one]) => `${key}=${valueText(one)}`)
+        .join(", ");
+    }
+  }
+  return object.id;
+}

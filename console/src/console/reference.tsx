@@ -1,0 +1,73 @@
+/** A choice among the objects that there are; where those are many, among those that have what is typed. */
+import { useState } from "preact/hooks";
+import { TextInput } from "../ui/elements.tsx";
+import type { ApiObject, Json } from "./api.ts";
+import { titleOf } from "./description.ts";
+import type { Description } from "./description.ts";
+import { labelOf } from "./label.ts";
+import { newestOf } from "./lists.ts";
+import { useData, useSettled } from "./use-data.ts";
+
+interface ReferenceProps {
+  readonly id: string;
+  readonly kinds: readonly string[];
+  readonly value: Json | undefined;
+  readonly isRequired: boolean;
+  readonly description: Description;
+  /** @param value null: none is chosen; undefined: not yet */
+  onChange(value: Json | undefined): void;
+}
+
+export function Reference({ id, kinds, value, isRequired, description, onChange }: ReferenceProps) {
+  const [text, setText] = useState("");
+  const asked = useSettled(text.trim());
+  const found = useData(() => objectsOf(kinds, description, asked), [kinds.join(), asked]);
+  const known = found.value?.items ?? [];
+  const isUnknown = typeof value === "string" && value !== "" && !known.some((one) => one.id === value);
+  const none = asked === "" ? `no ${kinds.map(titleOf).join(" or ")} yet` : "nothing fits";
+  const select = (
+    <select
+      id={id}
+      value={typeof value === "string" ? value : ""}
+      onChange={(event) => onChange(event.currentTarget.value || (isRequired ? undefined : null))}
+    >
+      <option value="">{found.value && known.length === 0 ? none : "choose …"}</option>
+      {isUnknown && <option>{value}</option>}
+      {known.map((one) => (
+        <option key={one.id} value={one.id}>
+          {labelOf(one)}
+        </option>
+      ))}
+    </select>
+  );
+  if (asked === "" && text === "" && found.value?.more !== true) return select;
+  return (
+    <div class="column">
+      <TextInput
+        type="search"
+        aria-label={`Look for one of ${kinds.map(titleOf).join(" or ")}`}
+        placeholder="There are many: a part of its name …"
+        value={text}
+        onText={setText}
+      />
+      {select}
+    </div>
+  );
+}
+
+/** The newest objects of the kinds that have the text, and whether there are others. */
+async function objectsOf(
+  kinds: readonly string[],
+  description: Description,
+  text: string,
+): Promise<{ readonly items: readonly ApiObject[]; readonly more: boolean }> {
+  const pages = kinds.map(async (name) => {
+    const kind = description.kinds.get(name);
+    return kind?.list !== undefined && kind.parents === 0 ? await newestOf(kind, description, text, 50) : undefined;
+  });
+  const found = (await Promise.all(pages)).filter((page) => page !== undefined);
+  return {
+    items: found.flatMap(({ items }) => items),
+    more: found.some(({ nextBeforeId }) => nextBeforeId !== undefined),
+  };
+}
