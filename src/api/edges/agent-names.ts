@@ -21,53 +21,64 @@ export interface AgentNames {
   hasForeignHost(name: string, accountId: string): boolean;
 }
 
+/** Most names are one tunnel's: a list is made for those of several. */
+type Serving = TunnelReport | readonly TunnelReport[];
+
 export function makeAgentNames(): AgentNames {
-  const hostports = new Map<string, readonly NameHolder[]>();
-  /** Hosts of HTTP and TLS endpoints, whatever their port; an address of TCP is its port. */
-  const hosts = new Map<string, readonly NameHolder[]>();
+  const serving = new Map<string, Serving>();
+  const at = (key: string): readonly TunnelReport[] => {
+    const reports = serving.get(key) ?? [];
+    return "length" in reports ? reports : [reports];
+  };
+  const put = (key: string, reports: readonly TunnelReport[]): void => {
+    const [only] = reports;
+    if (!only) serving.delete(key);
+    else serving.set(key, reports.length === 1 ? only : reports);
+  };
   return {
-    add({ id, accountId, endpoint }) {
-      if (!endpoint) return;
-      const { proto, publicUrl, pooled = false } = endpoint;
-      const holder = { accountId, tunnelId: id, pooled: pooled ? proto : undefined };
-      const hostport = hostportOf(publicUrl);
-      const key = keyOf(hostport, accountId);
-      put(hostports, key, [...(hostports.get(key) ?? []), holder]);
-      if (proto !== "tcp" && !isInternalName(hostOf(hostport)))
-        put(hosts, hostOf(hostport), [...(hosts.get(hostOf(hostport)) ?? []), holder]);
+    add(report) {
+      const key = keyOf(report);
+      if (key !== undefined) put(key, [...at(key), report]);
     },
-    remove({ id, accountId, endpoint }) {
-      if (!endpoint) return;
-      const hostport = hostportOf(endpoint.publicUrl);
-      const key = keyOf(hostport, accountId);
-      const without = (holders: readonly NameHolder[] = []) => holders.filter(({ tunnelId }) => tunnelId !== id);
-      put(hostports, key, without(hostports.get(key)));
-      const host = hostOf(hostport);
-      put(hosts, host, without(hosts.get(host)));
+    remove(report) {
+      const key = keyOf(report);
+      if (key === undefined) return;
+      put(
+        key,
+        at(key).filter(({ id }) => id !== report.id),
+      );
     },
     holderOfHostport(hostport, accountId) {
-      const holders = hostports.get(keyOf(hostport, accountId)) ?? [];
+      const ofHost = at(hostOf(hostport)).filter(
+        ({ endpoint }) => endpoint && hostportOf(endpoint.publicUrl) === hostport,
+      );
+      const holders = [...at(exactKey(hostport, accountId)), ...ofHost].map(holderOf);
       return holders.find(({ pooled }) => pooled === undefined) ?? holders[0];
     },
     hasForeignHost(name, accountId) {
-      const isForeign = (one: NameHolder): boolean => one.accountId !== accountId;
-      if (hosts.get(name)?.some(isForeign) === true) return true;
+      const isForeign = (one: TunnelReport): boolean => one.accountId !== accountId;
+      if (at(name).some(isForeign)) return true;
       const base = wildcardBase(name);
       if (base === undefined) return false;
-      for (const [host, holders] of hosts) {
-        if (host.endsWith(`.${base}`) && holders.some(isForeign)) return true;
-      }
+      for (const host of serving.keys()) if (host.endsWith(`.${base}`) && at(host).some(isForeign)) return true;
       return false;
     },
   };
 }
 
-function put(map: Map<string, readonly NameHolder[]>, key: string, holders: readonly NameHolder[]): void {
-  if (holders.length > 0) map.set(key, holders);
-  else map.delete(key);
+function holderOf({ id, accountId, endpoint }: TunnelReport): NameHolder {
+  return { accountId, tunnelId: id, pooled: endpoint?.pooled === true ? endpoint.proto : undefined };
 }
 
-/** Names of internal endpoints are each account's own. */
-function keyOf(hostport: string, accountId: string): string {
+/** The host of HTTP and TLS endpoints, whatever their port; host and port where a name is more than its host. */
+function keyOf({ accountId, endpoint }: TunnelReport): string | undefined {
+  if (!endpoint) return undefined;
+  const hostport = hostportOf(endpoint.publicUrl);
+  const host = hostOf(hostport);
+  return endpoint.proto === "tcp" || isInternalName(host) ? exactKey(hostport, accountId) : host;
+}
+
+/** Addresses of TCP are their ports, and names of internal endpoints are each account's own. */
+function exactKey(hostport: string, accountId: string): string {
   return isInternalName(hostOf(hostport)) ? `${hostport}#${accountId}` : hostport;
 }

@@ -17,7 +17,10 @@ export interface TunnelEntry {
 let last: { readonly of: KnownTunnel; readonly entry: TunnelEntry } | undefined;
 
 export class KnownTunnel implements TunnelReport {
-  readonly what = "tunnel";
+  get what(): "tunnel" {
+    return "tunnel";
+  }
+
   readonly id: string;
   readonly edgeId: string;
   readonly name: string;
@@ -25,10 +28,10 @@ export class KnownTunnel implements TunnelReport {
   readonly #session: SessionReport;
   readonly #pattern: Pattern;
 
-  /** @param session that has it */
-  constructor(id: string, entry: TunnelEntry, session: SessionReport, patterns: Patterns) {
+  /** @param session that has it; @param edgeId the same text for all of an edge */
+  constructor(id: string, edgeId: string, entry: TunnelEntry, session: SessionReport, patterns: Patterns) {
     this.id = id;
-    this.edgeId = entry.edgeId;
+    this.edgeId = edgeId;
     this.name = entry.shared.endpoint?.name ?? "";
     this.startedAtMs = entry.shared.startedAt;
     this.#session = session;
@@ -74,7 +77,8 @@ export class KnownTunnel implements TunnelReport {
   }
 
   get labels(): Readonly<Record<string, string>> | undefined {
-    return this.entry.tunnel.labels;
+    // What has a name has none.
+    return this.name === "" ? this.entry.tunnel.labels : undefined;
   }
 
   /** It is not wanted any more. */

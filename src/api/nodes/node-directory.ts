@@ -204,7 +204,9 @@ class Others {
     if (before) this.#release(before);
     else this.#counts[what] += 1;
     const known =
-      what === "tunnel" ? new KnownTunnel(id, entry, (session as SessionEntry).session, this.#patterns) : entry;
+      what === "tunnel"
+        ? new KnownTunnel(id, line.edgeId ?? edgeId, entry, (session as SessionEntry).session, this.#patterns)
+        : entry;
     this.#known.set(id, known);
     news.push(...(what === "edge" && before ? [] : newsOf(entry)));
     if (what === "session") this.#observe({ type: "session_opened", session: entry.session }, line);
