@@ -1,4 +1,7 @@
-/** Servers behind a balancer that are restarted one after the other, while visitors ask. */
+/**
+ * Servers behind a balancer that are restarted one after the other, while visitors ask. With POSTERN_TEST_EARLIER, a checkout
+ * of an earlier version, they are of that one first, and of this when they are started again (`npm run test:upgrade`).
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,16 +34,19 @@ describe("servers that are restarted one after the other behind a balancer", { t
     const balancer = await startBalancer(hosts);
     const service = await startHttpService((_request, response) => response.end("served"));
     test.after(() => service.stop());
-    const start = (address: string): Promise<ServerNode> =>
-      startServer(["--cluster", "--data", data], apiKey, {
+    const start = (address: string, checkout?: string): Promise<ServerNode> => {
+      const env = {
         ...balancer.env(address),
         POSTERN_DATABASE: place.url,
         POSTERN_BOOTSTRAP_API_KEY: apiKey,
         POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken,
         POSTERN_DRAIN_DELAY: "2",
-      });
+      };
+      return startServer(["--cluster", "--data", data], apiKey, env, checkout);
+    };
     const nodes = new Map<string, ServerNode>();
-    for (const address of hosts) nodes.set(address, await start(address));
+    const earlier = process.env["POSTERN_TEST_EARLIER"];
+    for (const address of hosts) nodes.set(address, await start(address, earlier));
     const ca = readFileSync(join(data, "ca.pem"), "utf8");
     const [first] = [...nodes.values()] as [ServerNode];
     const edge = await first.call("POST", "/edges/https", { hostports: [`${host}:443`] });

@@ -54,17 +54,17 @@ export function commandEnvironment(more: NodeJS.ProcessEnv = {}): Record<string,
 
 /**
  * Starts `postern ARGS`.
- * @param options `wrap`: a shell line in which `"$@"` runs it
+ * @param options `wrap`: a shell line in which `"$@"` runs it; `checkout`: of these sources, unless given
  */
 export function startCommand(
   args: readonly string[],
-  options: SpawnOptions & { readonly node?: string; readonly wrap?: string } = {},
+  options: SpawnOptions & { readonly node?: string; readonly wrap?: string; readonly checkout?: string } = {},
 ): Running {
-  const { node = process.execPath, wrap, env, ...rest } = options;
-  const words = [node, `${root}bin/postern.js`, ...args];
+  const { node = process.execPath, wrap, checkout = root, env, ...rest } = options;
+  const words = [node, join(checkout, "bin/postern.js"), ...args];
   const [program, given] = wrap === undefined ? [node, words.slice(1)] : ["sh", ["-c", wrap, "sh", ...words]];
   const child = spawn(program, given, {
-    cwd: root,
+    cwd: checkout,
     stdio: ["ignore", "pipe", "pipe"],
     ...rest,
     env: commandEnvironment(env),

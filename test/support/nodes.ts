@@ -69,13 +69,16 @@ export async function startNode(database: string, env: Record<string, string> = 
 /**
  * `postern serve` with these arguments, of whatever kind.
  * @param key for calls; undefined: the one that its first start prints
+ * @param checkout of the sources; these unless given
  */
 export async function startServer(
   args: readonly string[],
   key: string | undefined,
   env: Record<string, string>,
+  checkout?: string,
 ): Promise<ServerNode> {
-  const running: Running = startCommand(["serve", ...args, "--json", "--log-format", "json"], { env });
+  const words = ["serve", ...args, "--json", "--log-format", "json"];
+  const running: Running = startCommand(words, { env, ...(checkout !== undefined && { checkout }) });
   started.push(running);
   const first = JSON.parse(await running.firstLine()) as {
     readonly api_url: string;

@@ -1,0 +1,30 @@
+/**
+ * `npm run test:upgrade -- REVISION`: whether servers of that revision are upgraded to this one, one after the other and behind
+ * a balancer, without a failed request.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const [revision] = process.argv.slice(2);
+if (revision === undefined) throw new Error("name the revision that is upgraded: npm run test:upgrade -- REVISION");
+const directory = mkdtempSync(join(tmpdir(), "postern-earlier-"));
+const checkout = join(directory, "checkout");
+
+/** Throws unless it succeeds. */
+function run(command: string, ...args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { stdio: "inherit" });
+  if (status !== 0) throw new Error(`${command} ${args.join(" ")}: it ended with ${status}`);
+}
+
+run("git", "worktree", "add", "--detach", checkout, revision);
+try {
+  // Its launcher installs what its lockfile lists, and bundles it.
+  run(process.execPath, join(checkout, "bin/postern.js"), "--version");
+  process.env["POSTERN_TEST_EARLIER"] = checkout;
+  run(process.execPath, "scripts/test.ts", "test/cli/nodes-stop.test.ts");
+} finally {
+  run("git", "worktree", "remove", "--force", checkout);
+  rmSync(directory, { recursive: true, force: true });
+}
