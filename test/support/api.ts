@@ -17,6 +17,7 @@ import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { openStore } from "../../src/storage/open.ts";
 import type { Store } from "../../src/storage/store.ts";
+import { anyNode, nodeCount, untilAtAll } from "./node-count.ts";
 import type { TestDatabase } from "./postgres.ts";
 import { checkResponse } from "./response-check.ts";
 
@@ -85,29 +86,40 @@ export async function startApi(
   };
   const linked = Array.from({ length: edgeCount }, linkedEdge);
   const edges = linked.map(({ edge }) => edge);
+  const count = database.name === "postgres" ? nodeCount : 1;
+  const given = {
+    ...defaultsOf(controlPlaneSettings),
+    apiListen: { host: "127.0.0.1", port: 0 },
+    httpsListen: { host: "127.0.0.1", port: 0 },
+    database: made.url,
+    data: "/",
+    sealingKey: fixedKey,
+    domain: "postern.test",
+    clock: systemClock,
+    log: silentLog,
+    cluster: count > 1,
+    ...rest,
+    bootstrap,
+  };
   const plane = await startControlPlane(
-    {
-      ...defaultsOf(controlPlaneSettings),
-      apiListen: { host: "127.0.0.1", port: 0 },
-      httpsListen: { host: "127.0.0.1", port: 0 },
-      database: made.url,
-      data: "/",
-      sealingKey: fixedKey,
-      domain: "postern.test",
-      clock: systemClock,
-      log: silentLog,
-      ...rest,
-      bootstrap,
-    },
+    given,
     linked.map(({ link }) => link),
   );
   const baseUrl = `http://127.0.0.1:${plane.address.port}`;
+  const planes = [plane];
+  while (planes.length < count) {
+    planes.push(await startControlPlane({ ...given, apiUrl: rest.apiUrl ?? baseUrl }, [linkedEdge().link]));
+  }
+  const urls = planes.map(({ address }) => `http://127.0.0.1:${address.port}`);
   const agent = new Agent({ keepAlive: true });
+  const metricsOf = (url: string) => async () =>
+    (await send(url, "GET", "/metrics", undefined, { authorization: `Bearer ${bootstrap.apiKey}` }, agent)).text;
   const request: TestApi["request"] = async (method, path, { body, headers = {}, key = bootstrap.apiKey } = {}) => {
     const type = body !== undefined && { "content-type": "application/json" };
-    const given = { authorization: `Bearer ${key}`, "service-version": "2", ...type, ...headers };
-    const response = await send(baseUrl, method, path, body, given, agent);
+    const sent = { authorization: `Bearer ${key}`, "service-version": "2", ...type, ...headers };
+    const response = await send(anyNode.pick(urls), method, path, body, sent, agent);
     checkResponse(method, path, response);
+    if (count > 1 && method !== "GET") await untilAtAll(revisionOf(response), urls.map(metricsOf));
     return response;
   };
   return {
@@ -127,10 +139,15 @@ export async function startApi(
     },
     async stop() {
       agent.destroy();
-      await plane.stop();
+      for (const one of planes) await one.stop();
       if (databaseUrl === undefined) await made.drop();
     },
   };
+}
+
+/** 0 for what has written nothing. */
+function revisionOf({ headers }: ApiResponse): number {
+  return Number(headers["postern-revision"] ?? 0);
 }
 
 async function withStore(url: string, use: (store: Store) => Promise<void>): Promise<void> {

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, RequestListener, Server, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { EdgeOptions } from "../../src/edge/edge-options.ts";
+import type { ResourceObject } from "../../src/schema/object.ts";
 import { connectAgent } from "./agents.ts";
 import type { TestAgent } from "./agents.ts";
 import { movableClock } from "./clock.ts";
@@ -11,7 +12,9 @@ import type { TestEdge } from "./edge.ts";
 import { readBody } from "./http-client.ts";
 import type { Asked, AskOptions, Protocol } from "./http-client.ts";
 import { newCredential } from "./objects.ts";
+import { nodeCount } from "./node-count.ts";
 import { startHttpService } from "./services.ts";
+import { startTwoEdges } from "./two-edges.ts";
 
 export const host = "app.example.com";
 export const routeId = "edghtsrt_1";
@@ -48,12 +51,12 @@ export interface EdgeWithAgent {
 export async function startEdgeWithAgent(options: Partial<EdgeOptions> = {}): Promise<EdgeWithAgent> {
   const clock = movableClock();
   const { token, object } = newCredential();
-  const edge = await startTestEdge([object], { clock, ...options });
+  const { edge, away, stop } = await startEdges([object], { clock, ...options });
   const received: Received[] = [];
   let handler: ((request: Received, response: ServerResponse) => void) | undefined;
   const service = await startHttpService(keeping(received, () => handler));
   const servicePort = service.port;
-  const agent = await connectAgent(edge, token, servicePort);
+  const agent = await connectAgent(away, token, servicePort);
   await agent.label({ app: "web" });
   const put = (kind: string, id: string, doc: Readonly<Record<string, unknown>>): void => edge.put({ kind, id, doc });
   put("tunnel_group_backend", "bkdtg_1", { labels: { app: "web" } });
@@ -83,9 +86,27 @@ export async function startEdgeWithAgent(options: Partial<EdgeOptions> = {}): Pr
     async stop() {
       agent.close();
       await service.stop();
-      await edge.edge.stop();
+      await stop();
     },
   };
+}
+
+/** One edge; or two of different nodes (POSTERN_TEST_NODES), visitors at the one and the agent `away` at the other. */
+async function startEdges(
+  objects: readonly ResourceObject[],
+  options: Partial<EdgeOptions>,
+): Promise<{ readonly edge: TestEdge; readonly away: TestEdge; stop(): Promise<void> }> {
+  if (nodeCount === 1) {
+    const edge = await startTestEdge(objects, options);
+    return { edge, away: edge, stop: () => edge.edge.stop() };
+  }
+  const { tcpBind: _ofOne, ...ofBoth } = options;
+  const both = await startTwoEdges(objects, ofBoth, "tls");
+  const [edge, away] = both.edges;
+  const remove = (kind: string, id: string): void => {
+    for (const one of both.edges) one.remove(kind, id);
+  };
+  return { edge: { ...edge, put: both.put, remove }, away, stop: () => both.stop() };
 }
 
 function keeping(

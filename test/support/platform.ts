@@ -1,20 +1,23 @@
 /** The whole platform as its users get it: both planes in their threads, on free ports, in a directory of its own. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { request as requestHttp } from "../../src/lib/http.ts";
 import type { Platform, PlatformOptions, startPlatform as startPlatformOf } from "../../src/cli/platform/platform.ts";
+import { dataFiles } from "../../src/cli/data/data-files.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { platformSettings } from "../../src/settings/settings.ts";
 import { urlOf } from "../../bin/bundled.ts";
 import { askOver, connectOver } from "./http-client.ts";
 import type { Asked, AskOptions, Protocol } from "./http-client.ts";
+import { anyNode, nodeCount } from "./node-count.ts";
 import { startOurAgent } from "./our-agent.ts";
 import type { OurAgent, OurAgentOptions } from "./our-agent.ts";
+import { databases } from "./postgres.ts";
 import { checkResponse } from "./response-check.ts";
 
 export interface Answer {
@@ -75,7 +78,10 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     drainMs: 2_000,
     ...options,
   } satisfies PlatformOptions;
-  let platform = await startBoth(started);
+  const nodes = await startNodes(started, options.database === undefined ? nodeCount : 1);
+  let [platform] = nodes.platforms as [Platform];
+  const others = nodes.platforms.slice(1);
+  const any = (): Platform => anyNode.pick([platform, ...others]);
   const samePorts = {
     apiListen: { ...started.apiListen, port: platform.apiPort },
     httpsListen: { ...started.httpsListen, port: platform.httpsPort },
@@ -85,16 +91,19 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
   return {
     ...platform,
     directory,
-    request: (url, given) => publicRequest(platform, url, given ?? {}),
+    request: (url, given) => publicRequest(any(), url, given ?? {}),
     connect: (host, alpn) => connectOver(alpn ?? ["http/1.1"], platform.httpsPort, platform.caPem, { host }),
     async api(method, path, body, key) {
-      const answer = await apiRequest(platform, method, path, body, key ?? platform.apiKey);
+      const waits = method === "DELETE" || (others.length > 0 && method !== "GET");
+      const answer = await apiRequest(any(), method, path, body, key ?? platform.apiKey, waits);
       checkResponse(method, path, { ...answer, body: answer.body ?? {} });
       return answer;
     },
     async startAgent(given) {
-      const at = { port: platform.agentPort, ca: platform.caPem, token: platform.authtoken };
-      const agent = await startOurAgent(at, given);
+      const at = { port: any().agentPort, ca: platform.caPem, token: platform.authtoken };
+      // Each at one node, so that what comes to another makes the hop.
+      const atOne = nodeCount > 1 ? { ...given, agent: { connections: 1, ...given.agent } } : given;
+      const agent = await startOurAgent(at, atOne);
       agents.add(agent);
       return agent;
     },
@@ -107,8 +116,38 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     stopServer: () => platform.stop(),
     async stop() {
       await Promise.all([...agents].map((agent) => agent.close()));
-      await platform.stop();
+      for (const one of [platform, ...others]) await one.stop();
+      await nodes.remove();
       if (options.data === undefined) rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One platform, or several on one database: the first as it is asked for, and the others beside it. */
+async function startNodes(
+  first: PlatformOptions,
+  count: number,
+): Promise<{ readonly platforms: readonly Platform[]; remove(): Promise<void> }> {
+  const postgres = databases.find(({ name }) => name === "postgres");
+  if (count === 1 || !postgres) return { platforms: [await startBoth(first)], remove: async () => {} };
+  const place = await postgres.create();
+  const shared = { ...first, database: place.url, cluster: true, peerListen: loopback };
+  const platforms = [await startBoth(shared)];
+  const directories: string[] = [];
+  while (platforms.length < count) {
+    const data = mkdtempSync(join(tmpdir(), "postern-node-"));
+    directories.push(data);
+    for (const file of readdirSync(first.data)) {
+      if (file !== dataFiles.server) cpSync(join(first.data, file), join(data, file), { recursive: true });
+    }
+    const [{ apiUrl, httpsPort }] = platforms as [Platform];
+    platforms.push(await startBoth({ ...shared, data, apiUrl, httpsPort }));
+  }
+  return {
+    platforms,
+    async remove() {
+      await place.drop();
+      for (const data of directories) rmSync(data, { recursive: true, force: true });
     },
   };
 }
@@ -130,6 +169,7 @@ async function apiRequest(
   path: string,
   body: unknown,
   key: string,
+  waits: boolean,
 ): Promise<Answer & { readonly body: ApiBody }> {
   const content = body === undefined ? undefined : JSON.stringify(body);
   const request = requestHttp(`${platform.apiUrl}${path}`, {
@@ -138,8 +178,8 @@ async function apiRequest(
     headers: {
       authorization: `Bearer ${key}`,
       "service-version": "2",
-      // What was taken away is gone at the edges, too, when the next line of a test asks for it.
-      ...(method === "DELETE" ? { prefer: "wait=5" } : {}),
+      // What was taken away is gone at the edges, too, when the next line of a test asks for it, and at all nodes what is new.
+      ...(waits ? { prefer: "wait=5" } : {}),
       ...(content === undefined
         ? {}
         : { "content-type": "application/json", "content-length": Buffer.byteLength(content) }),

@@ -1,0 +1,18 @@
+/**
+ * `npm run test:nodes [-- FILE …]`: suites of the API and of traffic against two nodes on one PostgreSQL, each call at one of
+ * them at random (see `test/support/node-count.ts`). Files that drive an edge by hand, or stop a server, are of one server.
+ */
+import { globSync, readFileSync } from "node:fs";
+
+process.env["POSTERN_TEST_NODES"] ??= "2";
+const api = ["coverage", "filter", "history", "input", "modules", "quotas", "resources", "small-resources", "traffic"];
+/** On an edge with an agent; its sockets are counted in one. */
+const isOnEdges = (file: string): boolean =>
+  readFileSync(file, "utf8").includes("startEdgeWithAgent(") && !file.endsWith("/upgrades.test.ts");
+const suites = [
+  ...api.map((name) => `test/api/${name}.test.ts`),
+  ...globSync("test/traffic/*.test.ts").filter(isOnEdges),
+  "test/traffic/traffic-events.test.ts",
+];
+if (process.argv.length === 2) process.argv.push(...suites);
+await import("./test.ts");
