@@ -85,30 +85,6 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     doc: Record<string, unknown>,
   ): StoredObject =>
     Object.freeze({ kind, id, account_id, revision, created_at, doc: kindNamed(kinds, kind).complete(doc) });
-  const sealLater: Documents["sealLater"] = ({ account_id, kind, id, doc }) => {
-    const turn = turns.get(kind);
-    if (!turn) return doc;
-    const turned = turn(JSON.parse(doc), "", (value, path) =>
-      sealedText(value) === undefined
-        ? { sealed_later: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)) }
-        : value,
-    );
-    return JSON.stringify(turned);
-  };
-  const asWritten: Documents["asWritten"] = ({ account_id, kind, id, doc }) => {
-    const turn = turns.get(kind);
-    if (!turn || !doc.includes(laterMark)) return doc;
-    try {
-      const turned = turn(JSON.parse(doc), "", (value, path) =>
-        isSealedLater(value)
-          ? (JSON.parse(sealer.open(value.sealed_later, contextOf(account_id, kind, id, path))) as unknown)
-          : value,
-      );
-      return JSON.stringify(turned);
-    } catch {
-      return doc;
-    }
-  };
   const valuesOf = (common: string): readonly unknown[] => {
     if (last.text !== common) last = { text: common, values: JSON.parse(common) as unknown[] };
     return last.values;
@@ -119,6 +95,38 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     if (cut < 0) return undefined;
     const common = text.slice(cut + 1);
     return { own: text.slice(0, cut), common: common === last.text ? last.text : common };
+  };
+  /** The text of either kind with its secrets replaced. */
+  const turned = ({ kind, doc: text }: TextRow, turn: Turn, one: Secret): string => {
+    const lines = linesOf(text);
+    if (!lines) return JSON.stringify(turn(JSON.parse(text), "", one));
+    const packing = packingNamed(kind);
+    const doc = packing.unpack(JSON.parse(lines.own) as unknown[], valuesOf(lines.common));
+    return rowOf(packing.pack(turn(doc, "", one) as Doc));
+  };
+  const sealLater: Documents["sealLater"] = (row) => {
+    const { account_id, kind, id } = row;
+    const turn = turns.get(kind);
+    if (!turn) return row.doc;
+    return turned(row, turn, (value, path) =>
+      sealedText(value) === undefined
+        ? { sealed_later: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)) }
+        : value,
+    );
+  };
+  const asWritten: Documents["asWritten"] = (row) => {
+    const { account_id, kind, id, doc } = row;
+    const turn = turns.get(kind);
+    if (!turn || !doc.includes(laterMark)) return doc;
+    try {
+      return turned(row, turn, (value, path) =>
+        isSealedLater(value)
+          ? (JSON.parse(sealer.open(value.sealed_later, contextOf(account_id, kind, id, path))) as unknown)
+          : value,
+      );
+    } catch {
+      return doc;
+    }
   };
   const documents: Documents = {
     packs: (kind) => kindNamed(kinds, kind).packing !== undefined,
@@ -131,8 +139,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     },
     render: (object) => JSON.stringify(sealed(object)),
     renderRow(object) {
-      const { own, common } = packingNamed(object.kind).pack(sealed(object));
-      return `${own}\n${common}`;
+      return rowOf(packingNamed(object.kind).pack(sealed(object)));
     },
     read({ doc: text, ...row }) {
       const lines = linesOf(text);
@@ -153,6 +160,10 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     },
   };
   return documents;
+}
+
+function rowOf({ own, common }: PackedDoc): string {
+  return `${own}\n${common}`;
 }
 
 function contextOf(accountId: string, kind: string, id: string, path: string): string {

@@ -130,6 +130,34 @@ for (const database of databases) {
       await assert.rejects(openStore(options), /altered or moved/);
     });
 
+    it(`K4: a secret of a packed object that stands in the clear in its row is sealed, and nothing of it is lost, on ${database.name}`, async () => {
+      const { url } = await database.create();
+      const options = { ...optionsFor(url), declarations: withTickets };
+      let store = await closedAtEnd(openStore(options));
+      const ids = await addTickets(store);
+      const written = shown(store, ids);
+      await store.close();
+      const doc = async (): Promise<string> => {
+        const [row] = await execute(database.name, url, `select doc from objects where id = '${ids[0]}'`);
+        return (row as { readonly doc: string }).doc;
+      };
+      // As if the field had not been a secret when it was written.
+      const plain = (await doc()).replace(/\{"sealed":"[^"]+"\}/, JSON.stringify(odd[0]));
+      assert.ok(!plain.includes("sealed"));
+      const text = plain.replaceAll("'", "''");
+      await execute(database.name, url, `update objects set doc = '${text}' where id = '${ids[0]}'`);
+      await execute(database.name, url, "insert into pending (name) values ('seal stored values')");
+      store = await closedAtEnd(openStore(options));
+      assert.deepEqual(shown(store, ids), written);
+      await store.close();
+      const [own = "", common] = (await doc()).split("\n");
+      assert.match(own, /"sealed_later":/);
+      assert.equal(common, plain.split("\n")[1]);
+      store = await closedAtEnd(openStore(options));
+      assert.deepEqual(shown(store, ids), written);
+      await store.close();
+    });
+
     it(`sessions of logins that an older version has stored are there, packed, on ${database.name}`, async () => {
       const { url } = await database.create();
       const options = { ...optionsFor(url), declarations: storedKinds };
