@@ -4,6 +4,7 @@ import { nameOf } from "../../lib/plain-names.ts";
 /** The name of an internal URL of HTTP, see `nameOf`; undefined for one with a port, and any other. */
 export function internalNameIn(text: string): string | undefined {
   const url = URL.parse(text);
-  if (!url || !/^https?:$/.test(url.protocol) || url.port !== "" || url.username !== "") return undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.port !== "" || url.username + url.password !== "")
+    return undefined;
   return isInternalName(url.hostname) ? nameOf(url.protocol === "http:" ? "http" : "https", url.hostname) : undefined;
 }

@@ -13,6 +13,7 @@ import type { Outbound } from "../../outbound/client.ts";
 import { newChain } from "../../traffic/calls.ts";
 import type { CallAnswer, CallRequest } from "../../traffic/calls.ts";
 import type { CallAttempt, HttpCall } from "../language/http-caller.ts";
+import { internalNameIn } from "../language/internal-url.ts";
 import { makeHttpCaller, maxAnswerBytes } from "./http-call.ts";
 
 const connection = {
@@ -335,6 +336,14 @@ describe("requests of policies", () => {
     for (const url of ["/to/internal", "/to/internal-dot"]) {
       assert.equal(await faultOf({ url, maxRedirects: 1 }, { inside }), "refused", url);
     }
+  });
+
+  it("requests of policies name internal endpoints without a port, user name or password", () => {
+    for (const given of ["a:b@", "a@", ":b@", "@"]) {
+      const name = internalNameIn(`https://${given}api.internal/x`);
+      assert.equal(name, given === "@" ? "api.internal" : undefined, given);
+    }
+    assert.equal(internalNameIn("https://api.internal:8443"), undefined);
   });
 
   it("requests of policies reach internal endpoints by their plain names", async () => {
