@@ -136,10 +136,13 @@ describe("a check with the provider", () => {
   });
 
   it("ends the session when the provider has withdrawn it", async () => {
-    const renew = () => Promise.reject(new LoginRefusal("login_withdrawn", "invalid_grant"));
-    const { clock, status } = guarded({ auth_check_interval: 60, renew });
-    clock.pass(60_000);
-    assert.equal(await status(), 302);
+    for (const reason of ["login_withdrawn", "login_token_invalid"] as const) {
+      const renew = () => Promise.reject(new LoginRefusal(reason, "of somebody else"));
+      const { clock, status, logins } = guarded({ auth_check_interval: 60, renew });
+      clock.pass(60_000);
+      assert.equal(await status(), 302);
+      assert.equal(logins.context.sessions.size, 0);
+    }
   });
 
   it("bears a provider that is away for as long as the interval, asking every 30 s", async () => {

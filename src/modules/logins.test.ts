@@ -34,6 +34,22 @@ describe("login modules", () => {
     }
   });
 
+  it("R6: a route whose policy an older version has stored, with a provider without TLS, is closed and says so", () => {
+    const set = tableOf();
+    set.put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"] } });
+    for (const [type, config] of [
+      ["saml", { idp_metadata_url: "http://8.8.8.8/metadata" }],
+      ["openid-connect", { issuer_url: "http://8.8.8.8", client_id: "c", client_secret: "s" }],
+    ] as const) {
+      const value = JSON.stringify({ on_http_request: [{ actions: [{ type, config }] }] });
+      const traffic_policy = { enabled: true, value };
+      const doc = { edge_id: "e", match_type: "path_prefix", match: "/", traffic_policy };
+      const [problem] = set.put({ kind: "https_edge_route", id: "r", doc });
+      assert.match(problem?.message ?? "", /be an https URL/, type);
+      assert.equal(set.table.httpsSite("h")?.findRoute("/", "h")?.problem?.message, problem?.message);
+    }
+  });
+
   it("oauth has exactly one provider, with client id and secret together, and scopes only with them", () => {
     assert.deepEqual(issues("oauth", github()), []);
     assert.deepEqual(issues("oauth", { provider: { google: {} } }), []);

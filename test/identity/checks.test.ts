@@ -104,4 +104,17 @@ describe("a login that is checked again", () => {
     world.providers.failure = undefined;
     assert.equal((await visitor.until(() => true)).answer.status, 302);
   });
+
+  it("a login that is checked again has what the provider gave instead of its tokens after a restart, too", async () => {
+    // Of GitLab, which takes a refresh token once.
+    const visitor = await open("/gitlab", "h1");
+    const isNamed = (name: string) => (one: Visited) => isRefused(one) || seen(one)["ngrok-auth-user-name"] === name;
+    for (const name of ["First", "Second"]) {
+      world.providers.person = { ...ada, name };
+      assert.equal((await visitor.until(isNamed(name))).answer.status, 200, name);
+      await world.platform.restart();
+    }
+    world.providers.person = { ...ada, name: "Third" };
+    assert.equal((await visitor.until(isNamed("Third"))).answer.status, 200);
+  });
 });
