@@ -1,14 +1,24 @@
 /** The guide of logins, walked: what it says is registered as it says it, at providers that take nothing else. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
-import type { LoginWorld } from "../support/login-world.ts";
+import { eventually } from "../support/eventually.ts";
+import { oauthApps } from "../../src/settings/kinds/oauth-apps.ts";
+import type { ManagedApps } from "../../src/settings/kinds/oauth-apps.ts";
+import { codeOf, names, seen } from "../support/login-world.ts";
+import { startMetadataServer } from "../support/metadata-server.ts";
+import type { MetadataServer } from "../support/metadata-server.ts";
 import { clientId, clientSecret } from "../support/oauth-providers.ts";
 import type { Person } from "../support/oauth-providers.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
 import type { OwnIssuer } from "../support/own-issuer.ts";
+import { formBody, persistent } from "../support/saml-idp.ts";
+import type { AnswerOptions, SamlRouteUrls } from "../support/saml-provider.ts";
+import { startSamlWorld } from "../support/saml-world.ts";
+import type { SamlWorld } from "../support/saml-world.ts";
 
 const guide = readFileSync(new URL("../../docs/guides/logins.md", import.meta.url), "utf8");
 const ada: Person = { id: "4711", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
@@ -24,17 +34,44 @@ function row(first: string): readonly string[] {
     .map((cell) => cell.trim());
 }
 
+const isAtIdp = (url: string): boolean => url.startsWith("https://id.example/");
+
 const coded = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
+/** The file of apps as the guide shows it, with the fake providers' client and address; of the others the address alone. */
+function appsAt(baseUrl: string): ManagedApps {
+  const [, shown = ""] = /`--oauth-apps`:\n\n```yaml\n([^`]+)```/.exec(guide) ?? [];
+  const own = shown
+    .replaceAll(/client_id: .*/g, `client_id: ${clientId}`)
+    .replaceAll(/client_secret: .*/g, `client_secret: ${clientSecret}\n  base_url: ${baseUrl}`);
+  const others = names.filter((name) => !own.includes(`${name}:`)).map((name) => `${name}:\n  base_url: ${baseUrl}\n`);
+  const folder = mkdtempSync(join(tmpdir(), "postern-apps-"));
+  const file = join(folder, "apps.yml");
+  writeFileSync(file, own + others.join(""), { mode: 0o644 });
+  assert.match(guide, /in a file that nobody else may read \(`chmod 600`\)/);
+  assert.throws(() => oauthApps.parse(file), /chmod 600/);
+  chmodSync(file, 0o600);
+  const apps = oauthApps.parse(file);
+  rmSync(folder, { recursive: true });
+  return apps;
+}
+
 describe("the guide of logins, walked", () => {
-  let world: LoginWorld;
+  let world: SamlWorld;
   let issuer: OwnIssuer;
+  let metadata: MetadataServer;
   before(async () => {
-    [world, issuer] = await Promise.all([startLoginWorld(), startOwnIssuer()]);
+    [world, issuer, metadata] = await Promise.all([
+      startSamlWorld({}, appsAt),
+      startOwnIssuer(),
+      startMetadataServer(),
+    ]);
+    metadata.serve(world.provider.metadata());
   });
   after(async () => {
     await world.stop();
     await issuer.stop();
+    metadata.stop();
   });
   beforeEach(() => {
     Object.assign(world.providers, { person: ada, callback: undefined });
@@ -124,5 +161,167 @@ describe("the guide of logins, walked", () => {
     assert.equal((await browser.ask(url, { headers: { accept: "text/html" } })).status, 302);
     issuer.callbacks = [`${callback}/`];
     assert.equal((await browser.visit(url)).status, 400);
+  });
+
+  it("the guide of logins, walked for one app for the whole server, logs in by it and hands its tokens to no service", async () => {
+    const managed = (name: string): string => `/managed-${name}`;
+    for (const name of ["github", "facebook", "twitch"]) {
+      await world.route(managed(name), { oauth: { provider: { [name]: {} } } });
+    }
+    await world.route("/managed-own", { oauth: { provider: { github: client } } });
+    const visit = (path: string) => world.browser().visit(world.origin() + path);
+    for (const [path, token] of [
+      [managed("github"), false],
+      [managed("facebook"), false],
+      ["/managed-own", true],
+    ] as const) {
+      const arrived = await visit(path);
+      assert.equal(arrived.status, 200, `${path} ${arrived.text}`);
+      assert.equal("ngrok-auth-oauth-access-token" in seen(arrived), token, path);
+    }
+    const version = /graph_version: (v\S+)/.exec(guide)?.[1] as string;
+    assert.ok(world.providers.calls.some((call) => call.includes(`/${version}/`)));
+    assert.match(guide, /A route whose provider has no app anywhere answers 500, and the edge's problems say so\./);
+    assert.equal((await visit(managed("twitch"))).status, 500);
+    const request = { method: "GET", url: world.origin() + managed("twitch") };
+    const { text } = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, request);
+    assert.match(text, /there is no app for twitch/);
+  });
+
+  describe("the guide of logins, walked for SAML", () => {
+    /** What a provider was told, by the words that it has for it. */
+    const registeredBy = (shown: Readonly<Record<string, string>>, words: Registration): SamlRouteUrls => ({
+      entity_id: valueCalled(shown, words.identifier),
+      assertion_consumer_service_url: valueCalled(shown, words.reply),
+      single_logout_url: words.logout === undefined ? "" : valueCalled(shown, words.logout),
+      request_signing_certificate_pem:
+        words.certificate === undefined
+          ? (shown["request_signing_certificate_pem"] ?? "")
+          : valueCalled(shown, words.certificate),
+    });
+    /** The value of the module that the guide has under one of a provider's words. */
+    const valueCalled = (shown: Readonly<Record<string, string>>, word: string): string => {
+      const lines = guide.split("\n").filter((line) => /^\| `(?:entity_id|assertion|single|request|nameid)/.test(line));
+      const found = lines.filter((line) => {
+        const [, called = ""] = line.split("|").slice(1);
+        return called
+          .split(/[,;:]/)
+          .some((one) => one.trim() !== "" && word.toLowerCase().includes(one.trim().toLowerCase()));
+      });
+      assert.equal(found.length, 1, `the guide says which value "${word}" is`);
+      return shown[coded(found[0] as string)[0] as string] as string;
+    };
+    interface Registration {
+      readonly identifier: string;
+      readonly reply: string;
+      readonly logout?: string;
+      readonly certificate?: string;
+    }
+    /** A route as the guide sets it, and what the provider is told of it. */
+    const routeFor = async (match: string, url: string, more: object = {}) => {
+      const id = await world.route(match, { saml: { idp_metadata_url: url, ...more } });
+      const shown = (await world.platform.api("GET", `/edges/https/${world.edgeId}/routes/${id}/saml`)).body;
+      const at = world.origin() + match;
+      // Until the metadata is there, the route says so.
+      await eventually(
+        () => world.browser().ask(at, { headers: { accept: "text/html" } }),
+        ({ status }) => status === 302,
+      );
+      return { shown: shown as Readonly<Record<string, string>>, url: at };
+    };
+    const outcome = async (url: string, told: SamlRouteUrls, says: AnswerOptions): Promise<string> => {
+      const arrived = await world.provider.signIn(world.browser(), url, told, says);
+      return `${arrived.status} ${codeOf(arrived)}`.trim();
+    };
+    /** All words of a provider that are used here stand in its row. */
+    const has = (title: string, ...words: readonly string[]): void => {
+      for (const word of words) assert.ok(row(title).join(" ").includes(`_${word}_`), `${title}: ${word}`);
+    };
+    const emailAddress = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+    const microsoft = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims";
+
+    it("the guide of logins, walked for SAML with Entra ID, lets in whoever has the format and the claim that it names", async () => {
+      const words = {
+        identifier: "Identifier (Entity ID)",
+        reply: "Reply URL (Assertion Consumer Service URL)",
+        logout: "Logout Url",
+      };
+      has("Microsoft Entra ID", ...Object.values(words), "App Federation Metadata Url", "Persistent");
+      const format = coded(row("Microsoft Entra ID")[2] ?? "").find((one) => one.endsWith(":emailAddress"));
+      assert.equal(format, emailAddress);
+      const claims = { [`${microsoft}/emailaddress`]: ["ada@example.com"], [`${microsoft}/name`]: ["Ada"] };
+      const groups = (name: string) => ({ ...claims, [name]: ["5f1e", "staff"] });
+      const said = { format, nameId: "ada@example.com", attributes: groups("groups") };
+      const own = await routeFor("/entra", metadata.url);
+      assert.equal(await outcome(own.url, registeredBy(own.shown, words), { said }), "403 5305");
+      assert.equal(
+        await outcome(own.url, registeredBy(own.shown, words), { said: { ...said, format: persistent } }),
+        "200",
+      );
+      const changed = await routeFor("/entra-mail", metadata.url, {
+        nameid_format: format,
+        authorized_groups: ["staff"],
+      });
+      const told = registeredBy(changed.shown, words);
+      assert.equal(await outcome(changed.url, told, { said }), "200");
+      const named = groups("http://schemas.microsoft.com/ws/2008/06/identity/claims/groups");
+      assert.equal(await outcome(changed.url, told, { said: { ...said, attributes: named } }), "403 5312");
+      const arrived = await world.provider.signIn(world.browser(), changed.url, told, { said });
+      assert.equal(seen(arrived)["ngrok-auth-user-email"], "ada@example.com");
+      assert.equal(seen(arrived)["ngrok-auth-user-name"], "Ada");
+    });
+
+    it("the guide of logins, walked for SAML with Okta, logs in and out, and takes nothing encrypted", async () => {
+      const words = {
+        identifier: "Audience URI (SP Entity ID)",
+        reply: "Single sign-on URL",
+        certificate: "Signature Certificate",
+      };
+      has("Okta", ...Object.values(words), "Metadata URL", "Unencrypted", "Name ID format", "Enable Single Logout");
+      const { shown, url } = await routeFor("/okta", metadata.url, { authorized_groups: ["staff"] });
+      const told = registeredBy(shown, words);
+      assert.match(shown["nameid_format"] ?? "", new RegExp(`${valueCalled(shown, "Name ID format")}$`));
+      const both = { parts: ["Assertion", "Response"] } as const;
+      assert.equal(await outcome(url, told, both), "200");
+      assert.equal(await outcome(url, told, { ...both, said: { attributes: { groups: ["guests"] } } }), "403 5312");
+      const browser = world.browser();
+      const sent = await browser.visit(url, { stop: isAtIdp });
+      const body = new URLSearchParams(world.provider.answer(world.provider.read(sent, told), told));
+      const plain = Buffer.from(body.get("SAMLResponse") ?? "", "base64").toString();
+      const sealed = plain
+        .replace(/<saml:Assertion .*<\/saml:Assertion>/s, "<saml:EncryptedAssertion/>")
+        .replace("<samlp:Response", `<samlp:Response xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"`);
+      const encrypted = formBody("SAMLResponse", sealed, body.get("RelayState") ?? "");
+      const refused = await browser.visit(told.assertion_consumer_service_url, { method: "POST", body: encrypted });
+      assert.equal(`${refused.status} ${codeOf(refused)}`, "403 5328");
+      await world.provider.signIn(browser, url, told, both);
+      const headers = { origin: world.origin() };
+      const left = await browser.ask(`${world.origin()}/.postern/logout`, { method: "POST", body: "", headers });
+      // By the certificate that it was told: another's would not verify.
+      assert.match(world.provider.read(left, told).xml, /<samlp:LogoutRequest /);
+    });
+
+    it("the guide of logins, walked for SAML with Keycloak, logs in by the route's own metadata, with either signature and short group names", async () => {
+      has("Keycloak", "Import client", "Sign documents", "Sign assertions", "Encrypt assertions", "Full group path");
+      const place = coded(row("Keycloak")[1] ?? "").find((one) => one.endsWith("/descriptor")) ?? "";
+      const address = place.replace("https://<host>", new URL(metadata.url).origin).replace("<realm>", "staff");
+      const { shown, url } = await routeFor("/keycloak", address, { authorized_groups: ["staff"] });
+      const { text } = await world.browser().ask(shown["metadata_url"] ?? "");
+      const one = (form: RegExp): string => form.exec(text)?.[1] ?? "";
+      const told = {
+        entity_id: one(/ entityID="([^"]+)"/),
+        assertion_consumer_service_url: one(/AssertionConsumerService [^>]*Location="([^"]+)"/),
+        single_logout_url: one(/SingleLogoutService [^>]*Location="([^"]+)"/),
+        request_signing_certificate_pem: `-----BEGIN CERTIFICATE-----\n${one(/X509Certificate>([^<]+)</)}\n-----END CERTIFICATE-----\n`,
+      };
+      assert.equal(await outcome(url, told, { parts: ["Response"] }), "200");
+      assert.equal(await outcome(url, told, { parts: ["Assertion"] }), "200");
+      assert.equal(await outcome(url, told, { parts: [] }), "403 5305");
+      assert.equal(await outcome(url, told, { said: { attributes: { groups: ["/staff"] } } }), "403 5312");
+      const posted = world.provider.metadata({ redirect: undefined, post: "https://id.example/sso" });
+      const forced = await world.samlRoute("/keycloak-post", { idp_metadata: posted });
+      const page = await world.browser().visit(`${world.origin()}/keycloak-post`);
+      assert.match(world.provider.read(page, forced).xml, /<samlp:AuthnRequest /);
+    });
   });
 });

@@ -1,6 +1,7 @@
 /** A platform with one HTTPS edge, whose routes ask the fake providers' visitors to log in, and a service behind it. */
 import assert from "node:assert/strict";
 import type { PlatformOptions } from "../../src/cli/platform/platform.ts";
+import type { ManagedApps } from "../../src/settings/kinds/oauth-apps.ts";
 import { openBrowser } from "./browser.ts";
 import type { Browser, BrowserOptions, Visited } from "./browser.ts";
 import { clientId, clientSecret, startOAuthProviders } from "./oauth-providers.ts";
@@ -32,12 +33,21 @@ export interface LoginWorld {
 
 export const names = ["amazon", "facebook", "github", "gitlab", "google", "linkedin", "microsoft", "twitch"] as const;
 
-export async function startLoginWorld(options: Partial<PlatformOptions> = {}): Promise<LoginWorld> {
+/** An app at each of the fake providers. */
+function everyApp(baseUrl: string): ManagedApps {
+  const app = { clientId, clientSecret, baseUrl, graphVersion: "" };
+  return Object.fromEntries(names.map((name) => [name, app]));
+}
+
+/** @param appsAt the server's own apps, where the providers are at a URL */
+export async function startLoginWorld(
+  options: Partial<PlatformOptions> = {},
+  appsAt: (baseUrl: string) => ManagedApps = everyApp,
+): Promise<LoginWorld> {
   const providers = await startOAuthProviders();
-  const app = { clientId, clientSecret, baseUrl: providers.baseUrl, graphVersion: "" };
   const platform = await startPlatform({
     allowLocalUpstreams: true,
-    oauthApps: Object.fromEntries(names.map((name) => [name, app])),
+    oauthApps: appsAt(providers.baseUrl),
     ...options,
   });
   const received: LoginWorld["received"] = [];

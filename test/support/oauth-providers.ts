@@ -68,6 +68,8 @@ const authorize: Readonly<Record<string, string>> = {
   "/login.microsoftonline.com/common/oauth2/v2.0/authorize": "microsoft",
   "/id.twitch.tv/oauth2/authorize": "twitch",
 };
+/** Facebook has several versions at a time. */
+const pathOf = ({ pathname }: URL): string => pathname.replace(/(facebook\.com)\/v\d+\.\d+\//, "$1/v21.0/");
 const token: Readonly<Record<string, string>> = {
   "/api.amazon.com/auth/o2/token": "amazon",
   "/graph.facebook.com/v21.0/oauth/access_token": "facebook",
@@ -100,7 +102,8 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     return { privateKey, kid, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } };
   };
   let signing = await newKey();
-  const codes = new Map<string, URLSearchParams & { person?: Person }>();
+  /** What each was asked for, and by whom it was given. */
+  const codes = new Map<string, { readonly asked: URLSearchParams; readonly name: string }>();
   const refreshTokens = new Set<string>();
   const accessTokens = new Set<string>();
 
@@ -193,10 +196,11 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
       if (name === "gitlab") refreshTokens.delete(given);
       return send(response, 200, await give(name, null));
     }
-    const asked = codes.get(form.get("code") ?? "");
+    const code = codes.get(form.get("code") ?? "");
     codes.delete(form.get("code") ?? "");
-    if (!asked || asked.get("redirect_uri") !== form.get("redirect_uri"))
-      return refused(response, name, "invalid_grant");
+    if (code?.name !== name) return refused(response, name, "invalid_grant");
+    const { asked } = code;
+    if (asked.get("redirect_uri") !== form.get("redirect_uri")) return refused(response, name, "invalid_grant");
     const challenge = asked.get("code_challenge");
     const proof = createHash("sha256")
       .update(form.get("code_verifier") ?? "")
@@ -207,14 +211,14 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
   };
   const data = (request: IncomingMessage, response: ServerResponse, url: URL): void => {
     // Twitch's own check of a token wants a scheme of its own.
-    const scheme = url.pathname === "/id.twitch.tv/oauth2/validate" ? "OAuth" : "Bearer";
+    const scheme = pathOf(url) === "/id.twitch.tv/oauth2/validate" ? "OAuth" : "Bearer";
     const [given, bearer = ""] = (request.headers.authorization ?? "").split(" ");
     if (given !== scheme) return send(response, 401, { message: "missing authorization token" });
     if (fake.withdraws || !accessTokens.has(bearer)) return send(response, 401, { message: "Bad credentials" });
     const { id, name, login, email, verified, hd, organizations = [], teams = [] } = fake.person;
     const userinfo = { sub: id, name, email, email_verified: verified };
     const page = Number(url.searchParams.get("page") ?? "1");
-    switch (url.pathname) {
+    switch (pathOf(url)) {
       case "/api.amazon.com/user/profile":
         return send(response, 200, { user_id: id, name, email });
       case "/graph.facebook.com/v21.0/me": {
@@ -269,14 +273,14 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://fake");
     fake.calls.push(`${request.method} ${url.pathname}`);
-    const begins = authorize[url.pathname];
+    const begins = authorize[pathOf(url)];
     if (begins !== undefined) {
       fake.asked = url.searchParams;
       if (fake.callback !== undefined && fake.callback !== url.searchParams.get("redirect_uri")) {
         return send(response, 400, { error: "redirect_uri_mismatch" });
       }
       const code = randomUUID();
-      codes.set(code, url.searchParams);
+      codes.set(code, { asked: url.searchParams, name: begins });
       const back = new URL(url.searchParams.get("redirect_uri") ?? "");
       if (fake.declines === undefined) back.searchParams.set("code", code);
       else back.searchParams.set("error", fake.declines);
@@ -285,7 +289,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
       return;
     }
     if (fake.hangs) return;
-    if (keyPaths.has(url.pathname)) return send(response, 200, { keys: [signing.jwk] });
+    if (keyPaths.has(pathOf(url))) return send(response, 200, { keys: [signing.jwk] });
     const { failure } = fake;
     if (failure) {
       response
@@ -293,7 +297,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
         .end(failure.body ?? "{}");
       return;
     }
-    const grants = token[url.pathname];
+    const grants = token[pathOf(url)];
     if (grants === undefined) data(request, response, url);
     else void grant(request, response, grants);
   });

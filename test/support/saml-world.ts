@@ -15,8 +15,8 @@ export interface SamlWorld extends LoginWorld {
   ruleUrls(ownerId: string, authId?: string): Promise<SamlRouteUrls & { readonly id: string }>;
 }
 
-export async function startSamlWorld(options: Parameters<typeof startLoginWorld>[0] = {}): Promise<SamlWorld> {
-  const [world, provider] = await Promise.all([startLoginWorld(options), makeSamlProvider()]);
+export async function startSamlWorld(...options: Parameters<typeof startLoginWorld>): Promise<SamlWorld> {
+  const [world, provider] = await Promise.all([startLoginWorld(...options), makeSamlProvider()]);
   /** With the certificate that the metadata shows. */
   const toldUrls = async (entity: string): Promise<SamlRouteUrls> => {
     const { status, text } = await world.browser().ask(entity);
