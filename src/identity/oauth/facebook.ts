@@ -6,7 +6,10 @@ import type { OAuthProvider } from "./provider.ts";
 /** Versions of the Graph API live for about two years: the operator's file of apps names a later one. */
 export const graphVersion = "v21.0";
 
-/** `{version}` stands for the version. Visitors can untick the e-mail address; a given one has been confirmed. */
+/**
+ * `{version}` stands for the version. Visitors can untick the e-mail address; a given one has been confirmed. Neither PKCE nor
+ * nonce: what holds a login to its browser is the state alone.
+ */
 export const facebook: OAuthProvider = {
   name: "facebook",
   title: "Facebook",
