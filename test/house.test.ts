@@ -51,7 +51,7 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
     values: ["lib", "schema", "outbound", "http1", "http2", "traffic", "identity", "modules", "routing", "tunnel"],
     types: ["settings"],
   },
-  agent: { values: ["lib", "http1", "tunnel"], types: ["routing"] },
+  agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },
   pages: { values: ["lib"] },
   cli: {

@@ -15,6 +15,7 @@ describe("the watch on requests", () => {
     seen = [];
     watch = new RequestWatch(
       () => now,
+      false,
       (one) => seen.push(one),
     );
   });
@@ -24,6 +25,22 @@ describe("the watch on requests", () => {
     now = 7;
     answer("HTTP/1.1 204 No Content\r\n\r\n");
     assert.deepEqual(seen, [{ method: "GET", target: "/a?b=1", status: 204, durationMs: 7 }]);
+  });
+
+  it("the watch on requests passes over the header of the PROXY protocol, whole or in pieces", () => {
+    const text = "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\nGET /first HTTP/1.1\r\nhost: x\r\n\r\n";
+    for (const cut of [1, 30, 36, text.length]) {
+      watch = new RequestWatch(
+        () => now,
+        true,
+        (one) => seen.push(one),
+      );
+      request(text.slice(0, cut));
+      if (cut < text.length) request(text.slice(cut));
+      answer("HTTP/1.1 204 No Content\r\n\r\n");
+      assert.deepEqual([seen.length, seen.at(-1)?.target], [1, "/first"], String(cut));
+      seen.length = 0;
+    }
   });
 
   it("the watch on requests tells of each of several requests on a stream, however long their bodies", () => {

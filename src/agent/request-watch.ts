@@ -1,3 +1,4 @@
+import { preambleLength } from "./proxy-preamble.ts";
 import type { StreamWatch } from "./stream-watch.ts";
 
 /**
@@ -23,17 +24,21 @@ const cr = 13;
 export class RequestWatch implements StreamWatch {
   readonly #monotonic: () => number;
   readonly #tell: (request: WatchedRequest) => void;
+  /** What has come of a PROXY header; undefined behind it. */
+  #preamble: Buffer | undefined;
   #method = "";
   #target = "";
   #since = 0;
 
-  constructor(monotonic: () => number, tell: (request: WatchedRequest) => void) {
+  constructor(monotonic: () => number, hasPreamble: boolean, tell: (request: WatchedRequest) => void) {
     this.#monotonic = monotonic;
     this.#tell = tell;
+    this.#preamble = hasPreamble ? Buffer.alloc(0) : undefined;
   }
 
   /** Bytes on their way to the service. */
   fromServer(bytes: Buffer): void {
+    if (this.#preamble) return this.#readPreamble(Buffer.concat([this.#preamble, bytes]));
     if (this.#method !== "") return;
     const end = bytes.indexOf(cr);
     const line = requestLine.exec(bytes.toString("latin1", 0, Math.min(end < 0 ? bytes.length : end, maxLineBytes)));
@@ -61,6 +66,12 @@ export class RequestWatch implements StreamWatch {
   /** The stream is over. */
   ended(): void {
     if (this.#method !== "") this.#report(0);
+  }
+
+  #readPreamble(held: Buffer): void {
+    const length = preambleLength(held);
+    this.#preamble = length === undefined ? held : undefined;
+    if (length !== undefined && length < held.length) this.fromServer(held.subarray(length));
   }
 
   #report(status: number): void {

@@ -11,9 +11,11 @@ import type { MadePlace } from "./bind-tunnel.ts";
 import { describeLoss, endOf, endOfTunnel } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
 import { forward } from "./forward.ts";
+import type { Http2RequestWatch } from "./http2-request-watch.ts";
 import { RequestWatch } from "./request-watch.ts";
 import type { ServiceWatch } from "./service-watch.ts";
 import { bothWatch } from "./stream-watch.ts";
+import type { StreamWatch } from "./stream-watch.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 
 /** A tunnel that has not ended. */
@@ -48,6 +50,9 @@ export interface AllTunnels {
   /** It has ended, for a reason that trying again does not mend. */
   readonly finish: (tunnel: LivingTunnel, end: AgentEnd) => void;
 }
+
+/** What tells of requests in HTTP/2: loaded with the first tunnel that has them. */
+let http2Watch: typeof Http2RequestWatch | undefined;
 
 export class SessionTunnels {
   readonly #all: AllTunnels;
@@ -121,11 +126,9 @@ export class SessionTunnels {
     const tunnel = this.#byId.get(tunnelId);
     if (!tunnel) return stream.abort();
     const { clock, log } = this.#all;
-    const { upstream, request, opened } = tunnel.options;
+    const { upstream, opened } = tunnel.options;
     const http = proto === "http" || proto === "https";
-    // Those in HTTP/2 are seen only by who reads along.
-    const requests =
-      http && request && !upstream.http2 ? new RequestWatch(() => clock.monotonic(), request) : undefined;
+    const requests = http ? this.#requestWatch(tunnel.options) : undefined;
     const along = opened?.(clientAddress, http);
     forward(stream, {
       upstream,
@@ -175,6 +178,13 @@ export class SessionTunnels {
     await Promise.all([...this.#byId.keys()].map((id) => given.unbind(id).catch(() => {})));
   }
 
+  #requestWatch({ upstream, request, proxyProtocol = 0 }: TunnelOptions): StreamWatch | undefined {
+    if (!request) return undefined;
+    const monotonic = (): number => this.#all.clock.monotonic();
+    const Watch = upstream.http2 ? http2Watch : RequestWatch;
+    return Watch && new Watch(monotonic, proxyProtocol !== 0, request);
+  }
+
   /** It is not tried again. Returns its ids. */
   #forget(tunnel: LivingTunnel): string[] {
     this.#retries.get(tunnel)?.cancel();
@@ -185,6 +195,7 @@ export class SessionTunnels {
 
   async #bind(line: ClientSession, tunnel: LivingTunnel): Promise<void> {
     const before = this.#kept.get(tunnel.options) ?? tunnel.made;
+    if (tunnel.options.upstream.http2) http2Watch ??= (await import("./http2-request-watch.ts")).Http2RequestWatch;
     try {
       await bindTunnel(line, tunnel.options, before, (id, bound) => this.#opened(line, tunnel, id, bound));
     } catch (error) {

@@ -16,7 +16,7 @@ import { beginExchange, clientOf } from "./begin-exchange.ts";
 import type { FollowOptions } from "./begin-exchange.ts";
 import { BodyCopy } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
-import { preambleLength } from "./proxy-preamble.ts";
+import { preambleLength } from "../agent/proxy-preamble.ts";
 import type { Recording } from "./recording.ts";
 import { WebSocketLog } from "./websocket-log.ts";
 

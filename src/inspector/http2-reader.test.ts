@@ -5,6 +5,9 @@ import type { ClientHttp2Session, Http2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { duplexPair } from "node:stream";
 import { after, before, describe, it } from "node:test";
+import { Http2RequestWatch } from "../agent/http2-request-watch.ts";
+import { bothWatch } from "../agent/stream-watch.ts";
+import type { StreamWatch } from "../agent/stream-watch.ts";
 import { systemClock } from "../lib/clock.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { startFollowed } from "../../test/support/followed.ts";
@@ -29,9 +32,16 @@ describe("what passes on a connection of HTTP/2", () => {
   let server: Http2Server;
   let way: Followed;
   let session: ClientHttp2Session;
-  const answered = ({ method, target, response }: Exchange): void =>
-    void told.push(`${method} ${target} ${response?.status}`);
-  const follow = { tunnel: "rpc", client: "192.0.2.1", hasPreamble: false, clock: systemClock, store, answered };
+  const follow = { tunnel: "rpc", client: "192.0.2.1", hasPreamble: false, clock: systemClock, store };
+  const watch = (): StreamWatch =>
+    bothWatch(
+      new Http2Reader(follow),
+      new Http2RequestWatch(
+        () => systemClock.monotonic(),
+        false,
+        ({ method, target, status }) => void told.push(`${method} ${target} ${status}`),
+      ),
+    );
   before(async () => {
     server = createServer((request, response) => {
       if (request.url === "/reset") return response.stream.close(8);
@@ -45,7 +55,7 @@ describe("what passes on a connection of HTTP/2", () => {
       response.end(grpc("two"));
     }).listen(0, "127.0.0.1");
     await once(server, "listening");
-    way = await startFollowed((server.address() as AddressInfo).port, () => new Http2Reader(follow));
+    way = await startFollowed((server.address() as AddressInfo).port, watch);
     session = connect(`http://127.0.0.1:${way.port}`);
   });
   after(async () => {
@@ -110,11 +120,11 @@ describe("what passes on a connection of HTTP/2", () => {
     assert.equal(Buffer.from(response.raw, "base64").toString().split("\r\n\r\n")[1], "plain");
     await call("/reset");
     const cut = await shown("/reset");
-    assert.deepEqual([cut.outcome, cut.response, told.at(-1)], ["cut", null, "GET /reset undefined"]);
+    assert.deepEqual([cut.outcome, cut.response, told.at(-1)], ["cut", null, "GET /reset 0"]);
   });
 
   it("the agent's own answer for a service that it cannot reach is shown as the answer", async () => {
-    const reader = new Http2Reader(follow);
+    const reader = watch();
     const [visitor, agent] = duplexPair();
     agent.on("data", (bytes: Buffer) => reader.fromServer(bytes));
     const lone = connect("http://127.0.0.1", { createConnection: () => visitor });
@@ -125,11 +135,12 @@ describe("what passes on a connection of HTTP/2", () => {
     reader.fromService(Buffer.from("HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/plain\r\n\r\nno service"));
     const { response, outcome } = await shown("/unreachable");
     assert.deepEqual([response.status, outcome, response.body.bytes], ["502 Bad Gateway", "complete", 10]);
+    assert.equal(told.at(-1), "GET /unreachable 502");
     lone.destroy();
   });
 
   it("what is no HTTP/2 is passed over", () => {
-    const reader = new Http2Reader(follow);
+    const reader = watch();
     reader.fromServer(Buffer.from("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"));
     reader.fromService(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"));
     reader.ended();

@@ -3,7 +3,6 @@ import type { TunnelOptions } from "../agent/tunnel.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { WatchedRequest } from "../agent/request-watch.ts";
-import type { Exchange } from "./exchange.ts";
 import { Follower } from "./follower.ts";
 import type { Http2Reader } from "./http2-reader.ts";
 import { Meter } from "./meter.ts";
@@ -79,7 +78,7 @@ export class Inspector {
         else if (status.state !== "waiting") this.tunnels.delete(options.name);
         options.status?.(status);
       },
-      opened: (clientAddress, isHttp) => new Connection(this, tunnel, request, clientAddress, isHttp),
+      opened: (clientAddress, isHttp) => new Connection(this, tunnel, clientAddress, isHttp),
     };
   }
 }
@@ -93,11 +92,9 @@ class Connection implements StreamWatch {
   readonly #follower: StreamWatch | undefined;
   #isOver = false;
 
-  /** @param request told of requests that the agent itself does not see: those in HTTP/2 */
   constructor(
     { clock, store, totals, http2Reader }: Inspector,
     tunnel: InspectedTunnel,
-    request: (one: WatchedRequest) => void,
     clientAddress: string,
     isHttp: boolean,
   ) {
@@ -112,11 +109,7 @@ class Connection implements StreamWatch {
     const client = clientAddress.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
     const options = { tunnel: name, client, hasPreamble: proxyProtocol !== 0, clock, store };
     if (!upstream.http2) this.#follower = new Follower(options);
-    else if (http2Reader) {
-      const answered = ({ method, target, response, durationMs = 0 }: Exchange): void =>
-        request({ method, target, status: response?.status ?? 0, durationMs: response?.firstByteMs ?? durationMs });
-      this.#follower = new http2Reader({ ...options, answered });
-    }
+    else if (http2Reader) this.#follower = new http2Reader(options);
   }
 
   connected(): void {

@@ -9,7 +9,7 @@ import type { Exchange } from "./exchange.ts";
 import { ExchangeReader } from "./exchange-reader.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
-import { ownPreamble } from "./proxy-preamble.ts";
+import { ownPreamble } from "../agent/proxy-preamble.ts";
 import { linesOf, renderHead } from "./secrets.ts";
 import { signAnew, webhooksOf } from "./sign-anew.ts";
 import type { Outgoing } from "./sign-anew.ts";
