@@ -12,12 +12,15 @@ const none = Buffer.alloc(0);
 
 export class Http2Reader implements StreamWatch, Http2Watch {
   readonly #options: FollowOptions;
+  readonly #begun: ((exchange: Exchange) => void) | undefined;
   readonly #connection: Http2Connection;
   /** By the number of its stream: requests that have not been answered whole. */
   readonly #open = new Map<number, Exchange>();
 
-  constructor(options: FollowOptions) {
+  /** @param begun told of each request */
+  constructor(options: FollowOptions, begun?: (exchange: Exchange) => void) {
     this.#options = options;
+    this.#begun = begun;
     this.#connection = new Http2Connection(this, options.hasPreamble);
   }
 
@@ -117,6 +120,7 @@ export class Http2Reader implements StreamWatch, Http2Watch {
       head: headOf(`${method} ${target} HTTP/2.0`, Buffer.concat([host, lines])),
     });
     this.#open.set(streamId, exchange);
+    this.#begun?.(exchange);
   }
 
   #answer(exchange: Exchange, status: number, given: Buffer): CapturedResponse {

@@ -4,8 +4,8 @@ import type { Exchange } from "./exchange.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
+import type { ReplayEdits } from "./outgoing.ts";
 import { replay } from "./replay.ts";
-import type { ReplayEdits } from "./replay.ts";
 import { hasText } from "./text-search.ts";
 
 /** What the answers are made of. */

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { sign, verifyWebhook } from "../webhooks/verify.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { signAnew, webhooksOf } from "./sign-anew.ts";
-import type { Outgoing } from "./sign-anew.ts";
+import type { Outgoing } from "./outgoing.ts";
 
 const url = "https://hooks.example.com";
 const hour = 3_600_000;
@@ -15,7 +15,7 @@ const body = Buffer.from('{"type":"ping"}');
 function old(provider: string, secret: string): Outgoing {
   const signed = sign(provider, { secret, body, url: `${url}/in`, now: then });
   const fields = [["host", "hooks.example.com"], ...Object.entries(signed.headers)] as [string, string][];
-  return { method: "POST", uri: "/in", fields, body, hasBody: true };
+  return { method: "POST", uri: "/in", fields, body, hasBody: true, hasLength: true };
 }
 
 async function wrongWith(provider: string, secret: string, { uri, method, fields, body: sent }: Outgoing) {
@@ -46,7 +46,14 @@ describe("webhooks that are sent again", () => {
   });
 
   it("requests without a signature, or of tunnels that verify none, are sent again as they came", async () => {
-    const plain: Outgoing = { method: "GET", uri: "/", fields: [["host", "a"]], body: Buffer.alloc(0), hasBody: false };
+    const plain: Outgoing = {
+      method: "GET",
+      uri: "/",
+      fields: [["host", "a"]],
+      body: Buffer.alloc(0),
+      hasBody: false,
+      hasLength: false,
+    };
     const webhooks = { provider: "slack", secret: "s3cret" };
     assert.equal(await signAnew(plain, webhooks, { url, now, isAsked: false }), plain);
     assert.equal(await signAnew(plain, undefined, { url, now, isAsked: false }), plain);

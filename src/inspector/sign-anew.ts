@@ -1,15 +1,6 @@
 /** Webhooks that are sent again, signed as their provider would sign them now: services take no old ones. */
 import { LocalRefusal } from "./local-refusal.ts";
-
-/** A request, as it is about to be sent. */
-export interface Outgoing {
-  readonly method: string;
-  readonly uri: string;
-  readonly fields: readonly (readonly [name: string, value: string])[];
-  readonly body: Buffer;
-  /** It says how long its body is, if that is nothing. */
-  readonly hasBody: boolean;
-}
+import type { Outgoing } from "./outgoing.ts";
 
 /** How visitors of a tunnel prove that they are the provider. */
 export interface WebhookOptions {

@@ -1,8 +1,6 @@
 /** The agent's inspector: its local API beside a real agent. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { describe, it } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -10,11 +8,22 @@ import { sign } from "../../src/webhooks/verify.ts";
 import { startCommand } from "../support/command.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
+import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
 import { json, useInspectedAgent } from "../support/inspected-agent.ts";
+import type { LocalAnswer } from "../support/inspected-agent.ts";
 
 describe("the inspector of an agent", { timeout: 120_000 }, () => {
   const inspected = useInspectedAgent();
   const { call, start, listed, received } = inspected;
+  /** Sends one again, and resolves with what came of it. */
+  const replayed = async (edits: object): Promise<LocalAnswer["body"]> => {
+    const { status, headers, body } = await call("POST", "/api/requests/http", edits);
+    assert.equal(status, 204, JSON.stringify(body));
+    return await eventually(
+      async () => (await call("GET", String(headers.location))).body,
+      ({ outcome }) => outcome !== "open",
+    );
+  };
 
   it("the local API lists what passed, with credentials hidden unless they are asked for", async () => {
     await inspected.platform.request(`${inspected.url}/first?q=1`, {
@@ -64,11 +73,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.ok(first <= visitorMs * 1e6, JSON.stringify({ ...timing, visitorMs }));
     assert.ok(Math.abs(edge + tunnel + connect + upstream - first) < 10_000, JSON.stringify(timing));
     // Whoever sends it again has no edge.
-    const sent = await call("POST", "/api/requests/http", { id: (await listed("?limit=1"))[0].id });
-    const again = await eventually(
-      async () => (await call("GET", String(sent.headers.location))).body,
-      (one) => one.outcome === "complete",
-    );
+    const again = await replayed({ id: (await listed("?limit=1"))[0].id });
     assert.deepEqual([again.timing.edge, again.timing.tunnel], [null, null]);
     assert.ok(again.timing.upstream > 0);
   });
@@ -141,27 +146,16 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     ]);
   });
 
-  it("the local API shows calls of gRPC at a service that speaks HTTP/2 only, with messages, trailers and status", async () => {
-    const service = createHttp2Server((request, response) => {
-      response.writeHead(200, { "content-type": "application/grpc" });
-      response.addTrailers({ "grpc-status": "7", "grpc-message": "not%20you" });
-      request.resume().on("end", () => response.end(Buffer.from([0, 0, 0, 0, 2, 8, 1])));
-    }).listen(0, "127.0.0.1");
-    await once(service, "listening");
-    const target = `h2c://127.0.0.1:${(service.address() as AddressInfo).port}`;
-    const rpc = await inspected.startAt(target, "--inspector", "0", "--url", "https://rpc.localhost");
-    const secure = await inspected.platform.connect("rpc.localhost", ["h2"]);
-    const session = connectHttp2(rpc.url, { createConnection: () => secure });
-    const stream = session.request({
-      ":method": "POST",
-      ":path": "/shop.Orders/Get",
-      "content-type": "application/grpc",
-      te: "trailers",
-    });
-    stream.resume().end(Buffer.from([0, 0, 0, 0, 1, 42]));
-    await once(stream, "close");
-    session.destroy();
-    const [one] = (await call("GET", "/api/requests/http", undefined, {}, rpc.port)).body.requests;
+  it("the local API shows calls of gRPC at a service that speaks HTTP/2 only, with messages, trailers and status, and replays them", async (t) => {
+    const { addr, asked, stop } = await startGrpcService();
+    t.after(stop);
+    const urls: string[] = [];
+    for (const name of ["rpc", "unseen"]) {
+      const asks = { name, proto: "http", addr, hostname: `${name}.localhost`, inspect: name === "rpc" };
+      urls.push((await call("POST", "/api/tunnels", asks)).body.public_url);
+      await callGrpc(inspected.platform, urls.at(-1) as string, Buffer.from("*"));
+    }
+    const [one] = await listed("?limit=1");
     assert.deepEqual([one.request.uri, one.request.proto, one.outcome], ["/shop.Orders/Get", "HTTP/2.0", "complete"]);
     assert.deepEqual(one.request.grpc.messages, [{ bytes: 1, compressed: false, base64: "Kg==" }]);
     assert.deepEqual(
@@ -169,12 +163,31 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
       ["CAE=", "PERMISSION_DENIED", "not you"],
     );
     assert.deepEqual(one.response.trailers["grpc-status"], ["7"]);
-    const [{ metrics }] = (await call("GET", "/api/tunnels", undefined, {}, rpc.port)).body.tunnels;
-    assert.equal(metrics.http.count, 1);
-    const again = await call("POST", "/api/requests/http", { id: one.id }, json, rpc.port);
-    assert.deepEqual([again.status, again.body.details.code], [400, errorCode("local_replay_impossible")]);
-    await rpc.agent.end();
-    service.close();
+    for (const name of ["rpc", "unseen"]) {
+      const { metrics } = (await call("GET", `/api/tunnels/${name}`)).body;
+      assert.equal(metrics.http.count, 1, name);
+    }
+    assert.deepEqual(await listed("?tunnel_name=unseen"), []);
+    const { host } = new URL(urls[0] as string);
+    asked.length = 0;
+    const again = await replayed({ id: one.id });
+    assert.deepEqual(asked, [`POST ${host} /shop.Orders/Get te: trailers 00000000012a`]);
+    assert.deepEqual(
+      [again.request.proto, again.replay_of, again.outcome, again.response.grpc.status_name],
+      ["HTTP/2.0", one.id, "complete", "PERMISSION_DENIED"],
+    );
+    const headers = { host: ["rpc.localhost"], "X-Both": ["1", "2"] };
+    await replayed({ id: one.id, method: "PUT", uri: "/other?a=1", headers, body: btoa("new") });
+    assert.equal(asked.at(-1), "PUT rpc.localhost /other?a=1 x-both: 1, 2 6e6577");
+    const refused = await call("POST", "/api/requests/http", { id: one.id, method: "CONNECT" });
+    assert.deepEqual([refused.status, refused.body.details.code], [400, errorCode("local_replay_impossible")]);
+    // What came over one version goes to a service of the other.
+    received.length = 0;
+    await replayed({ id: one.id, tunnel_name: "command_line" });
+    assert.deepEqual(received, ["POST /shop.Orders/Get \0\0\0\0\x01*"]);
+    const [{ id }] = await listed("?limit=1&tunnel_name=command_line");
+    await replayed({ id, tunnel_name: "rpc" });
+    assert.equal(asked.at(-1), `POST ${host} /shop.Orders/Get 00000000012a`);
   });
 
   it("a replay reaches the service once, with the credentials that it came with", async () => {
@@ -185,12 +198,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     });
     const [one] = await listed("?limit=1");
     received.length = 0;
-    const { status, headers } = await call("POST", "/api/requests/http", { id: one.id });
-    assert.equal(status, 204);
-    const again = await eventually(
-      async () => (await call("GET", String(headers.location))).body,
-      (seen) => seen.outcome === "complete",
-    );
+    const again = await replayed({ id: one.id });
     assert.deepEqual(received, ["PUT /again body"]);
     assert.equal(again.replay_of, one.id);
     assert.match(Buffer.from(again.response.raw, "base64").toString(), /PUT body Bearer kept$/);
@@ -199,12 +207,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
   it("a replay is edited: another method, path, fields and body", async () => {
     const [one] = await listed("?limit=1");
     received.length = 0;
-    const edits = { id: one.id, method: "POST", uri: "/edited", headers: { "x-a": ["1"] }, body: btoa("new") };
-    const { headers } = await call("POST", "/api/requests/http", edits);
-    await eventually(
-      async () => (await call("GET", String(headers.location))).body.outcome,
-      (outcome) => outcome === "complete",
-    );
+    await replayed({ id: one.id, method: "POST", uri: "/edited", headers: { "x-a": ["1"] }, body: btoa("new") });
     assert.deepEqual(received, ["POST /edited new"]);
     const smuggled = await call("POST", "/api/requests/http", { id: one.id, headers: { "x-a": ["1\r\nx-b: 2"] } });
     assert.deepEqual([smuggled.status, smuggled.body.error_code, smuggled.body.status_code], [400, 100, 400]);

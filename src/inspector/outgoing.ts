@@ -1,0 +1,97 @@
+/** The request of a replay: what was kept of it, with what is to be otherwise. */
+import { isFieldValue, isHttpToken } from "../lib/http-token.ts";
+import type { Exchange } from "./exchange.ts";
+import { LocalRefusal } from "./local-refusal.ts";
+import { linesOf } from "./secrets.ts";
+
+/** A request, as it is about to be sent. */
+export interface Outgoing {
+  readonly method: string;
+  readonly uri: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly body: Buffer;
+  /** It has a body, if that is empty. */
+  readonly hasBody: boolean;
+  /** It said how long that is. */
+  readonly hasLength: boolean;
+}
+
+/** What is sent otherwise than it was. */
+export interface ReplayEdits {
+  readonly method?: string;
+  readonly uri?: string;
+  /** Instead of all that there were. */
+  readonly headers?: Readonly<Record<string, readonly string[]>>;
+  /** Instead of the body that there was. */
+  readonly body?: Buffer;
+  /** Whether it is signed as its provider would sign it now; a webhook of which the secret is known is unless given. */
+  readonly sign?: boolean;
+}
+
+/** What frames the message, or belongs to the connection that it came on (RFC 9110 §7.6.1). */
+const written: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Throws `LocalRefusal` where it cannot be sent again. */
+export function outgoingOf(
+  { method, target, head, body, fault, outcome }: Exchange,
+  edits: ReplayEdits,
+  isHttp2: boolean,
+): Outgoing {
+  if (method === "" || fault !== undefined)
+    throw new LocalRefusal("local_replay_impossible", "the request could not be read, so it cannot be replayed");
+  if (outcome === "upgraded" || method === "CONNECT") {
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      "a connection that went on in another protocol cannot be replayed",
+    );
+  }
+  if (!edits.body && (body.isCut || !body.ended)) {
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      "not all of the request's body was kept: give one with the replay",
+    );
+  }
+  const content = edits.body ?? body.bytes();
+  const { fields } = linesOf(head, true);
+  const chosen = edits.headers
+    ? Object.entries(edits.headers).flatMap(([name, values]) => values.map((value) => [name, value] as const))
+    : fields;
+  const wrong = chosen.find(([name, value]) => !isHttpToken(name) || !isFieldValue(value));
+  if (wrong)
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      `the field ${JSON.stringify(wrong[0])} has a name or value that cannot be sent`,
+    );
+  const kept = chosen.filter(
+    ([name, value]) => !written.has(name.toLowerCase()) || (isHttp2 && asksForTrailers(name, value)),
+  );
+  if (!kept.some(([name]) => name.toLowerCase() === "host")) {
+    const [, host = "localhost"] = fields.find(([name]) => name.toLowerCase() === "host") ?? [];
+    kept.unshift(["host", host]);
+  }
+  const verb = edits.method ?? method;
+  const uri = edits.uri ?? target;
+  if (!isHttpToken(verb) || !/^[\x21\x22\x24-\x7e]+$/.test(uri)) {
+    throw new LocalRefusal(
+      "local_replay_impossible",
+      "the method must be a token, and the uri visible ASCII without spaces and #",
+    );
+  }
+  const hasBody = content.length > 0 || fields.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name));
+  const hasLength = chosen.some(([name]) => /^content-length$/i.test(name));
+  return { method: verb, uri, fields: kept, body: content, hasBody, hasLength };
+}
+
+/** The one value that HTTP/2 has of it (RFC 9113 §8.2.2); clients of gRPC send it always. */
+function asksForTrailers(name: string, value: string): boolean {
+  return /^te$/i.test(name) && /^trailers$/i.test(value);
+}

@@ -1,0 +1,73 @@
+/** Carries a replay out over HTTP/2. */
+import type { ClientHttp2Session } from "node:http2";
+import { Transform, duplexPair, pipeline } from "node:stream";
+import type { Duplex } from "node:stream";
+import type { Exchange } from "./exchange.ts";
+import { Http2Reader } from "./http2-reader.ts";
+import type { FollowOptions } from "./begin-exchange.ts";
+import type { Outgoing } from "./outgoing.ts";
+
+/**
+ * Sends the request on a connection to a service that speaks HTTP/2, which is closed behind the answer. Resolves when it is
+ * on its way, with its exchange; rejects where it cannot be sent.
+ */
+export async function sendHttp2(
+  connection: Duplex,
+  request: Outgoing,
+  scheme: "http" | "https",
+  follow: FollowOptions,
+): Promise<Exchange> {
+  const begun = Promise.withResolvers<Exchange>();
+  const reader = new Http2Reader(follow, begun.resolve);
+  const { connect } = await import("node:http2");
+  const [own, other] = duplexPair();
+  const gone = (error?: Error | null): void => {
+    connection.destroy();
+    own.destroy();
+    reader.ended();
+    begun.reject(error ?? new Error("the service closed the connection"));
+  };
+  // What passes is kept from the bytes, as that of visitors is.
+  pipeline(
+    other,
+    along((bytes) => reader.fromServer(bytes)),
+    connection,
+    gone,
+  );
+  pipeline(
+    connection,
+    along((bytes) => reader.fromService(bytes)),
+    other,
+    gone,
+  );
+  const session = connect(`${scheme}://localhost`, { createConnection: () => own, settings: { enablePush: false } });
+  session.on("error", gone);
+  session.once("close", () => gone());
+  try {
+    ask(session, request, scheme);
+  } catch (error) {
+    gone(error as Error);
+  }
+  return await begun.promise;
+}
+
+function ask(session: ClientHttp2Session, { method, uri, fields, body, hasLength }: Outgoing, scheme: string): void {
+  const [, authority = "localhost"] = fields.find(([name]) => name.toLowerCase() === "host") ?? [];
+  const stream = session.request([
+    ...[":method", method, ":path", uri, ":scheme", scheme, ":authority", authority],
+    ...fields.flatMap(([name, value]) => (name.toLowerCase() === "host" ? [] : [name.toLowerCase(), value])),
+    ...(hasLength ? ["content-length", String(body.length)] : []),
+  ]);
+  stream.on("error", () => {});
+  stream.once("close", () => session.close());
+  stream.resume().end(body);
+}
+
+function along(read: (bytes: Buffer) => void): Transform {
+  return new Transform({
+    transform(bytes: Buffer, _encoding, done) {
+      read(bytes);
+      done(null, bytes);
+    },
+  });
+}

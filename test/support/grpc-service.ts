@@ -1,0 +1,50 @@
+/** A service of gRPC, which speaks HTTP/2 only, and calls of it as a visitor. */
+import { once } from "node:events";
+import { connect, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { TestPlatform } from "./platform.ts";
+
+export interface GrpcService {
+  /** As an agent's target. */
+  readonly addr: string;
+  /** Method, authority, path, the fields `te` and `x-both`, and the body in hexadecimal digits, of each request. */
+  readonly asked: string[];
+  stop(): void;
+}
+
+/** Refuses every call, with a message of two bytes before. */
+export async function startGrpcService(): Promise<GrpcService> {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const { method, authority, url, headers } = request;
+      const fields = ["te", "x-both"].flatMap((name) => (headers[name] ? [`${name}: ${headers[name]}`] : []));
+      asked.push([method, authority, url, ...fields, Buffer.concat(parts).toString("hex")].join(" "));
+      response.writeHead(200, { "content-type": "application/grpc" });
+      response.addTrailers({ "grpc-status": "7", "grpc-message": "not%20you" });
+      response.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const addr = `h2c://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { addr, asked, stop: () => void server.close() };
+}
+
+/** One call, with one message. */
+export async function callGrpc(platform: TestPlatform, url: string, message: Buffer): Promise<void> {
+  const secure = await platform.connect(new URL(url).hostname, ["h2"]);
+  const session = connect(url, { createConnection: () => secure });
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/shop.Orders/Get",
+    "content-type": "application/grpc",
+    te: "trailers",
+  });
+  stream.resume().end(Buffer.concat([prefix, message]));
+  await once(stream, "close");
+  session.destroy();
+}
