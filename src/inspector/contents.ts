@@ -6,6 +6,7 @@ import type { Part } from "./multipart.ts";
 import { linesOf, renderHead } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
 import { compressionOf, renderMessage } from "./websocket-log.ts";
+import type { WebSocketMessage } from "./websocket-log.ts";
 
 const maxMessages = 500;
 
@@ -32,11 +33,17 @@ export function contentsOf(lines: HeadLines, body: BodyCopy, trailers = ""): obj
   };
 }
 
-/** Messages of a WebSocket, the oldest first; nothing for others. */
-export function webSocketOf({ webSocket, response }: Exchange): object {
+/** Messages of a WebSocket, the oldest first; none for others. */
+export function messagesOf({ webSocket, response }: Exchange): readonly WebSocketMessage[] {
+  if (!webSocket || !response) return [];
+  return webSocket.messages(compressionOf(fieldOf(linesOf(response.head, true), "sec-websocket-extensions")));
+}
+
+/** The same as the local API has them; nothing for others. */
+export function webSocketOf(exchange: Exchange): object {
+  const { webSocket, response } = exchange;
   if (!webSocket || !response) return {};
-  const extensions = fieldOf(linesOf(response.head, true), "sec-websocket-extensions");
-  const messages = webSocket.messages(compressionOf(extensions));
+  const messages = messagesOf(exchange);
   const shown = messages.slice(-maxMessages);
   const missing = webSocket.dropped > 0 || shown.length < messages.length;
   return { websocket: { messages: shown.map(renderMessage), cut: missing } };
@@ -53,6 +60,7 @@ function renderPart({ name, fileName, type, bytes, text, isCut }: Part): object 
   };
 }
 
-function fieldOf({ fields }: HeadLines, wanted: string): string {
+/** "" where it is not there. @param wanted in small letters */
+export function fieldOf({ fields }: HeadLines, wanted: string): string {
   return fields.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
 }

@@ -6,7 +6,7 @@ import { LocalRefusal } from "./local-refusal.ts";
 import { renderEndpoint, renderExchange, renderTunnel } from "./render.ts";
 import type { ReplayEdits } from "./outgoing.ts";
 import { replay } from "./replay.ts";
-import { hasText } from "./text-search.ts";
+import { makeTextSearch } from "./text-search.ts";
 
 /** What the answers are made of. */
 export interface LocalSubject {
@@ -140,11 +140,12 @@ function isSet(query: URLSearchParams, name: string): boolean {
   return query.get(name) === "true";
 }
 
-/** `tunnel_name`, and `text` in a head or in what was kept of a body; in credentials nothing is looked for. */
+/** `tunnel_name`, and `text` in a head or in what was kept behind it; in credentials nothing is looked for. */
 function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
   const tunnel = query.get("tunnel_name");
   const text = query.get("text");
-  return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && (text === null || hasText(exchange, text));
+  const hasText = text === null ? () => true : makeTextSearch(text);
+  return (exchange) => (tunnel === null || exchange.tunnel === tunnel) && hasText(exchange);
 }
 
 function textOf(body: Call["body"], name: string): string | undefined {

@@ -1,22 +1,83 @@
-/** Looking for a text in what was kept. */
+/** Looking for a text in what was kept: heads, bodies undone of their codings, and messages of gRPC and WebSockets. */
+import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
+import { fieldOf, messagesOf } from "./contents.ts";
 import type { BodyCopy, Exchange } from "./exchange.ts";
+import { isGrpc, readGrpc } from "./grpc.ts";
 import { linesOf, renderHead } from "./secrets.ts";
+import type { HeadLines } from "./secrets.ts";
 
-/** Without regard to the case of ASCII letters; as UTF-8. */
-export function hasText({ head, body, response }: Exchange, text: string): boolean {
+/** What one body may become that is coded, and all that one search undoes, bytes: the agent has other things to do. */
+const maxUndoneBytes = 1_048_576;
+const maxUndoneInAll = 33_554_432;
+
+interface Budget {
+  left: number;
+}
+
+type Undo = (bytes: Buffer, maxOutputLength: number) => Buffer;
+
+/** By the name of the coding. What was cut ends in the middle. */
+const codings = new Map<string, Undo>([
+  ["gzip", (bytes, maxOutputLength) => gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength })],
+  ["deflate", (bytes, maxOutputLength) => inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength })],
+  [
+    "br",
+    (bytes, maxOutputLength) =>
+      brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength }),
+  ],
+  [
+    "zstd",
+    (bytes, maxOutputLength) => zstdDecompressSync(bytes, { finishFlush: constants.ZSTD_e_flush, maxOutputLength }),
+  ],
+]);
+
+/**
+ * Tells whether an exchange has the text: without regard to the case of ASCII letters; as UTF-8. Of many exchanges with
+ * coded bodies those that are asked about first are undone, within a bound.
+ */
+export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
   const wanted = Buffer.from(text).toString("latin1").toLowerCase();
-  return (
-    headHas(head, wanted) ||
-    bodyHas(body, wanted) ||
-    (response !== undefined && (headHas(response.head, wanted) || bodyHas(response.body, wanted)))
+  const budget = { left: maxUndoneInAll };
+  const has = (bytes: Buffer): boolean => bytes.toString("latin1").toLowerCase().includes(wanted);
+  const messageHas = (head: Buffer, body: BodyCopy): boolean => {
+    const lines = linesOf(head, false);
+    // Credentials are left out: what finds them would tell them, letter by letter.
+    if (renderHead(lines).toLowerCase().includes(wanted)) return true;
+    const bytes = body.bytes();
+    return has(bytes) || contentsOf(lines, bytes, budget).some(has);
+  };
+  return (exchange) => {
+    const { head, body, response } = exchange;
+    if (messageHas(head, body) || (response && messageHas(response.head, response.body))) return true;
+    return messagesOf(exchange).some(({ content }) => has(content));
+  };
+}
+
+/** What is in a body that its bytes do not show. */
+function contentsOf(lines: HeadLines, bytes: Buffer, budget: Budget): Buffer[] {
+  if (bytes.length === 0) return [];
+  const coding = fieldOf(lines, "content-encoding").trim().toLowerCase();
+  const plain = coding === "" ? bytes : undone(bytes, coding, budget);
+  if (!plain) return [];
+  const essence = (fieldOf(lines, "content-type").split(";", 1)[0] ?? "").trim().toLowerCase();
+  if (!isGrpc(essence)) return plain === bytes ? [] : [plain];
+  const packed = fieldOf(lines, "grpc-encoding").trim().toLowerCase();
+  return readGrpc(plain, essence).messages.flatMap(
+    ({ content, isCompressed }) => (isCompressed ? undone(content, packed, budget) : content) ?? [],
   );
 }
 
-/** Credentials are left out: what finds them would tell them, letter by letter. */
-function headHas(head: Buffer, wanted: string): boolean {
-  return renderHead(linesOf(head, false)).toLowerCase().includes(wanted);
-}
-
-function bodyHas(body: BodyCopy, wanted: string): boolean {
-  return body.bytes().toString("latin1").toLowerCase().includes(wanted);
+/** Undefined for what cannot be undone, or no more of it. */
+function undone(bytes: Buffer, coding: string, budget: Budget): Buffer | undefined {
+  const undo = codings.get(coding.replace(/^x-/, ""));
+  if (!undo || budget.left <= 0) return undefined;
+  try {
+    const plain = undo(bytes, maxUndoneBytes);
+    budget.left -= plain.length;
+    return plain;
+  } catch {
+    // It is nothing of the kind, or more than is looked at.
+    budget.left -= maxUndoneBytes;
+    return undefined;
+  }
 }

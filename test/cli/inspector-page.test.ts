@@ -12,6 +12,8 @@ import { request as requestHttp } from "../../src/lib/http.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
+import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
+import { json as jsonFields } from "../support/inspected-agent.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
@@ -208,6 +210,35 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     watched.assertQuiet();
   });
 
+  it("the inspector's page shows calls of gRPC with messages, trailers and status, finds them, and replays them", async (t) => {
+    const { addr, asked, stop } = await startGrpcService();
+    t.after(stop);
+    const added = JSON.stringify({ name: "rpc", proto: "http", addr, hostname: "rpc.localhost" });
+    const { public_url: at } = JSON.parse((await get("/api/tunnels", jsonFields, added)).text) as {
+      public_url: string;
+    };
+    await callGrpc(platform, at, Buffer.from("where are my orders"));
+    await row("/shop.Orders/Get").click();
+    const request = page.getByRole("region", { name: "Request body" });
+    await request.getByText("77 68 65 72 65").waitFor();
+    const response = page.getByRole("region", { name: "Response", exact: true });
+    await response.getByText("000000  08 01").waitFor();
+    for (const text of ["PERMISSION_DENIED (7)", "not you"]) await response.getByText(text).waitFor();
+    await response.getByRole("region", { name: "Trailers" }).getByText("grpc-status").waitFor();
+    await assertAccessible(page, "a call");
+    await page.getByLabel("Text in heads and bodies").fill("MY ORDERS");
+    await eventually(
+      () => page.locator(".requests button").allInnerTexts(),
+      (rows) => rows.length === 1 && (rows[0] ?? "").includes("/shop.Orders/Get"),
+    );
+    await page.getByRole("button", { name: "Replay", exact: true }).click();
+    await page.getByText("Repeats").waitFor();
+    assert.equal(asked.length, 2);
+    assert.equal(asked[0], asked[1]);
+    await page.getByLabel("Text in heads and bodies").fill("");
+    watched.assertQuiet();
+  });
+
   it("the inspector's page has no serious fault for whoever cannot see it well, in both colours and at 360 px", async () => {
     await row("/orders").click();
     await page.getByRole("heading", { name: "GET /orders?page=2" }).waitFor();
@@ -247,20 +278,23 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     }
   });
 
-  function get(path: string, headers: Record<string, string> = {}) {
+  function get(path: string, headers: Record<string, string> = {}, body?: string) {
     const { promise, resolve, reject } = Promise.withResolvers<{
       status: number;
       headers: Readonly<Record<string, unknown>>;
       text: string;
     }>();
     const { hostname, port } = new URL(origin);
-    const sent = requestHttp({ host: hostname, port, path, headers }, (response) => {
-      let text = "";
-      response.on("data", (part) => (text += String(part)));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
+    const sent = requestHttp(
+      { host: hostname, port, path, headers, method: body === undefined ? "GET" : "POST" },
+      (response) => {
+        let text = "";
+        response.on("data", (part) => (text += String(part)));
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      },
+    );
     sent.on("error", reject);
-    sent.end();
+    sent.end(body);
     return promise;
   }
 });
