@@ -53,8 +53,9 @@ export async function sendHttp2(
 
 function ask(session: ClientHttp2Session, { method, uri, fields, body, hasLength }: Outgoing, scheme: string): void {
   const [, authority = "localhost"] = fields.find(([name]) => name.toLowerCase() === "host") ?? [];
+  const own = [":method", method, ":path", uri, ":scheme", scheme, ":authority", authority];
   const stream = session.request([
-    ...[":method", method, ":path", uri, ":scheme", scheme, ":authority", authority],
+    ...own,
     ...fields.flatMap(([name, value]) => (name.toLowerCase() === "host" ? [] : [name.toLowerCase(), value])),
     ...(hasLength ? ["content-length", String(body.length)] : []),
   ]);

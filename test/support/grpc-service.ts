@@ -20,7 +20,7 @@ export async function startGrpcService(): Promise<GrpcService> {
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
       const { method, authority, url, headers } = request;
-      const fields = ["te", "x-both"].flatMap((name) => (headers[name] ? [`${name}: ${headers[name]}`] : []));
+      const fields = ["te", "x-both"].flatMap((name) => (headers[name] ? [`${name}: ${String(headers[name])}`] : []));
       asked.push([method, authority, url, ...fields, Buffer.concat(parts).toString("hex")].join(" "));
       response.writeHead(200, { "content-type": "application/grpc" });
       response.addTrailers({ "grpc-status": "7", "grpc-message": "not%20you" });
