@@ -11,11 +11,13 @@ describe("an upstream's address", () => {
     ["http://127.0.0.1:8080/", "http://127.0.0.1:8080"],
     ["https://app.internal", "https://app.internal:443"],
     ["[::1]:3000", "http://[::1]:3000"],
+    ["https://", "https://localhost:443"],
+    ["h2c://", "h2c://localhost:80"],
   ] as const) {
     it(`an upstream's address: ${given} is ${text}`, () => assert.equal(parseUpstream(given).text, text));
   }
 
-  for (const given of ["", "0", "70000", "ftp://app", "http://app/path", "http://user:secret@app", "http://", "a b"]) {
+  for (const given of ["", "0", "70000", "ftp://app", "http://app/path", "http://user:secret@app", "ftp://", "a b"]) {
     it(`an upstream's address: "${given}" is refused`, () => assert.throws(() => parseUpstream(given), /must be PORT/));
   }
 

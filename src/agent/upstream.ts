@@ -29,13 +29,13 @@ const dialTimeoutMs = 10_000;
 
 /**
  * Reads `3000`, `host:3000`, `http://host:3000` or `https://host`; without a port, 80 and 443. `h2c://` is HTTP/2 without
- * TLS, and `unix:/path` a socket. Throws `Error` with what it must be.
+ * TLS, and `unix:/path` a socket; `https://` alone is this machine. Throws `Error` with what it must be.
  */
 export function parseUpstream(given: string): Upstream {
   if (/^unix:/i.test(given)) return parseSocket(given);
   const http2 = /^h2c:\/\//i.test(given);
   const issue = new Error("must be PORT, HOST:PORT or an http:// or https:// URL without a path");
-  const text = given.replace(/^h2c:/i, "http:");
+  const text = given.replace(/^h2c:/i, "http:").replace(/:\/\/$/, "://localhost");
   const url = URL.parse(
     /^\d+$/.test(text) ? `http://localhost:${text}` : text.includes("://") ? text : `http://${text}`,
   );

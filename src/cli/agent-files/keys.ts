@@ -163,10 +163,17 @@ const ofVendorsAgent: readonly KeyRow[] = [
     allowed: ["true"],
     refused: "revocation lists are not read: write true, or remove it",
   },
+  { key: "crl_url", refused: "revocation lists are not read: remove it" },
   { key: "dns_resolver_ips", setting: "dnsServer" },
   { key: "heartbeat_interval", setting: "heartbeatInterval" },
   { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
   { key: "inspect_db_size", setting: "inspectDbSize" },
+  // Without it nothing is kept for the inspector.
+  {
+    key: "local_storage",
+    setting: "inspectDbSize",
+    texts: (node) => (node.value?.kind === "text" && node.value.text === "true" ? [] : renamed({ false: "-1" })(node)),
+  },
   { key: "log_level", setting: "logLevel", texts: renamed({ crit: "error" }) },
   { key: "log_format", setting: "logFormat", texts: renamed({ logfmt: "text", term: "text" }) },
   { key: "log", setting: "log" },

@@ -164,10 +164,12 @@ describe("the vendor's reference of agents' files", () => {
     ["console_ui", "iftty", "screen"],
     ["console_ui_color", "black", undefined],
     ["crl_noverify", "false", undefined],
+    ["crl_url", "http://crl.example/a.crl", undefined],
     ["dns_resolver_ips", "[192.0.2.1, 192.0.2.2]", "dnsServer"],
     ["heartbeat_interval", "30s", "heartbeatInterval"],
     ["heartbeat_tolerance", "5s", "heartbeatTolerance"],
     ["inspect_db_size", "1048576", "inspectDbSize"],
+    ["local_storage", "false", "inspectDbSize"],
     ["log_level", "debug", "logLevel"],
     ["log_format", "json", "logFormat"],
     ["log", "stderr", "log"],
@@ -224,6 +226,22 @@ endpoints:
       issues.map(({ line, message }) => [line, message.split(":")[0]]),
       [[7, '"agent_tls_termination.server_certificate" is no certificate that goes with its key']],
     );
+  });
+
+  it("the vendor's reference of agents' files has services by a port, a domain, an origin, or a scheme", () => {
+    for (const [upstream, text] of [
+      ["8080", "http://localhost:8080"],
+      ["shop.local", "http://shop.local:80"],
+      ["https://shop.local", "https://shop.local:443"],
+      ["http://shop.local:81", "http://shop.local:81"],
+      ["https://", "https://localhost:443"],
+      ["http://", "http://localhost:80"],
+    ] as const) {
+      const { issues, tunnels: made } = read(
+        `version: 3\nendpoints:\n  - name: shop\n    url: shop.example\n    upstream: { url: '${upstream}' }\n`,
+      );
+      assert.deepEqual([issues, made[0]?.upstream.text], [[], text], upstream);
+    }
   });
 
   it("the vendor's reference of agents' files has endpoints that say how their service is spoken to", () => {
