@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
@@ -72,5 +73,8 @@ function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
 /** It can read the token, and has no reason to be anybody else. */
 function ownerOf(path: string): string {
   const { uid } = statSync(path);
-  return uid === userInfo().uid ? userInfo().username : String(uid);
+  if (uid === userInfo().uid) return userInfo().username;
+  // launchd knows users by their names alone.
+  const { status, stdout } = spawnSync("id", ["-un", String(uid)], { encoding: "utf8" });
+  return status === 0 ? stdout.trim() : String(uid);
 }

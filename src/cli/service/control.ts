@@ -14,6 +14,8 @@ export interface ServiceSystem {
   readonly install: readonly Words[];
   readonly start: readonly Words[];
   readonly stop: readonly Words[];
+  /** What ends it, where it runs, before it is taken away; whether it did is all the same. */
+  readonly ending: readonly Words[];
   readonly uninstall: readonly Words[];
   /** After the file is gone. */
   readonly afterwards: readonly Words[];
@@ -46,6 +48,7 @@ function systemd(forAll: boolean, env: NodeJS.ProcessEnv): ServiceSystem {
     install: [systemctl("daemon-reload"), systemctl("enable", unit)],
     start: [systemctl("start", unit)],
     stop: [systemctl("stop", unit)],
+    ending: [],
     uninstall: [systemctl("disable", "--now", unit)],
     afterwards: [systemctl("daemon-reload")],
   };
@@ -57,12 +60,14 @@ function launchd(forAll: boolean): ServiceSystem {
     : join(homedir(), "Library", "LaunchAgents", `${launchdLabel}.plist`);
   const domain = forAll ? "system" : `gui/${userInfo().uid}`;
   const service = `${domain}/${launchdLabel}`;
+  const stop: Words = ["launchctl", "bootout", service];
   return {
     file,
     render: launchdPlist,
     install: [["launchctl", "enable", service]],
     start: [["launchctl", "bootstrap", domain, file]],
-    stop: [["launchctl", "bootout", service]],
+    stop: [stop],
+    ending: [stop],
     uninstall: [["launchctl", "disable", service]],
     afterwards: [],
   };
@@ -83,6 +88,9 @@ export function installService(system: ServiceSystem, facts: ServiceFacts, print
 /** Throws `Failure` where it is not installed. */
 export function uninstallService(system: ServiceSystem, print: (line: string) => void): void {
   demandInstalled(system);
+  for (const [program, ...words] of system.ending) {
+    if (spawnSync(program, words).status === 0) print(`ran ${[program, ...words].join(" ")}`);
+  }
   runAll(system.uninstall, print);
   rmSync(system.file);
   print(`removed ${system.file}`);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { describe, it } from "node:test";
 import { serviceSystem } from "./control.ts";
 import { launchdPlist, systemdUnit } from "./unit.ts";
@@ -32,9 +33,86 @@ describe("the file of a service", () => {
     assert.match(plist, /<key>KeepAlive<\/key>\n {2}<true\/>/);
   });
 
+  it("a property list of launchd is one to a parser, with keys and kinds of launchd.plist(5), whatever is in its words", () => {
+    const config = ["/Users/a&b/<x>]]>.yml", '/Users/ünï "quoted"/--.yml'];
+    for (const user of [undefined, "ann"]) {
+      const read = readPlist(launchdPlist({ ...facts, config, user }));
+      assert.deepEqual(read, {
+        Label: "dev.postern.agent",
+        ...(user !== undefined && { UserName: user }),
+        ProgramArguments: [...facts.program, "start", "--all", ...config.flatMap((path) => ["--config", path])],
+        RunAtLoad: true,
+        KeepAlive: true,
+        ThrottleInterval: 5,
+        StandardErrorPath: facts.logFile,
+      });
+    }
+  });
+
+  it("a service of launchd is ended before it is taken away, whether it runs or not", () => {
+    const { ending, uninstall, start, stop } = serviceSystem(true, "darwin", {});
+    assert.deepEqual(ending, stop);
+    assert.deepEqual(uninstall, [["launchctl", "disable", "system/dev.postern.agent"]]);
+    assert.deepEqual(start, [["launchctl", "bootstrap", "system", "/Library/LaunchDaemons/dev.postern.agent.plist"]]);
+  });
+
   it("the file of a service is where its system looks, and other systems are refused by name", () => {
     assert.equal(serviceSystem(true, "linux", {}).file, "/etc/systemd/system/postern-agent.service");
     assert.match(serviceSystem(false, "darwin", {}).file, /\/Library\/LaunchAgents\/dev\.postern\.agent\.plist$/);
     assert.throws(() => serviceSystem(false, "win32", {}), /on win32 run `postern start --all`/);
   });
 });
+
+interface Node {
+  readonly nodeType: number;
+  readonly nodeName: string;
+  readonly textContent: string;
+  readonly childNodes: { readonly length: number; item(at: number): Node };
+}
+
+type PlistValue = string | number | boolean | PlistValue[] | { [key: string]: PlistValue };
+
+/** As far as the DTD of property lists goes for what a service needs. Throws for anything else. */
+function readPlist(text: string): PlistValue {
+  const { DOMParser } = createRequire(import.meta.url)("@xmldom/xmldom") as {
+    readonly DOMParser: new (options: object) => {
+      parseFromString(text: string, type: string): { documentElement: Node };
+    };
+  };
+  const fail = (_level: string, message: string): never => assert.fail(message);
+  const { documentElement } = new DOMParser({ onError: fail }).parseFromString(text, "text/xml");
+  assert.equal(documentElement.nodeName, "plist");
+  const [value, ...more] = elementsOf(documentElement);
+  assert.equal(more.length, 0);
+  return valueOf(value as Node);
+}
+
+function valueOf(node: Node): PlistValue {
+  const inside = elementsOf(node);
+  switch (node.nodeName) {
+    case "string":
+      return node.textContent;
+    case "integer":
+      return Number(node.textContent);
+    case "true":
+      return true;
+    case "array":
+      return inside.map(valueOf);
+    case "dict":
+      return Object.fromEntries(
+        inside.flatMap((key, at) => {
+          if (at % 2 === 1) return [];
+          assert.equal(key.nodeName, "key");
+          return [[key.textContent, valueOf(inside[at + 1] as Node)]];
+        }),
+      );
+    default:
+      return assert.fail(node.nodeName);
+  }
+}
+
+function elementsOf({ childNodes }: Node): Node[] {
+  return Array.from({ length: childNodes.length }, (_, at) => childNodes.item(at)).filter(
+    ({ nodeType }) => nodeType === 1,
+  );
+}
