@@ -6,6 +6,8 @@ export interface Import {
   /** Path from the root. */
   readonly target: string;
   readonly typeOnly: boolean;
+  /** It is loaded when it is come to, by `import()`. */
+  readonly isLate: boolean;
 }
 
 export function importsOf(file: string, read = (path: string): string => readFileSync(path, "utf8")): Import[] {
@@ -14,7 +16,9 @@ export function importsOf(file: string, read = (path: string): string => readFil
     /^(import|export)( type)? [^;]*?from "(\.[^"]+)";|import\("(\.[^"]+)"\)/gms,
   )) {
     const target = match[3] ?? match[4];
-    if (target) found.push({ target: normalize(join(dirname(file), target)), typeOnly: match[2] !== undefined });
+    if (!target) continue;
+    const [typeOnly, isLate] = [match[2] !== undefined, match[4] !== undefined];
+    found.push({ target: normalize(join(dirname(file), target)), typeOnly, isLate });
   }
   return found;
 }

@@ -213,6 +213,17 @@ describe("the house", () => {
     assert.deepEqual(numbered, clients);
   });
 
+  it("the house loads the inspector, HTTP/2 and pages with no command of an agent's before they are used", () => {
+    const started = ["http", "start", "tcp", "tls", "dev"].map((name) => `src/cli/commands/${name}.ts`);
+    const loaded = new Set(started);
+    for (const file of loaded) {
+      for (const { target, typeOnly, isLate } of importsOf(file)) if (!typeOnly && !isLate) loaded.add(target);
+    }
+    const unused = [...loaded].filter((file) => ["inspector", "http2", "pages"].includes(roomOf(file)));
+    assert.deepEqual(unused, []);
+    assert.ok(loaded.has("src/agent/forward.ts"), "what they do use is found");
+  });
+
   it("the house takes node:http from lib/http.ts, which every start is the shorter for", () => {
     const files = globSync(["src/**/*.ts", "test/**/*.ts"]);
     assert.deepEqual(

@@ -9,7 +9,6 @@ import { interrupted } from "../process/signals.ts";
 import { posternVersion } from "../process/version.ts";
 import { makeInspection } from "./inspection.ts";
 import type { InspectionOptions } from "./inspection.ts";
-import { controlOf } from "./agent-control.ts";
 import { agentFailure } from "./agent-failure.ts";
 import type { AgentView } from "./agent-view.ts";
 import { liveView } from "./live-view.ts";
@@ -53,6 +52,7 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
     const shown = watched(tunnel, view.watch(tunnel));
     return inspection ? await inspection.watch(shown) : shown;
   };
+  const controlOf = inspection && (await import("./agent-control.ts")).controlOf;
   const agent = startAgent({
     ...given,
     tunnels: await Promise.all(given.tunnels.map(prepare)),
@@ -67,7 +67,9 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
     },
   });
   const told = Promise.withResolvers<number>();
-  inspection?.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
+  if (inspection && controlOf) {
+    inspection.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
+  }
   // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
   if (inspection)
     void Promise.resolve(opened ?? inspection.open()).then(
