@@ -15,6 +15,7 @@ import type { BehaviourNeeds } from "./behaviours.ts";
 import { openConsole } from "./console/console.ts";
 import type { ConsoleOptions } from "./console/console.ts";
 import { makePeople } from "./console/people.ts";
+import { makeTeamChecks } from "./console/team-checks.ts";
 import { openTeamLogin } from "./console/team-login.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
@@ -294,7 +295,7 @@ function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["tea
     clock,
     log,
   });
-  return { login, people: makePeople(consoleAccess, store) };
+  return { login, people: makePeople(consoleAccess, store), checks: makeTeamChecks(store, login, clock, log) };
 }
 
 /** What decides who may reserve which names and ports. */

@@ -12,6 +12,7 @@ import { certificateJob } from "./certificate-job.ts";
 import { cloudEndpoint } from "./cloud-endpoint.ts";
 import { clusterKey } from "./cluster-key.ts";
 import { consoleCode } from "./console-code.ts";
+import { consoleCheck } from "./console-check.ts";
 import { consoleSession } from "./console-session.ts";
 import { credential } from "./credential.ts";
 import { withDocumentKeys } from "./document-key.ts";
@@ -47,6 +48,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   botUser,
   apiKey,
   consoleSession,
+  consoleCheck,
   consoleCode,
   credential,
   ipPolicy,

@@ -5,11 +5,14 @@ import { errorCode } from "../../src/lib/errors.ts";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
+import { movableClock } from "../support/clock.ts";
+import type { MovableClock } from "../support/clock.ts";
 import { openBrowser } from "../support/browser.ts";
 import type { Browser, Visited } from "../support/browser.ts";
 import { freePort } from "../support/connections.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
+import { startOwnIssuer } from "../support/own-issuer.ts";
 import { databases } from "../support/postgres.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
@@ -20,14 +23,19 @@ describe("the console by the team's identity provider", () => {
   let database: Awaited<ReturnType<typeof sqlite.create>>;
   let port: number;
   let base: string;
+  /** Of the server that runs: the provider's tells the real time. */
+  let clock: MovableClock;
 
   /** With these rules; what was stored before is there. */
-  const serve = async (...rules: readonly string[]): Promise<void> => {
+  const serve = async (given: string | readonly string[], issuer = provider.issuer): Promise<void> => {
+    const rules = [given].flat();
     await api?.stop();
+    clock = movableClock();
     api = await startApi(sqlite, {
       databaseUrl: database.url,
+      clock,
       apiListen: { host: "127.0.0.1", port },
-      consoleOidcIssuer: provider.issuer,
+      consoleOidcIssuer: issuer,
       consoleOidcClientId: "console",
       consoleOidcClientSecret: "a-secret-of-tests",
       consoleAccess: rules.map((rule) => consoleAccess.parse(rule)),
@@ -55,6 +63,11 @@ describe("the console by the team's identity provider", () => {
   const logIn = async (name: string, browser = openBrowser({ ca: "" })): Promise<[Browser, Visited]> => {
     const page = await browser.visit(`${base}/console/login`);
     return [browser, await provider.signIn(browser, page, name)];
+  };
+  /** Keeps the cookie that an answer has set. */
+  const take = (browser: Browser, headers: Readonly<Record<string, unknown>>): void => {
+    const [name = "", value = ""] = String(headers["set-cookie"]).split(";", 1)[0]?.split("=") ?? [];
+    browser.setCookie(base, name, value);
   };
   const refusedWith = ({ url }: Visited): string => new URL(url).hash.replace("#refused=", "");
   /** As the page asks: with the cookie, and, for a change, with the page's token. */
@@ -96,7 +109,7 @@ describe("the console by the team's identity provider", () => {
   });
 
   it("P12: a role at the console by the team's identity provider is what the rules say at each request, and ends with them", async () => {
-    await serve("ada@example.com=viewer", "@example.com=editor");
+    await serve(["ada@example.com=viewer", "@example.com=editor"]);
     const [browser] = await logIn("ada");
     const write = async (): Promise<number> => (await ask(browser, "POST", "/ip_policies", {})).status;
     assert.equal(await write(), 201, "the most that any rule says counts");
@@ -151,6 +164,146 @@ describe("the console by the team's identity provider", () => {
     const cookie = new RegExp(`${name}=([^;]+)`).exec(browser.cookies(base))?.[1] ?? "";
     assert.match(cookie, /^[0-9a-z]{50}$/);
     assert.notEqual(cookie, "x".repeat(50));
+  });
+
+  it("P12: the console by the team's identity provider asks it again every ten minutes, and holds its rules against what it says then", async () => {
+    await serve(["ada@example.com=admin", "@elsewhere.example=viewer"]);
+    const [browser] = await logIn("ada");
+    const reads = async (): Promise<number> => (await ask(browser, "GET", "/ip_policies")).status;
+    const writes = async (): Promise<number> => (await ask(browser, "POST", "/ip_policies", {})).status;
+    const ada = provider.people.get("ada") ?? {};
+    const { revision: before } = (await api.ok("GET", "/revisions?limit=1")).revisions[0];
+    try {
+      provider.people.set("ada", { ...ada, email: "ada@elsewhere.example" });
+      clock.move(10 * 60_000 - 1_000);
+      assert.deepEqual([await writes(), await reads()], [201, 200], "what it said is fresh enough");
+      clock.move(1_000);
+      assert.deepEqual([await writes(), await reads()], [403, 200]);
+      provider.people.set("ada", { ...ada, email_verified: false });
+      clock.move(10 * 60_000);
+      assert.equal(await reads(), 401);
+      provider.people.set("ada", ada);
+      clock.move(10 * 60_000);
+      assert.equal(await writes(), 201);
+    } finally {
+      provider.people.set("ada", ada);
+    }
+    const { revision: after } = (await api.ok("GET", "/revisions?limit=1")).revisions[0];
+    assert.equal(after, before + 2, "what it says is in no history");
+  });
+
+  it("P12: somebody at the console of whom the team's identity provider says nothing more is out after an hour, and in another account as well", async () => {
+    const other = await api.ok("POST", "/accounts", { name: "other" });
+    await serve(["ada@example.com=admin", `ada@example.com=viewer@${other.id}`]);
+    const [browser] = await logIn("ada");
+    const reads = async (): Promise<number> => (await ask(browser, "GET", "/ip_policies")).status;
+    const ada = provider.people.get("ada") ?? {};
+    try {
+      provider.people.delete("ada");
+      clock.move(40 * 60_000);
+      assert.equal(await reads(), 200);
+      const moved = await ask(browser, "POST", "/console/session", { account_id: other.id });
+      assert.equal(moved.status, 200, moved.text);
+      take(browser, moved.headers);
+      assert.equal(await reads(), 200);
+      clock.move(20 * 60_000);
+      assert.equal(await reads(), 401);
+    } finally {
+      provider.people.set("ada", ada);
+    }
+  });
+
+  it("P12: somebody at the console who belongs to several accounts chooses one, has the role of each there, and gets into no other", async () => {
+    const [one, stranger] = [
+      await api.ok("POST", "/accounts", { name: "one" }),
+      await api.ok("POST", "/accounts", { name: "stranger" }),
+    ];
+    await serve(["ada@example.com=admin", `@example.com=viewer@${one.id}`]);
+    const [browser] = await logIn("ada");
+    const session = async () => (await ask(browser, "GET", "/console/session")).body;
+    const before = await session();
+    assert.deepEqual(
+      before.accounts.map(({ id }: { id: string }) => id),
+      [before.account_id, one.id],
+    );
+    const old = browser.cookies(base);
+    const go = (id: string, how: object = {}) => ask(browser, "POST", "/console/session", { account_id: id, ...how });
+    assert.equal((await go(stranger.id)).body.error_code, errorCode("console_person_refused"));
+    const untold = await api.request("POST", "/console/session", {
+      headers: { cookie: old, authorization: undefined, origin: base },
+      body: { account_id: one.id },
+    });
+    assert.equal(untold.body.error_code, errorCode("console_origin_refused"), "without the page's token");
+    take(browser, (await go(one.id)).headers);
+    const { account_id: now, person } = await session();
+    assert.deepEqual([now, person.role], [one.id, "viewer"]);
+    assert.equal((await ask(browser, "POST", "/ip_policies", {})).status, 403);
+    const ended = await api.request("GET", "/ip_policies", { headers: { cookie: old, authorization: undefined } });
+    assert.equal(ended.status, 401, "the one before has ended");
+    // Who came with a key stays where it is.
+    const keyed = openBrowser({ ca: "" });
+    const made = await api.request("POST", "/console/session", {
+      headers: { authorization: undefined, origin: base },
+      body: { api_key: api.apiKey },
+    });
+    take(keyed, made.headers);
+    const refused = await ask(keyed, "POST", "/console/session", { account_id: one.id });
+    assert.equal(refused.body.error_code, errorCode("console_person_refused"));
+  });
+
+  it("P12: a log-out that the team's identity provider tells of ends the sessions at the console that it is about, once, and no other", async () => {
+    const issuer = await startOwnIssuer();
+    try {
+      await serve(["ada@example.com=admin", "bob@example.com=viewer"], issuer.url);
+      const come = async (subject: string, session: string): Promise<Browser> => {
+        Object.assign(issuer, { subject, session });
+        issuer.forge = (claims) =>
+          issuer.sign({ ...claims, email: `${subject}@example.com`, email_verified: true, name: subject, groups: [] });
+        const browser = openBrowser({ ca: "" });
+        assert.equal(refusedWith(await browser.visit(`${base}/console/login`)), "");
+        return browser;
+      };
+      const all = [
+        await come("ada", "one"),
+        await come("ada", "two"),
+        await come("ada", "two"),
+        await come("bob", "three"),
+      ];
+      const statuses = async (): Promise<readonly number[]> =>
+        await Promise.all(all.map(async (browser) => (await ask(browser, "GET", "/ip_policies")).status));
+      const tell = async (body: string): Promise<number> => {
+        const headers = { authorization: undefined, "content-type": "application/x-www-form-urlencoded" };
+        return (await api.request("POST", "/console/backchannel-logout", { headers, body })).status;
+      };
+      const token = (claims: object, by = issuer.key): string => {
+        const now = Math.floor(Date.now() / 1_000);
+        const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
+        return issuer.sign({ iss: issuer.url, aud: "console", iat: now, exp: now + 120, events, ...claims }, {}, by);
+      };
+      const wrong = [
+        "",
+        "logout_token=x",
+        `logout_token=${token({ jti: "0", sub: "ada" }, issuer.other)}`,
+        `logout_token=${token({ jti: "0", sub: "ada", aud: "another" })}`,
+        `logout_token=${token({ jti: "0", sub: "ada", events: {} })}`,
+        `logout_token=${token({ jti: "0", sub: "ada" })}&logout_token=${token({ jti: "1", sub: "ada" })}`,
+      ];
+      for (const body of wrong) assert.equal(await tell(body), 400, body);
+      assert.deepEqual(await statuses(), [200, 200, 200, 200]);
+      assert.equal(await tell(`logout_token=${token({ jti: "1", sub: "bob", sid: "two" })}`), 200);
+      assert.deepEqual(await statuses(), [200, 200, 200, 200], "it is a session of somebody else");
+      const once = `logout_token=${token({ jti: "2", sid: "two" })}`;
+      assert.equal(await tell(once), 200);
+      assert.deepEqual(await statuses(), [200, 401, 401, 200]);
+      all[1] = await come("ada", "two");
+      assert.equal(await tell(once), 400);
+      assert.deepEqual(await statuses(), [200, 200, 401, 200], "what was told once ends nothing that came later");
+      assert.equal(await tell(`logout_token=${token({ jti: "3", sub: "ada" })}`), 200);
+      assert.deepEqual(await statuses(), [401, 401, 401, 200]);
+    } finally {
+      await issuer.stop();
+      await serve("ada@example.com=admin");
+    }
   });
 
   it("the console says by which identity provider somebody may log in, and is as before where there is none", async () => {

@@ -9,6 +9,8 @@ export interface Session {
   readonly account_id: string;
   /** Who came by the team's identity provider; null with a key. */
   readonly person: { readonly email: string; readonly name: string; readonly role: string } | null;
+  /** Where a person may go, if they came as one. */
+  readonly accounts: readonly { readonly id: string; readonly name: string }[];
   readonly api_key: {
     readonly id: string;
     readonly description: string;
@@ -89,6 +91,13 @@ const refusals: Readonly<Record<string, string>> = {
     "The identity provider knows you, but nobody has admitted you to this console. Ask whoever operates it.",
   console_login_failed: "The log-in by the identity provider has failed. Begin again.",
 };
+
+/** Goes on in another account of the same person's. Rejects with what the server says. */
+export async function move(accountId: string): Promise<void> {
+  const answer = await ask("POST", { account_id: accountId });
+  if (!answer.ok) throw new Error(((await answer.json()) as { readonly msg: string }).msg);
+  session.value = (await answer.json()) as Session;
+}
 
 export async function logIn(by: { readonly code: string } | { readonly api_key: string }): Promise<Session | null> {
   const answer = await ask("POST", by);

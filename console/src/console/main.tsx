@@ -6,7 +6,7 @@ import "../ui/requests.css";
 import "./console.css";
 import { ThemeButton } from "../ui/elements.tsx";
 import { startTheme } from "../ui/theme.ts";
-import { atRevision, begin, logOut, session, whyOut } from "./api.ts";
+import { atRevision, begin, logOut, move, session, whyOut } from "./api.ts";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
@@ -38,7 +38,7 @@ function Page() {
     return stopLive;
   }, [isIn?.id]);
   if (isIn === undefined) return <main class="empty">…</main>;
-  return isIn === null ? <SignIn /> : <Shell />;
+  return isIn === null ? <SignIn /> : <Shell key={isIn.id} />;
 }
 
 /** Views of what is live, which no revision has. */
@@ -94,6 +94,7 @@ function Shell() {
           Search <kbd>/</kbd>
         </button>
         <ThemeButton />
+        <Accounts />
         <a class="muted small who" href={`#/objects/console_session`} title={session.value?.api_key.id}>
           {session.value?.person
             ? `${session.value.person.email || session.value.person.name} (${session.value.person.role})`
@@ -126,6 +127,26 @@ function Shell() {
       </main>
       {isSearching.value && description.value && <Search description={description.value} />}
     </div>
+  );
+}
+
+/** Of somebody who belongs to several. */
+function Accounts() {
+  const { accounts = [], account_id: own } = session.value ?? {};
+  const [error, setError] = useState("");
+  if (accounts.length < 2) return null;
+  const go = (id: string): void => void move(id).catch((failure: Error) => setError(failure.message));
+  return (
+    <>
+      <select class="account" aria-label="Account" value={own} onChange={(event) => go(event.currentTarget.value)}>
+        {accounts.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name || id}
+          </option>
+        ))}
+      </select>
+      <Failed error={error} />
+    </>
   );
 }
 

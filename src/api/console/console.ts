@@ -41,7 +41,7 @@ const livePath = "/console/live";
 
 export function openConsole({ store, keys, clock, queries, apiUrl, team }: ConsoleOptions): Console {
   const codes = makeCodes(store, clock);
-  const sessions = openConsoleSessions(store, keys, team?.people, clock);
+  const sessions = openConsoleSessions(store, keys, team, clock);
   const live = makeLiveTellers(store, queries, clock);
   const page = makePageReplies();
   const teamReplies = team && makeTeamReplies(team, sessions, clock);

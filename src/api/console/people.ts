@@ -8,7 +8,7 @@ import type { Key } from "../http/authenticate.ts";
 import { readScopes } from "../operation/scope.ts";
 
 /** What is kept of somebody with their session. */
-export type Person = Pick<Identity, "subject" | "email" | "emailVerified" | "name" | "memberships">;
+export type Person = Pick<Identity, "subject" | "email" | "emailVerified" | "name" | "memberships" | "providerSession">;
 
 export interface People {
   /**
@@ -16,6 +16,8 @@ export interface People {
    * @param accountId of the session that they have; undefined for who is just coming: the account of the first rule
    */
   admit(person: Person, accountId?: string): { readonly key: Key; readonly role: ConsoleRole };
+  /** Accounts that somebody may be in, in the order of the rules. */
+  accounts(person: Person): readonly { readonly id: string; readonly name: string }[];
 }
 
 /** As scopes of a key; nobody is an operator by a role. */
@@ -27,13 +29,27 @@ const noHash = Buffer.alloc(32);
 
 export function makePeople(rules: readonly ConsoleAccessRule[], store: Pick<Store, "accounts">): People {
   const buckets = new Lru<string, Key["bucket"]>(maxKept);
+  const fittingFor = (
+    person: Person,
+  ): readonly { readonly role: ConsoleRole; readonly accountId: string | undefined }[] => {
+    const first = store.accounts()[0]?.id;
+    return rules
+      .filter((rule) => fits(rule, person))
+      .map(({ role, accountId: own = first }) => ({ role, accountId: own }))
+      .filter((rule) => store.accounts().some(({ id }) => id === rule.accountId));
+  };
   return {
+    accounts(person) {
+      const ids = [...new Set(fittingFor(person).map(({ accountId }) => accountId))];
+      return ids.flatMap((id) =>
+        store
+          .accounts()
+          .filter((one) => one.id === id)
+          .map(({ name }) => ({ id: id as string, name })),
+      );
+    },
     admit(person, accountId) {
-      const first = store.accounts()[0]?.id;
-      const fitting = rules
-        .filter((rule) => fits(rule, person))
-        .map(({ role, accountId: own = first }) => ({ role, accountId: own }))
-        .filter((rule) => store.accounts().some(({ id }) => id === rule.accountId));
+      const fitting = fittingFor(person);
       const account = accountId ?? fitting[0]?.accountId;
       const roles = fitting.filter((rule) => rule.accountId === account).map(({ role }) => order.indexOf(role));
       const role = order[Math.max(-1, ...roles)];

@@ -22,7 +22,7 @@ type AdmitKey = Parameters<FrontReply["run"]>[0];
 
 const tokenField = "postern-console-token";
 
-/** What is read of a log-in: `code` or `api_key`. */
+/** What is read of a log-in: `code` or `api_key`; of a session that goes on in another account, `account_id`. */
 const signIn: Pick<Operation, "id" | "takes" | "input"> = { id: "openConsoleSession", takes: "object" };
 
 interface SessionRepliesOptions {
@@ -57,6 +57,8 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
       id: object.id,
       account_id: accountId,
       person: person ? { email: person.email, name: person.name, role: roleIn(session) } : null,
+      // Where else they may go.
+      accounts: person && team ? team.people.accounts(person) : [],
       api_key: { id, description: doc?.description ?? "", operator, scopes: doc?.scopes ?? [] },
       expires_at: timestamp(expiresAtMs),
       page_token: pageToken(cookie),
@@ -75,12 +77,30 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     admit(session.key);
     return show(session, cookie);
   };
-  const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
-    const { request, response, expectsContinue, operationId } = exchange;
-    const { code, api_key: given } = await readBody(signIn as Operation, request, response, expectsContinue);
-    const key = await keyBy(code, given);
+  const openBy = (key: Key, { request, operationId }: Exchange, admit: AdmitKey) => {
     admit(key);
-    const { cookie, session } = await sessions.open(key, undefined, request, operationId);
+    return sessions.open(key, undefined, request, operationId);
+  };
+  /** Another session of somebody who came by the identity provider, in another account of theirs; the one they had ends. */
+  const move = async ({ request, operationId }: Exchange, baseUrl: string, accountId: string, admit: AdmitKey) => {
+    const [before, cookie] = sessionOf(request, baseUrl);
+    checkToken(request, cookie);
+    const visit = team?.checks.visitOf(before.object);
+    if (!team || !visit) throw new Refusal("console_person_refused");
+    const { key } = team.people.admit(visit.person, accountId);
+    admit(key);
+    const opened = await sessions.open(key, visit, request, operationId);
+    await sessions.close(before, request, operationId);
+    return opened;
+  };
+  const logIn = async (exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
+    const { request, response, expectsContinue } = exchange;
+    const body = await readBody(signIn as Operation, request, response, expectsContinue);
+    const { code, api_key: given, account_id: accountId } = body;
+    const isMove = typeof accountId === "string";
+    const { cookie, session } = isMove
+      ? await move(exchange, baseUrl, accountId, admit)
+      : await openBy(await keyBy(code, given), exchange, admit);
     const field = sessionCookieField(baseUrl, cookie, session, clock);
     return { ...show(session, cookie), headers: ["set-cookie", field] };
   };

@@ -10,6 +10,7 @@ import { consoleSession } from "../../resources/console-session.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Reader, Store, StoredObject } from "../../storage/store.ts";
 import type { People, Person } from "./people.ts";
+import type { TeamChecks, TeamVisit } from "./team-checks.ts";
 import type { Key, KeyRing } from "../http/authenticate.ts";
 
 export interface OpenSession {
@@ -21,16 +22,19 @@ export interface OpenSession {
 }
 
 export interface ConsoleSessions {
-  /** Resolves with the cookie's value. @param person who came by the identity provider, instead of with a key */
+  /** Resolves with the cookie's value. @param visit of who came by the identity provider, instead of with a key */
   open(
     key: Key,
-    person: Person | undefined,
+    visit: TeamVisit | undefined,
     request: IncomingMessage,
     operationId: string,
   ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
   /** Throws `Refusal` for a cookie that is none, or no longer. */
   find(cookie: string): OpenSession;
-  /** What another server has made a moment ago is looked for; undefined where there is nothing to wait for. */
+  /**
+   * What another server has made a moment ago is looked for, and the identity provider asked again where that is due;
+   * undefined where there is nothing to wait for.
+   */
   awaited(cookie: string): Promise<unknown> | undefined;
   /** Whether `find` would find it. */
   holds(cookie: string): boolean;
@@ -45,7 +49,7 @@ const kind = consoleSession.name;
 export function openConsoleSessions(
   store: Store,
   keys: KeyRing,
-  people: People | undefined,
+  team: { readonly people: People; readonly checks: TeamChecks } | undefined,
   clock: Clock,
 ): ConsoleSessions {
   const contextOf = ({ principal }: Key, request: IncomingMessage, operation: string, operationId: string) => ({
@@ -56,7 +60,7 @@ export function openConsoleSessions(
   /** By the rules as they are now: a session is not more than its person. */
   const admitted = (person: Person, accountId: string): Key => {
     try {
-      if (people) return people.admit(person, accountId).key;
+      if (team) return team.people.admit(person, accountId).key;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
     }
@@ -70,7 +74,8 @@ export function openConsoleSessions(
     const { api_key_id: keyId, identity } = docOf(object, consoleSession);
     const expiresAtMs = endOf(object);
     if (identity !== "") {
-      const person = JSON.parse(identity) as Person;
+      const person = team?.checks.personOf(object);
+      if (!person) throw new Refusal("console_session_ended");
       return { object, key: admitted(person, object.account_id), expiresAtMs, person };
     }
     const key = keys.current(keyId ?? "");
@@ -78,7 +83,8 @@ export function openConsoleSessions(
     return { object, key, expiresAtMs };
   };
   return {
-    async open(key, person, request, operationId) {
+    async open(key, visit, request, operationId) {
+      const person = visit?.person;
       const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
       const cookie = randomText(50);
       const now = clock.now();
@@ -98,14 +104,17 @@ export function openConsoleSessions(
         );
         const tooMany = others.length + 1 - maxOfKey;
         for (const [at, old] of others.entries()) if (at < tooMany || endOf(old) <= now) draft.delete(old);
-        return draft.create(accountId, kind, doc);
+        const made = draft.create(accountId, kind, doc);
+        if (visit) team?.checks.begin(draft, made, visit);
+        return made;
       });
       return { cookie, session: { object: result as StoredObject, key, expiresAtMs, ...(person && { person }) } };
     },
     find,
     awaited(cookie) {
-      if (!store.node || store.holder("", "console cookie", hashToken(cookie).toString("hex"))) return undefined;
-      return store.refresh().catch(() => false);
+      const found = store.holder("", "console cookie", hashToken(cookie).toString("hex"));
+      if (found) return team?.checks.due(found);
+      return store.node && store.refresh().catch(() => false);
     },
     holds(cookie) {
       try {

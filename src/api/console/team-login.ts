@@ -6,10 +6,14 @@ import { Refusal } from "../../lib/errors.ts";
 import { randomText } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
 import { LoginRefusal } from "../../identity/calls/identity.ts";
+import type { Tokens } from "../../identity/calls/connection.ts";
+import type { Identity } from "../../identity/calls/identity.ts";
+import type { ProviderLogout } from "../../identity/calls/login-client.ts";
 import { challengeOf } from "../../identity/flow.ts";
 import { openOperatorsClient } from "../../identity/oidc/operators-client.ts";
 import { flowCookieField, readFlowCookie } from "./cookie.ts";
 import type { Person } from "./people.ts";
+import type { TeamVisit } from "./team-checks.ts";
 
 export interface TeamLoginOptions {
   readonly issuer: string;
@@ -30,12 +34,21 @@ export interface TeamLogin {
   /** Where the browser is sent, and the cookie that only it has. Throws `Refusal`. */
   begin(baseUrl: string): Promise<{ readonly location: string; readonly cookie: string }>;
   /** Who came back. Throws `Refusal` unless it is the browser that began, with an answer of the one issuer. */
-  finish(request: IncomingMessage, query: URLSearchParams, baseUrl: string): Promise<Person>;
+  finish(request: IncomingMessage, query: URLSearchParams, baseUrl: string): Promise<TeamVisit>;
+  /** What the provider says of somebody now. Rejects with `LoginRefusal`. */
+  again(tokens: Tokens, subject: string): Promise<TeamVisit>;
+  /**
+   * Reads the provider's log-out token and has whom it is about be ended, once. Rejects with `Refusal` for what is none, or
+   * was told before, and as `end` does: the provider may then tell of it again.
+   */
+  loggedOut(token: string, end: (told: ProviderLogout) => Promise<void>): Promise<void>;
   stop(): void;
 }
 
 export const loginPath = "/console/login";
 export const callbackPath = "/console/callback";
+export const logoutPath = "/console/backchannel-logout";
+const maxHeard = 10_000;
 const scopes = ["openid", "email", "profile"];
 /** From the log-in's begin to its end, seconds. */
 const flowSeconds = 600;
@@ -43,13 +56,22 @@ const flowSeconds = 600;
 export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
   const { issuer, clientId, clientSecret, skewSeconds, wantsGroups, ca, clock, log } = options;
   const { client, close } = openOperatorsClient({ issuer, clientId, clientSecret, skewSeconds, ca, clock });
-  const refused = (error: unknown): Refusal => {
+  const refused = (
+    error: unknown,
+    as: "console_login_failed" | "console_logout_refused" = "console_login_failed",
+    what = "log in by",
+  ): Refusal => {
     if (error instanceof Refusal) return error;
     if (!(error instanceof LoginRefusal)) throw error;
     // What the provider has said is for the operator.
-    log.warn("log-in at the console failed", { reason: error.reason, detail: error.message });
-    return new Refusal("console_login_failed", `log in by ${new URL(issuer).host}: ${error.message}`);
+    log.warn(as === "console_login_failed" ? "log-in at the console failed" : "log-out at the console refused", {
+      reason: error.reason,
+      detail: error.message,
+    });
+    return new Refusal(as, `${what} ${new URL(issuer).host}: ${error.message}`);
   };
+  /** Log-outs that were told of, and until when their tokens would be taken. */
+  const heard = new Map<string, number>();
   return {
     title: new URL(issuer).host,
     async begin(baseUrl) {
@@ -92,15 +114,33 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
           throw new LoginRefusal("login_provider_error", `the provider answers ${said}`);
         }
         const exchange = { code, verifier, nonce, redirectUri: baseUrl + callbackPath };
-        const { identity } = await client.login(exchange);
-        const { subject, email, emailVerified, name, memberships } = identity;
-        return { subject, email, emailVerified, name, memberships };
+        const { identity, tokens } = await client.login(exchange);
+        return { person: personOf(identity), tokens };
       } catch (error) {
         throw refused(error);
       }
     },
+    async again(tokens, subject) {
+      const { identity, tokens: renewed } = await client.renew(tokens, subject);
+      return { person: personOf(identity), tokens: renewed };
+    },
+    async loggedOut(token, end) {
+      try {
+        const told = (await client.loggedOut?.(token)) as ProviderLogout;
+        for (const [id, untilMs] of heard) if (untilMs <= clock.now()) heard.delete(id);
+        if (heard.has(told.id) || heard.size >= maxHeard) throw new LoginRefusal("login_used", "it was told before");
+        await end(told);
+        heard.set(told.id, told.untilMs);
+      } catch (error) {
+        throw refused(error, "console_logout_refused", "log out by");
+      }
+    },
     stop: close,
   };
+}
+
+function personOf({ subject, email, emailVerified, name, memberships, providerSession }: Identity): Person {
+  return { subject, email, emailVerified, name, memberships, providerSession };
 }
 
 function isSame(one: string, other: string): boolean {

@@ -1,18 +1,21 @@
 /** What the console answers on the way through the team's identity provider. */
 import type { Clock } from "../../lib/clock.ts";
+import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
 import type { FrontReply } from "../http/front.ts";
 import type { Reply } from "../operation/call.ts";
 import { flowCookieField, sessionCookieField } from "./cookie.ts";
 import type { People } from "./people.ts";
 import type { ConsoleSessions } from "./sessions.ts";
-import { callbackPath, loginPath } from "./team-login.ts";
+import type { TeamChecks } from "./team-checks.ts";
+import { callbackPath, loginPath, logoutPath } from "./team-login.ts";
 import type { TeamLogin } from "./team-login.ts";
 
 /** The team's identity provider, and who may come by it. */
 export interface Team {
   readonly login: TeamLogin;
   readonly people: People;
+  readonly checks: TeamChecks;
 }
 
 type AdmitKey = Parameters<FrontReply["run"]>[0];
@@ -20,20 +23,30 @@ type AdmitKey = Parameters<FrontReply["run"]>[0];
 /** Undefined for paths that are none of its own. */
 export type TeamReplies = (exchange: Exchange, path: string, baseUrl: string) => FrontReply | undefined;
 
-export function makeTeamReplies({ login, people }: Team, sessions: ConsoleSessions, clock: Clock): TeamReplies {
+export function makeTeamReplies({ login, people, checks }: Team, sessions: ConsoleSessions, clock: Clock): TeamReplies {
   const begin = async (baseUrl: string): Promise<Reply> => {
     const { location, cookie } = await login.begin(baseUrl);
     return { status: 303, headers: ["location", location, "set-cookie", cookie] };
   };
   /** The new session has a cookie of its own: one that the browser brought along would be nobody's. */
   const finish = async ({ request, operationId }: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
-    const person = await login.finish(request, new URL(request.url ?? "", baseUrl).searchParams, baseUrl);
-    const { key } = people.admit(person);
+    const visit = await login.finish(request, new URL(request.url ?? "", baseUrl).searchParams, baseUrl);
+    const { key } = people.admit(visit.person);
     admit(key);
-    const { cookie, session } = await sessions.open(key, person, request, operationId);
+    const { cookie, session } = await sessions.open(key, visit, request, operationId);
     return ended(baseUrl, "/", ["set-cookie", sessionCookieField(baseUrl, cookie, session, clock)]);
   };
+  /** OpenID Connect Back-Channel Logout 1.0 §2.5: told by the provider itself, with nothing but its token. */
+  const told = async ({ request, response, expectsContinue }: Exchange): Promise<Reply> => {
+    const form = await readForm(request, response, expectsContinue);
+    const [token = "", ...others] = form.getAll("logout_token");
+    await login.loggedOut(others.length === 0 ? token : "", checks.loggedOut);
+    return { status: 200, headers: ["cache-control", "no-store"] };
+  };
   return (exchange, path, baseUrl) => {
+    if (path === logoutPath && exchange.request.method === "POST") {
+      return { byKey: true, run: () => told(exchange) };
+    }
     if (exchange.request.method !== "GET") return undefined;
     if (path === loginPath) return { ...byProvider(baseUrl), run: () => begin(baseUrl) };
     if (path === callbackPath) return { ...byProvider(baseUrl), run: (admit) => finish(exchange, baseUrl, admit) };

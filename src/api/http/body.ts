@@ -38,6 +38,23 @@ export function requiringBody(operation: Operation): Operation {
   };
 }
 
+/** Largest form, bytes. */
+const maxFormBytes = 65_536;
+
+/** The fields of a form. Rejects with `Refusal`. */
+export async function readForm(
+  request: IncomingMessage,
+  response: ServerResponse,
+  expectsContinue: boolean,
+): Promise<URLSearchParams> {
+  if (!/^application\/x-www-form-urlencoded *(?:;|$)/i.test(request.headers["content-type"] ?? "")) {
+    throw new Refusal("body_unreadable", "read the form: its Content-Type is not application/x-www-form-urlencoded");
+  }
+  if (Number(request.headers["content-length"] ?? 0) > maxFormBytes) throw tooLarge(maxFormBytes);
+  if (expectsContinue) response.writeContinue();
+  return new URLSearchParams((await collect(request, maxFormBytes)).toString("utf8"));
+}
+
 /** Reads and checks the body that `operation` takes; rejects with `Refusal`. */
 export async function readBody(
   operation: Operation,

@@ -68,6 +68,12 @@ export const apiErrors = {
     "A link to the console logs in with an API key, and there is none here.",
     "Call with an API key: `postern console` does.",
   ),
+  console_logout_refused: entry(
+    278,
+    400,
+    "The identity provider's word of a log-out at the console is not taken.",
+    "It must be a logout token of the issuer, for the console's client, that was not told before; the server's log says more.",
+  ),
   console_off: entry(274, 409, "The console of this server is off.", "Start the server with `--console on`."),
   body_unreadable: entry(
     213,
