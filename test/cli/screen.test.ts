@@ -4,10 +4,15 @@ import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
+import type { IncomingMessage } from "node:http";
+import { once } from "node:events";
 import { Agent, request as requestHttps } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
+import { request as requestHttp } from "../../src/lib/http.ts";
 import { root } from "../support/command.ts";
+import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
+import { json } from "../support/inspected-agent.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
@@ -63,7 +68,22 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
     assert.ok(seen.includes(before), seen);
   }
 
-  it("the screen of an agent shows status, tunnels, inspector, numbers, and the last requests in colours", async () => {
+  /** A tunnel to a service of HTTP/2 of which nothing is kept. @param plain the screen, which has the inspector's address */
+  async function showsHttp2(plain: string): Promise<void> {
+    const { addr, stop } = await startGrpcService();
+    const port = Number(/^Inspector +http:\/\/127\.0\.0\.1:(\d+)$/m.exec(plain)?.[1]);
+    const asks = { name: "rpc", proto: "http", addr, hostname: "rpc.localhost", inspect: false };
+    const sent = requestHttp({ host: "127.0.0.1", port, path: "/api/tunnels", method: "POST", headers: json });
+    sent.end(JSON.stringify(asks));
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    assert.equal(answer.resume().statusCode, 201);
+    await callGrpc(platform, `https://rpc.localhost:${platform.httpsPort}`, Buffer.from("one"));
+    const seen = await terminal.until((text) => text.includes("/shop.Orders/Get"));
+    assert.match(stripVTControlCharacters(seen), /^Requests +4 in all, /m);
+    stop();
+  }
+
+  it("the screen of an agent shows status, tunnels, inspector, numbers, and the last requests in colours, those of HTTP/2 as well", async () => {
     await run();
     for (const path of ["/200", "/404", "/500"]) await platform.request(`${url}${path}`);
     const seen = await terminal.until((text) => text.includes("/500"));
@@ -72,7 +92,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
     assert.match(plain, /^Status +online, (?:<1|\d+) ms to the server$/m);
     assert.ok(plain.includes(`${url} → http://localhost:${service.port}`), plain);
     assert.match(plain, /^Inspector +http:\/\/127\.0\.0\.1:\d+$/m);
-    assert.match(plain, /^Connections +\d now, \d in all$/m);
+    assert.match(plain, /^Connections +\d now, \d in all, \d+\.\d\/s .*p50 .*, p90 .*$/m);
     assert.match(plain, /^Requests +3 in all, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
     assert.match(plain, /GET +\/500.*\n.*GET +\/404.*\n.*GET +\/200/);
     for (const [status, colour] of [
@@ -85,6 +105,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
         `${status} is not in colour ${colour}: ${JSON.stringify(seen)}`,
       );
     }
+    await showsHttp2(plain);
     await terminal.resize(60, 12);
     await platform.request(`${url}/201`);
     const small = stripVTControlCharacters(await terminal.until((text) => text.includes("/201")));

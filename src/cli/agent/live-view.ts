@@ -2,6 +2,7 @@
 import { styleText } from "node:util";
 import type { ServerAddress } from "../../agent/connect.ts";
 import type { Totals } from "../../inspector/inspector.ts";
+import type { Measured } from "../../inspector/meter.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Log } from "../../lib/log.ts";
@@ -98,12 +99,15 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
 function numbers({ connections, requests }: Totals): [string, string][] {
   const open = connections.read();
   const asked = requests.read();
-  const rows: [string, string][] = [["Connections", `${open.gauge} now, ${open.count} in all`]];
-  if (asked.count === 0) return rows;
-  const [lastMinute = 0, lastFive = 0] = asked.rates;
-  const [half, most] = [0.5, 0.9].map((share) => renderDuration(asked.percentile(share)));
-  const pace = `${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
-  return [...rows, ["Requests", `${asked.count} in all, ${pace}, p50 ${half}, p90 ${most}`]];
+  const rows: [string, string][] = [["Connections", `${open.gauge} now, ${paceOf(open)}`]];
+  return asked.count === 0 ? rows : [...rows, ["Requests", paceOf(asked)]];
+}
+
+/** How many, how often, and how long. */
+function paceOf({ count, rates: [lastMinute = 0, lastFive = 0], percentile }: Measured): string {
+  const pace = `${count} in all, ${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
+  const [half, most] = [0.5, 0.9].map((share) => renderDuration(percentile(share)));
+  return count === 0 ? `${count} in all` : `${pace}, p50 ${half}, p90 ${most}`;
 }
 
 /** As the clock on the wall has it. */
