@@ -26,10 +26,9 @@ export function sessionOfVisitor(
   { sessions }: LoginContext,
 ): Session | undefined {
   let found: Session | undefined;
-  for (const session of sessions.all()) {
-    const { accountId, realm, host, identity } = session.record;
+  for (const session of sessions.ofEmail(email)) {
+    const { accountId, realm, host } = session.record;
     if (accountId !== place.accountId || realm !== place.realm || host !== place.host) continue;
-    if (identity.email.toLowerCase() !== email.toLowerCase()) continue;
     if (!found || session.lastActive > found.lastActive) found = session;
   }
   return found;

@@ -4,6 +4,7 @@ import type { Log } from "../lib/log.ts";
 import { Lru } from "../lib/lru.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { ResourceObject } from "../schema/object.ts";
+import type { PackedObjects } from "../schema/packed.ts";
 import type { CompiledModule, Scope } from "../traffic/module.ts";
 import { makeAssertions } from "./assertions.ts";
 import type { Connection } from "./calls/connection.ts";
@@ -30,7 +31,6 @@ import type { LoginReport, LoginReports } from "./reports.ts";
 import { makeFlowSealer } from "./sealing.ts";
 import { makeServerKeys } from "./server-keys.ts";
 import type { ServerKeys } from "./server-keys.ts";
-import type { SessionRecord } from "./session.ts";
 import { makeSessions } from "./sessions.ts";
 import type { LoginSettings } from "./settings.ts";
 import { endTimedOut } from "./time-outs.ts";
@@ -75,7 +75,7 @@ export interface Logins {
   /** The account that has what is the whole server's, such as these keys; undefined before they are there. */
   readonly serverAccountId: string | undefined;
   /** Puts into effect what the control plane has stored; everything, or what has changed. */
-  load(objects: Iterable<ResourceObject>, records: readonly SessionRecord[]): void;
+  load(objects: Iterable<ResourceObject>, sessions: readonly PackedObjects[]): void;
   change(
     changes: readonly { readonly kind: string; readonly id: string; readonly object: ResourceObject | null }[],
   ): void;
@@ -128,7 +128,7 @@ export function makeLogins(options: LoginsOptions): Logins {
     used: new Lru(maxUsed),
     siteFor,
     placeOf,
-    isEnded: (id) => endedHere.get(id) !== undefined,
+    isEnded: (id) => endedHere.size > 0 && endedHere.get(id) !== undefined,
     end(session, why, exchange) {
       const { id, accountId } = session.record;
       const isStored = !reports.isUnstored(id);
@@ -182,16 +182,19 @@ export function makeLogins(options: LoginsOptions): Logins {
 /** Puts into effect what the control plane has stored of logins. */
 function followStored({ sessions, reports, isEnded }: LoginContext, keys: ServerKeys): Pick<Logins, "load" | "change"> {
   return {
-    load(objects, records) {
+    load(objects, parts) {
       const ofKeys: ResourceObject[] = [];
       for (const object of objects) if (object.kind === loginKeyKind) ofKeys.push(object);
-      const present: SessionRecord[] = [];
-      for (const record of records) {
-        if (isEnded(record.id)) reports.logout(record.accountId, [record.id]);
-        else present.push(record);
-      }
       keys.load(ofKeys);
-      sessions.load(present, (session) => reports.isUnstored(session.record.id));
+      sessions.load(
+        parts,
+        (session) => reports.isUnstored(session.record.id),
+        (accountId, id) => {
+          const isOver = isEnded(id);
+          if (isOver) reports.logout(accountId, [id]);
+          return isOver;
+        },
+      );
       reports.again();
     },
     change(changes) {

@@ -75,7 +75,11 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
         if (wasHeard || (await reports.claimHere(accountId, name, untilMs)) === "used") {
           return told(400, "the log-out was told before");
         }
-        const ended = [...sessions.all()].filter(
+        const maybe =
+          subject === ""
+            ? sessions.ofClient(accountId, connection.issuer, connection.clientId)
+            : sessions.ofSubject(subject);
+        const ended = maybe.filter(
           ({ record }) =>
             record.accountId === accountId &&
             record.providerUrl === connection.issuer &&

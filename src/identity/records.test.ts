@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { applicationSession } from "../resources/application-session.ts";
+import { snapshotOf } from "../../test/support/logins.ts";
 import type { ResourceObject } from "../schema/object.ts";
-import { packingOf } from "../schema/packed.ts";
-import type { PackedPaths } from "../schema/packed.ts";
 import { nobody } from "./calls/identity.ts";
-import { docOf, recordOf, recordsOf } from "./records.ts";
+import { docOf, recordOf, recordOfText, sessionsIn } from "./records.ts";
 import type { SessionRecord } from "./session.ts";
 
 const record = (id: string, memberships: readonly string[]): SessionRecord => ({
@@ -40,11 +38,14 @@ function overTheLine(of: SessionRecord): SessionRecord | undefined {
 }
 
 /** As an edge gets it in a snapshot. */
-function inSnapshot(of: SessionRecord): SessionRecord | undefined {
-  const packing = packingOf(applicationSession.packed as PackedPaths, () => "");
-  const { own, common } = packing.pack({ ...docOf(of), last_active: "1970-01-01T00:00:02Z" });
-  const commons = [{ account_id: of.accountId, text: common }];
-  return recordsOf({ kind: "application_session", commons, objects: `[["${of.id}",0,${own}]]` })[0];
+function inSnapshot(of: SessionRecord, browser: object = {}): SessionRecord | undefined {
+  const [one] = sessionsIn(snapshotOf([of], { browser_session: browser }));
+  if (!one) return undefined;
+  const found = recordOfText(one);
+  const { cookieHash, loginAt, lastActive, endsAt = 0, identity } = found;
+  const { subject, email } = identity;
+  assert.deepEqual(one.gist, { cookieHash, loginAt, lastActive, endsAt, subject, email });
+  return found;
 }
 
 describe("the record of a session", () => {
@@ -60,9 +61,33 @@ describe("the record of a session", () => {
     };
     const full = { ...identity, providerSession: "p", authenticatedAt: 4, managedDomain: "b.c" };
     const silent = { ...plain, accessToken: "", identity: { ...plain.identity, subject: "" } };
-    for (const one of [plain, silent, { ...plain, identity: full, endsAt: 9_000, refreshToken: "r", idToken: "i" }]) {
-      assert.deepEqual(inSnapshot(one), one);
+    const without = { accessToken: "" };
+    const odd = ['"', "\\", "]", ',"', "1]", "Grüße", "\n", " ", "["];
+    for (const one of [
+      plain,
+      silent,
+      { ...plain, identity: full, endsAt: 9_000, refreshToken: "r", idToken: "i" },
+      { ...plain, ...without, identity: full },
+      { ...plain, ...without, identity: full, endsAt: 9_000 },
+      { ...plain, ...without, identity: { ...nobody, subject: "s", memberships: ["g", "1"] } },
+      { ...plain, ...without, identity: { ...nobody, subject: "s", authenticatedAt: 4 } },
+      ...odd.flatMap((text) =>
+        (["subject", "email", "name", "username", "providerSession", "managedDomain"] as const).map((name) => ({
+          ...plain,
+          ...without,
+          identity: { ...nobody, subject: "s", [name]: text },
+        })),
+      ),
+    ]) {
+      for (const browser of [
+        {},
+        { ip_address: "192.0.2.1", location: { country_code: "DE" }, user_agent: { raw: 'it\'s "odd"' } },
+        { ip_address: 'a"b', location: { country_code: "\\" } },
+      ]) {
+        assert.deepEqual(inSnapshot(one, browser), one);
+      }
     }
+    assert.equal(inSnapshot({ ...plain, loginAt: 0 }), undefined, "no login of this version has made it");
   });
 
   it("the record of a session is the same at every edge", () => {

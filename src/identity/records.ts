@@ -88,7 +88,7 @@ export function docOf(record: SessionRecord): SessionDoc {
 }
 
 /** Where logins are made, as it is read from what they have in common. */
-interface Place {
+export interface Place {
   readonly common: Common;
   readonly accountId: string;
   readonly routeId: string;
@@ -117,18 +117,88 @@ type OwnValues = readonly [
   tokens?: string,
 ];
 
-/** Sessions as they come in a snapshot: there are very many, so no documents are made of them. */
-export function recordsOf({ commons: given, objects }: PackedObjects): SessionRecord[] {
+/** A session as it comes in a snapshot: there are very many, so nothing is made of it before somebody asks for it. */
+export interface PackedSession {
+  readonly id: string;
+  readonly place: Place;
+  /** JSON of its own values. */
+  readonly own: string;
+  readonly gist: Gist;
+}
+
+export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterable<PackedSession> {
   const places = given.map(({ account_id, text }) => {
     const [, , routeId, , login] = JSON.parse(text) as string[];
     return placeOf(account_id, routeId ?? "", login ?? "");
   });
-  const records: SessionRecord[] = [];
-  for (const [id, at, own] of JSON.parse(objects) as [string, number, OwnValues][]) {
-    const place = places[at];
-    if (place && own[2] > 0) records.push(recordFrom(id, place, own));
+  for (let start = 0; start < objects.length;) {
+    const line = objects.indexOf("\n", start);
+    const end = line < 0 ? objects.length : line;
+    const afterId = objects.indexOf(" ", start);
+    const afterPlace = objects.indexOf(" ", afterId + 1);
+    const place = places[Number(objects.slice(afterId + 1, afterPlace))];
+    const own = objects.slice(afterPlace + 1, end);
+    const gist = gistOf(own);
+    if (place && gist.loginAt > 0) yield { id: objects.slice(start, afterId), place, own, gist };
+    start = end + 1;
   }
-  return records;
+}
+
+export function recordOfText({ id, place, own }: Omit<PackedSession, "gist">): SessionRecord {
+  return recordFrom(id, place, JSON.parse(own) as OwnValues);
+}
+
+/** What sessions are found by, and what time goes by. */
+export interface Gist {
+  readonly cookieHash: string;
+  /** Milliseconds since 1970. */
+  readonly loginAt: number;
+  readonly lastActive: number;
+  /** Likewise; 0: none. */
+  readonly endsAt: number;
+  readonly subject: string;
+  readonly email: string;
+}
+
+const word = String.raw`"([^"\\]*)"`;
+const passed = String.raw`(?:"[^"\\]*"|null)`;
+/** The first ten of the own values, where nothing in them is escaped. */
+const firstValues = new RegExp(
+  String.raw`^\[${passed},${word},(\d+),\d+,${word},${passed},${passed},(?:null|\{"country_code":${passed}\}),${word}(?:,${word}|\])`,
+);
+const [quote, bracket] = ['"'.charCodeAt(0), "]".charCodeAt(0)];
+
+/** Read from the text as far as that tells it: a quarter of what it takes to read all of it. */
+export function gistOf(own: string): Gist {
+  const found = hasLateValues(own) ? null : firstValues.exec(own);
+  if (!found) {
+    const values = JSON.parse(own) as OwnValues;
+    const [, cookieHash, loginAt, , lastActive, , , , subject = "", email = ""] = values;
+    return {
+      cookieHash,
+      loginAt,
+      lastActive: instantOf(lastActive) || loginAt,
+      endsAt: values[17] ?? 0,
+      subject,
+      email,
+    };
+  }
+  const [, cookieHash = "", login = "", lastActive = "", subject = "", email = ""] = found;
+  const loginAt = Number(login);
+  return { cookieHash, loginAt, lastActive: instantOf(lastActive) || loginAt, endsAt: 0, subject, email };
+}
+
+/** Whether the list may have come as far as the provider's bound: it ends with a number, or with tokens, which are a list. */
+function hasLateValues(own: string): boolean {
+  const [last, before] = [own.charCodeAt(own.length - 2), own.charCodeAt(own.length - 3)];
+  return (last >= 0x30 && last <= 0x39) || (last === quote && before === bracket);
+}
+
+/** Neighbours were used within one second, mostly. */
+let lastInstant = { text: "", at: 0 };
+function instantOf(text: string): number {
+  if (lastInstant.text !== text) lastInstant = { text, at: Date.parse(text) };
+  return lastInstant.at;
 }
 
 /** Undefined for a session that no login of this version has made. */
@@ -187,7 +257,7 @@ function recordFrom(id: string, { common, accountId, routeId }: Place, own: OwnV
     providerUrl: common.providerUrl,
     clientId: common.clientId,
     loginAt: own[2],
-    lastActive: Date.parse(own[4]) || own[2],
+    lastActive: instantOf(own[4]) || own[2],
     checkedAt: own[3],
     scopes: common.scopes,
     identity: {

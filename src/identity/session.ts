@@ -90,7 +90,8 @@ export class Session {
   uncheckedSince: number | undefined;
   retryAt = 0;
 
-  constructor(record: SessionRecord, clock: Clock) {
+  /** @param clock of when it came here */
+  constructor(record: SessionRecord, clock: Moment) {
     this.record = record;
     const [now, mono] = [clock.now(), clock.monotonic()];
     this.lastActive = record.lastActive;
@@ -98,6 +99,10 @@ export class Session {
     this.loginMono = secondsUp(mono - Math.max(0, now - record.loginAt));
     this.checkedAt = record.checkedAt;
     this.checkedMono = secondsUp(mono - Math.max(0, now - record.checkedAt));
+  }
+
+  get id(): string {
+    return this.record.id;
   }
 
   /** Milliseconds since it began, by the clock that says more. */
@@ -151,7 +156,8 @@ export class Session {
   }
 }
 
-function secondsUp(milliseconds: number): number {
+/** Not before `milliseconds`. */
+export function secondsUp(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000);
 }
 

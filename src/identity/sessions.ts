@@ -1,9 +1,13 @@
 /** Every login that holds, on the traffic thread: one look-up per request, by the hash of its cookie. */
 import type { Clock } from "../lib/clock.ts";
+import type { PackedObjects } from "../schema/packed.ts";
 import type { LoginUse } from "./reports.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
+import { recordOfText, sessionsIn } from "./records.ts";
 import { Session, cookieHash, sessionCookieLength } from "./session.ts";
-import type { SessionRecord } from "./session.ts";
+import type { Moment, SessionRecord } from "./session.ts";
+import { SleepingSessions } from "./sleeping.ts";
+import type { Timed, Woken } from "./sleeping.ts";
 
 export interface Sessions {
   readonly size: number;
@@ -14,12 +18,26 @@ export interface Sessions {
   put(record: SessionRecord): Session;
   /** Ends it; harmless when it is gone. */
   end(id: string): void;
-  /** Replaces everything by what a snapshot has; sessions that were made here since, stay. */
-  load(records: Iterable<SessionRecord>, isNew: (session: Session) => boolean): void;
+  /**
+   * Replaces everything by what a snapshot has; sessions that were made here since, stay.
+   *
+   * @param isGone whether one of the snapshot has ended here
+   */
+  load(
+    parts: Iterable<PackedObjects>,
+    isNew: (session: Session) => boolean,
+    isGone: (accountId: string, id: string) => boolean,
+  ): void;
   /** Last use of those that were used since the last call. */
   takeActivity(): LoginUse[];
   of(accountId: string): number;
-  all(): Iterable<Session>;
+  /** Of all what time goes by. */
+  timed(): Iterable<Timed>;
+  /** Of whoever has this id at a provider. */
+  ofSubject(subject: string): Session[];
+  /** Of whoever has this e-mail address, in whatever case. */
+  ofEmail(email: string): Session[];
+  ofClient(accountId: string, providerUrl: string, clientId: string): Session[];
   /** The one of the account that was unused for longest. */
   longestIdle(accountId: string): Session | undefined;
   stop(): void;
@@ -30,6 +48,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
   const byHash = new Map<string, Session>();
   const byId = new Map<string, Session>();
   const counts = new Map<string, number>();
+  const sleeping = new SleepingSessions();
   const seen = makeSeenCookies(clock);
 
   const remove = (session: Session): void => {
@@ -43,8 +62,25 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
     seen.drop(session);
     ended(session);
   };
+  /** Not counted yet. */
+  const enter = (record: SessionRecord, at: Moment): Session => {
+    const session = new Session(record, at);
+    const before = byHash.get(record.cookieHash);
+    if (before !== undefined) seen.drop(before);
+    byId.set(record.id, session);
+    byHash.set(record.cookieHash, session);
+    return session;
+  };
+  const woken = (one: Woken | undefined): Session | undefined => one && enter(one.record, one.cameAt);
+  const allWoken = (many: readonly Woken[]): void => {
+    for (const one of many) woken(one);
+  };
+  const find = (id: string): Session | undefined => byId.get(id) ?? woken(sleeping.takeById(id));
+  const count = (accountId: string): void => void counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+  const awake = (isIt: (record: SessionRecord) => boolean): Session[] =>
+    [...byId.values()].filter(({ record }) => isIt(record));
   const put = (record: SessionRecord): Session => {
-    const present = byId.get(record.id);
+    const present = find(record.id);
     if (present) {
       const { identity, accessToken, refreshToken, idToken, checkedAt } = present.record;
       // What this edge has learned since is newer than what it had told.
@@ -53,36 +89,47 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       present.usedElsewhere(record.lastActive, clock);
       return present;
     }
-    const session = new Session(record, clock);
-    const before = byHash.get(record.cookieHash);
-    if (before !== undefined) seen.drop(before);
-    byId.set(record.id, session);
-    byHash.set(record.cookieHash, session);
-    counts.set(record.accountId, (counts.get(record.accountId) ?? 0) + 1);
-    return session;
+    count(record.accountId);
+    return enter(record, clock);
   };
   return {
     get size() {
-      return byId.size;
+      return byId.size + sleeping.size;
     },
     find(cookie) {
       if (cookie.length !== sessionCookieLength) return undefined;
       const known = seen.get(cookie);
       if (known !== undefined) return known;
-      const found = byHash.get(cookieHash(cookie));
+      const hash = cookieHash(cookie);
+      const found = byHash.get(hash) ?? woken(sleeping.takeByHash(hash));
       if (found !== undefined) seen.put(cookie, found);
       return found;
     },
-    byId: (id) => byId.get(id),
+    byId: find,
     put,
     end(id) {
-      const session = byId.get(id);
+      const session = find(id);
       if (session) remove(session);
     },
-    load(records, isNew) {
-      const gone = new Set(byId.values());
-      for (const record of records) gone.delete(put(record));
-      for (const session of gone) if (!isNew(session)) remove(session);
+    load(parts, isNew, isGone) {
+      const [now, mono] = [clock.now(), clock.monotonic()];
+      const at = { now: () => now, monotonic: () => mono };
+      const gone = new Set([...byId.keys(), ...sleeping.ids()]);
+      const isFirst = gone.size === 0;
+      for (const part of parts) {
+        for (const one of sessionsIn(part)) {
+          const { id, place } = one;
+          if (isGone(place.accountId, id)) continue;
+          if (isFirst || !gone.delete(id)) {
+            sleeping.add(one, at);
+            count(place.accountId);
+          } else put(recordOfText(one));
+        }
+      }
+      for (const id of gone) {
+        const session = find(id);
+        if (session && !isNew(session)) remove(session);
+      }
     },
     takeActivity() {
       const used: LoginUse[] = [];
@@ -94,13 +141,34 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       return used;
     },
     of: (accountId) => counts.get(accountId) ?? 0,
-    all: () => byId.values(),
+    *timed() {
+      yield* byId.values();
+      yield* sleeping.timed();
+    },
+    ofSubject(subject) {
+      allWoken(sleeping.takeBySubject(subject));
+      return awake(({ identity }) => identity.subject === subject);
+    },
+    ofEmail(email) {
+      const wanted = email.toLowerCase();
+      allWoken(sleeping.takeByEmail(wanted));
+      return awake(({ identity }) => identity.email.toLowerCase() === wanted);
+    },
+    ofClient(accountId, providerUrl, clientId) {
+      allWoken(sleeping.takeOfClient(accountId, providerUrl, clientId));
+      return awake(
+        (record) =>
+          record.accountId === accountId && record.providerUrl === providerUrl && record.clientId === clientId,
+      );
+    },
     longestIdle(accountId) {
       let found: Session | undefined;
       for (const session of byId.values()) {
         if (session.record.accountId !== accountId) continue;
         if (!found || session.lastActive < found.lastActive) found = session;
       }
+      const asleep = sleeping.longestIdle(accountId);
+      if (asleep && (!found || asleep.lastActive < found.lastActive)) return find(asleep.id);
       return found;
     },
     stop: seen.stop,

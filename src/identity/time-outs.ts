@@ -2,7 +2,7 @@
 import type { LoginContext } from "./context.ts";
 import { guardsOf } from "./finish.ts";
 import type { Guard } from "./guard.ts";
-import type { Session } from "./session.ts";
+import type { Timed } from "./sleeping.ts";
 
 const turnMs = 250;
 /** All of them are looked at within so many turns, if they are more than are looked at in each turn anyway. */
@@ -16,18 +16,19 @@ const untoldUseMs = 60_000;
 /** Returns what stops it. */
 export function endTimedOut(context: LoginContext): () => void {
   const { sessions, clock, end } = context;
-  let round = sessions.all()[Symbol.iterator]();
+  let round = sessions.timed()[Symbol.iterator]();
   const timer = clock.every(turnMs, () => {
     const timeIsUp = makeJudge(context);
     let ends = 0;
     for (let left = Math.max(leastInTurn, Math.ceil(sessions.size / turnsOfRound)); left > 0; left -= 1) {
-      const { value: session, done } = round.next();
+      const { value: one, done } = round.next();
       if (done) {
-        round = sessions.all()[Symbol.iterator]();
+        round = sessions.timed()[Symbol.iterator]();
         return;
       }
-      if (!timeIsUp(session)) continue;
-      end(session, "expired");
+      if (!timeIsUp(one)) continue;
+      const session = sessions.byId(one.id);
+      if (session) end(session, "expired");
       ends += 1;
       if (ends === maxEndsInTurn) return;
     }
@@ -36,7 +37,7 @@ export function endTimedOut(context: LoginContext): () => void {
 }
 
 /** Whether no route admits a session any more at this moment. */
-function makeJudge({ siteFor, settings, clock }: LoginContext): (session: Session) => boolean {
+function makeJudge({ siteFor, settings, clock }: LoginContext): (session: Timed) => boolean {
   const [now, mono] = [clock.now(), clock.monotonic()];
   const moment = { now: () => now, monotonic: () => mono };
   const longestMs = settings.idleDays * 86_400_000;

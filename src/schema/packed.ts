@@ -22,7 +22,7 @@ export interface PackedDoc {
 export interface PackedObjects {
   readonly kind: string;
   readonly commons: readonly { readonly account_id: string; readonly text: string }[];
-  /** JSON of a list: of each object its id, which of `commons` is its, and its own values. */
+  /** A line for each object: its id, which of `commons` is its, and its own values, with a space between. */
   readonly objects: string;
 }
 

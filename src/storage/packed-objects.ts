@@ -2,9 +2,9 @@
 import { timestamp } from "../lib/clock.ts";
 import type { Doc } from "../schema/doc.ts";
 import type { PackedDoc, Packing } from "../schema/packed.ts";
-import { Digests } from "./digests.ts";
+import { Digests } from "../lib/digests.ts";
 import type { Kinds } from "./kinds.ts";
-import { PackedTexts } from "./packed-texts.ts";
+import { PackedTexts } from "../lib/packed-texts.ts";
 import { insertId, removeIds } from "./sorted-ids.ts";
 import type { StoredObject } from "./store.ts";
 import { indexEntriesOf, kindNamed, listKey } from "./view.ts";

@@ -6,11 +6,14 @@ import type { TellLogin } from "../../src/identity/events.ts";
 import type { Logins } from "../../src/identity/engine.ts";
 import { realmOf } from "../../src/identity/realm.ts";
 import type { RealmParts } from "../../src/identity/realm.ts";
-import { docOf } from "../../src/identity/records.ts";
+import { docOf, sessionKind } from "../../src/identity/records.ts";
 import { cookieHash, newSessionCookie } from "../../src/identity/session.ts";
 import type { SessionRecord } from "../../src/identity/session.ts";
 import type { LoginSettings } from "../../src/identity/settings.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
+import type { PackedObjects } from "../../src/schema/packed.ts";
+import { kindsOf } from "../../src/storage/kinds.ts";
+import { storedKinds } from "../../src/storage/stored-kinds.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
@@ -104,6 +107,20 @@ export function putSession(
   const { object, cookie } = sessionOf(clock, realm, change);
   logins.change([{ kind: object.kind, id: object.id, object }]);
   return cookie;
+}
+
+/** Sessions as an edge gets them in a snapshot. @param more of their documents */
+export function snapshotOf(records: readonly SessionRecord[], more: object = {}): PackedObjects {
+  const packing = kindsOf(storedKinds).get(sessionKind)?.packing;
+  if (!packing) throw new Error("pack sessions: their kind is not declared so");
+  const commons: { account_id: string; text: string }[] = [];
+  const objects = records.map((record) => {
+    const doc = { ...docOf(record), last_active: timestamp(record.lastActive), ...more };
+    const { own, common } = packing.pack(doc);
+    commons.push({ account_id: record.accountId, text: common });
+    return `${record.id} ${commons.length - 1} ${own}`;
+  });
+  return { kind: sessionKind, commons, objects: objects.join("\n") };
 }
 
 /** A session as an edge is told of it, and the cookie that brings it. */

@@ -79,12 +79,12 @@ function* partsOf(kind: string, all: Iterable<PackedObject>): Iterable<PackedObj
   const part = (): PackedObjects => ({
     kind,
     commons: Array.from(commons.keys(), ({ account_id, text }) => ({ account_id, text })),
-    objects: [...texts, "]"].join(""),
+    objects: texts.join("\n"),
   });
   for (const { id, common, own } of all) {
     let at = commons.get(common);
     if (at === undefined) commons.set(common, (at = commons.size));
-    texts.push(texts.length === 0 ? "[" : ",", `["${id}",${at},`, own, "]");
+    texts.push(`${id} ${at} ${own}`);
     count += 1;
     if (count < snapshotChunk) continue;
     yield part();

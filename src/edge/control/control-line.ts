@@ -3,11 +3,11 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { loginKinds } from "../../identity/engine.ts";
 import type { SamlLogins } from "../../identity/saml-login/saml-logins.ts";
 import type { Logins } from "../../identity/engine.ts";
-import { recordOf, recordsOf, sessionKind } from "../../identity/records.ts";
-import type { SessionRecord } from "../../identity/session.ts";
+import { recordOf, sessionKind } from "../../identity/records.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
+import type { PackedObjects } from "../../schema/packed.ts";
 import type { SharedRegister } from "../agents/registry.ts";
 import type { PeerPlaces, Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
@@ -34,7 +34,7 @@ export interface ControlLineOptions {
   readonly answer: (message: Relayed) => Promise<RelayedAnswer>;
   /** Has an edge of another node answer; undefined where there are none. */
   readonly relay: Peers["relay"] | undefined;
-  readonly logins: Pick<Logins, "load" | "change" | "reports">;
+  readonly logins: Pick<Logins, "load" | "change" | "reports" | "context">;
   readonly saml: Pick<SamlLogins, "load" | "change">;
   readonly traffic: Pick<TrafficReports, "want" | "taken">;
   readonly metrics: Metrics;
@@ -132,7 +132,7 @@ interface Configuration {
 function followConfiguration(options: ControlLineOptions, askAnew: () => void): Configuration {
   const { link, table, certificates, challenges, logins, saml, log } = options;
   let arriving: ResourceObject[] = [];
-  let arrivingLogins: SessionRecord[] = [];
+  let arrivingLogins: PackedObjects[] = [];
   let arrivingRevision = 0;
   /** After a change that could not be put into effect only a new snapshot says what holds. */
   let isLost = false;
@@ -161,20 +161,20 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
       if (revision !== arrivingRevision) [arriving, arrivingLogins] = [[], []];
       arrivingRevision = revision;
       for (const object of part) arriving.push(object);
-      if (packed?.kind === sessionKind) for (const record of recordsOf(packed)) arrivingLogins.push(record);
+      if (packed?.kind === sessionKind) arrivingLogins.push(packed);
       if (!last) return;
       putIntoEffect("snapshot", () => {
-        const [objects, records] = [arriving, arrivingLogins];
+        const [objects, sessions] = [arriving, arrivingLogins];
         [arriving, arrivingLogins] = [[], []];
         certificates.load(objects);
         challenges.load(objects);
-        logins.load(objects, records);
+        logins.load(objects, sessions);
         saml.load(objects);
         // Logins are many, and nothing of the table is compiled from them.
         const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
         const problems = table.load(revision, routed);
         isLost = false;
-        log.info("configuration loaded", { revision, objects: objects.length, logins: records.length });
+        log.info("configuration loaded", { revision, objects: objects.length, logins: logins.context.sessions.size });
         applied(revision, [...problems, ...(options.standingProblems?.() ?? [])]);
         options.loaded();
       });

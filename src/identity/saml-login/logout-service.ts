@@ -47,10 +47,9 @@ async function ended(
   const { tag } = guard.options.realm;
   const isMeant = (index: string): boolean =>
     sessionIndexes.length === 0 || index === "" || sessionIndexes.includes(index);
-  const meant = [...context.sessions.all()].filter(
-    ({ record: { realm, identity } }) =>
-      realm === tag && identity.subject === name.nameId && isMeant(identity.providerSession),
-  );
+  const meant = context.sessions
+    .ofSubject(name.nameId)
+    .filter(({ record: { realm, identity } }) => realm === tag && isMeant(identity.providerSession));
   for (const session of meant) context.end(session, "provider_logged_out", exchange);
   const why = `${method.title} logs ${name.nameId} out: ended ${meant.length} sessions`;
   const answer = await method.logoutAnswer(id, relayState);
