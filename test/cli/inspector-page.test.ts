@@ -1,11 +1,13 @@
 /** The agent's inspector as a page, in a real browser, beside a real agent. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { WebSocket, WebSocketServer } from "ws";
 import { request as requestHttp } from "../../src/lib/http.ts";
@@ -21,6 +23,17 @@ import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+
+/** As far as it is looked at. */
+interface HarEntry {
+  readonly request: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: readonly { readonly value: string }[];
+    readonly postData: { readonly text: string };
+  };
+  readonly response: { readonly status: number };
+}
 
 const hostile = `<img src=x onerror="alert('ran')"><script>alert("ran")</script>`;
 
@@ -235,8 +248,89 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     await page.getByText("Repeats").waitFor();
     assert.equal(asked.length, 2);
     assert.equal(asked[0], asked[1]);
+    await page.getByLabel("Replay against another tunnel").selectOption("command_line");
+    await eventually(
+      () => received.filter((line) => line.includes("/shop.Orders/Get")).length,
+      (count) => count === 1,
+    );
+    assert.equal(received.filter((line) => line.includes("/shop.Orders/Get")).length, 1);
     await page.getByLabel("Text in heads and bodies").fill("");
     watched.assertQuiet();
+  });
+
+  for (const [kind, type, body, shown] of [
+    ["JSON", "application/json", '{"one":[1,true]}', '{\n  "one": [\n    1,\n    true\n  ]\n}'],
+    [
+      "JSON with numbers that no browser has",
+      "application/json",
+      '{"id":12345678901234567890}',
+      '{"id":12345678901234567890}',
+    ],
+    ["XML", "application/xml", "<a><b>text</b><c/></a>", "<a>\n  <b>text</b>\n  <c/>\n</a>"],
+    ["gzipped text", "text/plain", gzipSync("packed before"), "packed before"],
+    ["bytes", "application/octet-stream", Buffer.from([0, 1, 254]), /^000000 {2}00 01 fe/],
+  ] as const) {
+    it(`the inspector's page sets out ${kind}`, async () => {
+      const path = `/kinds/${encodeURIComponent(kind)}`;
+      const coding = kind.startsWith("gzipped") ? { "content-encoding": "gzip" } : {};
+      await ask(path, { "content-type": type, ...coding }, body);
+      await row(path).click();
+      await page.getByRole("heading", { name: `POST ${path}` }).waitFor();
+      const text = () => page.getByRole("region", { name: "Request body" }).locator("pre").innerText();
+      const seen = await eventually(text, (one) => (typeof shown === "string" ? one === shown : shown.test(one)));
+      if (typeof shown === "string") assert.equal(seen, shown);
+      else assert.match(seen, shown);
+    });
+  }
+
+  it("the inspector's page sets out forms by name and value, and shows images", async () => {
+    await ask("/form", { "content-type": "application/x-www-form-urlencoded" }, "name=Ann+Lee&note=%C3%BC");
+    await row("/form").click();
+    const body = page.getByRole("region", { name: "Request body" });
+    for (const text of ["name", "Ann Lee", "note", "ü"]) await body.getByText(text, { exact: true }).waitFor();
+    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=";
+    await ask("/image", { "content-type": "image/png" }, Buffer.from(pixel, "base64"));
+    await row("/image").click();
+    const image = body.getByRole("img", { name: "Body, image/png" });
+    await image.waitFor();
+    const width = await eventually(
+      () => image.evaluate((one) => (one as unknown as { naturalWidth: number }).naturalWidth),
+      Boolean,
+    );
+    assert.equal(width, 1);
+    watched.assertQuiet();
+  });
+
+  it("the inspector's page hands a request on as a curl command and as HAR, with credentials once they are shown", async () => {
+    await watched.context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+    const said = 'it\'s a "body"';
+    await ask("/handed?on=1", { authorization: "Bearer handed-secret", "content-type": "text/plain" }, said);
+    await row("/handed").click();
+    await page.getByRole("heading", { name: "POST /handed?on=1" }).waitFor();
+    const handed = async (): Promise<{ readonly curl: string; readonly har: HarEntry }> => {
+      await page.getByRole("button", { name: "Copy as curl" }).click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      const curl = (await page.evaluate("navigator.clipboard.readText()")) as string;
+      await page.getByRole("button", { name: "Copy as curl" }).waitFor();
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.getByRole("button", { name: "Download HAR" }).click(),
+      ]);
+      const { log } = JSON.parse(readFileSync(await download.path(), "utf8")) as { log: { entries: [HarEntry] } };
+      return { curl, har: log.entries[0] };
+    };
+    const hidden = await handed();
+    assert.doesNotMatch(JSON.stringify(hidden), /handed-secret/);
+    await page.getByRole("button", { name: "Show credentials" }).click();
+    await page.getByText("Bearer handed-secret").waitFor();
+    const { curl, har } = await handed();
+    const words = spawnSync("sh", ["-c", `printf '%s\\n' ${curl}`], { encoding: "utf8" }).stdout.split("\n");
+    assert.deepEqual(words.slice(0, 4), ["curl", `${url}/handed?on=1`, "-X", "POST"]);
+    assert.ok(words.includes("authorization: Bearer handed-secret"), curl);
+    assert.deepEqual(words.slice(-3, -1), ["--data-binary", said]);
+    assert.deepEqual([har.request.method, har.request.url, har.response.status], ["POST", `${url}/handed?on=1`, 200]);
+    assert.equal(Buffer.from(har.request.postData.text, "base64").toString(), said);
+    assert.ok(har.request.headers.some(({ value }) => value === "Bearer handed-secret"));
   });
 
   it("the inspector's page has no serious fault for whoever cannot see it well, in both colours and at 360 px", async () => {
