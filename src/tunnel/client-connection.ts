@@ -284,6 +284,7 @@ export class ClientConnection {
         stream.receiver = new TextReader(stream, maxTimesBytes, (lines) => {
           if (lines !== undefined) this.#handlers.times?.(lines);
         });
+        this.#answered.add(stream);
         return;
       case streamType.stopTunnel:
         this.#read(stream, (message) => this.#stopped(stream, message));

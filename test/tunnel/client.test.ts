@@ -14,7 +14,7 @@ import { connectSession } from "../../src/tunnel/client.ts";
 import type { ClientHandlers, ClientOptions, ClientSession } from "../../src/tunnel/client-hooks.ts";
 import type { ProxiedHeader } from "../../src/tunnel/proxy-header.ts";
 import { makeManualClock } from "../support/clock.ts";
-import { frame, RawAgent, syn, word } from "../support/raw-agent.ts";
+import { fin, frame, RawAgent, syn, word } from "../support/raw-agent.ts";
 import { makeAuthority, openProxy, rightToken, startTunnelServer } from "../support/tunnel-server.ts";
 import type { Authority, TunnelServer } from "../support/tunnel-server.ts";
 
@@ -267,10 +267,21 @@ describe("our own agent", { timeout: 30_000 }, () => {
       });
     }
 
+    it("our own agent when the server is hostile holds no more than some times of requests, and none without end", async () => {
+      const [raw] = await startAgainst();
+      const opened = (id: number, text: string): Buffer =>
+        frame(1, syn, id, Buffer.concat([word(11), Buffer.from(text)]));
+      raw.write(opened(2, "r".repeat(70_000)));
+      await raw.frame(({ type, streamId }) => type === 0 && streamId === 2);
+      for (let id = 4; id <= 4 + 2 * 32; id += 2) raw.write(opened(id, "req_1 1 1\n"));
+      await raw.frame(({ type, streamId }) => type === 0 && streamId === 4);
+      raw.socket.destroy();
+    });
+
     it("G4: our own agent when the server is hostile has no message that names an address to connect to", async () => {
       const [raw, proxied] = await startAgainst();
       for (let type = 10; type < 40; type += 1) {
-        raw.write(frame(1, syn, 2 * type, Buffer.concat([word(type), Buffer.from('{"Addr":"127.0.0.1:1"}')])));
+        raw.write(frame(1, syn | fin, 2 * type, Buffer.concat([word(type), Buffer.from('{"Addr":"127.0.0.1:1"}')])));
         await raw.frame((one) => one.type === 1 && one.streamId === 2 * type && one.flags === 1);
       }
       assert.deepEqual(proxied, []);
