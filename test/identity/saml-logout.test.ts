@@ -154,6 +154,11 @@ for (const [way, send] of ways) {
       });
     }
 
+    it(`I4: a logout that the provider begins by ${way} has a RelayState of no more than 2,048 characters`, async () => {
+      assert.ok("request" in (await come(send(logoutRequest(), "r".repeat(2048)))));
+      assert.equal(codeOf(await come(send(logoutRequest({ id: "_long" }), "r".repeat(2049)))), "5308");
+    });
+
     it(`I4: a logout that the provider begins by ${way} is taken once, and not when that cannot be found out`, async () => {
       const input = inputOf(send(logoutRequest()));
       const { claim } = freshHost();

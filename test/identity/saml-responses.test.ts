@@ -86,6 +86,47 @@ describe("a response of SAML", () => {
     assert.deepEqual(outcome.identity.groups, []);
   });
 
+  it("I5: a response of SAML has an e-mail address only where one of its values is a whole one, and a name that can be shown", async () => {
+    const identityOf = async (attributes: Readonly<Record<string, readonly string[]>>, nameId = "ada@example.com") => {
+      const xml = signedResponse(honest({ nameId, attributes }), ["Assertion"], { key: first.keyPem });
+      const outcome = await bring(idp, xml);
+      assert.ok("identity" in outcome, told(outcome));
+      return outcome.identity;
+    };
+    const longest = `${"a".repeat(242)}@example.com`;
+    for (const [given, expected] of [
+      // The name has another format than that of addresses, whatever it looks like.
+      [[], ""],
+      [["ada@exämple.com"], ""],
+      [["ada@@example.com"], ""],
+      [["a b@example.com"], ""],
+      [["ada@example.com\n"], ""],
+      [["@example.com"], ""],
+      [["ada@"], ""],
+      [["none", "Ada@Example.com"], "ada@example.com"],
+      [[longest], longest],
+      [[`a${longest}`], ""],
+    ] as const) {
+      assert.equal((await identityOf({ email: given })).email, expected, given.join());
+    }
+    const shown = await identityOf({ displayName: ["", "\t", "x".repeat(257), "Ada", "Eve"] });
+    assert.equal(shown.name, "Ada");
+    assert.equal((await identityOf({ displayName: ["x".repeat(256)] })).name.length, 256);
+    // Of another namespace: no value, nor an attribute or a statement, is what it is called.
+    for (const [from, to] of [
+      ["saml:AttributeValue", "o:AttributeValue"],
+      ["saml:Attribute", "o:Attribute"],
+      ["saml:AttributeStatement", "o:AttributeStatement"],
+    ] as const) {
+      const plain = responseXml(honest({ attributes: { groups: ["staff"] } }));
+      const odd = plain
+        .replaceAll(new RegExp(`(</?)${from}(?=[ >])`, "g"), `$1${to}`)
+        .replaceAll(`<${to}`, `<${to} xmlns:o="urn:odd"`);
+      const outcome = await bring(idp, signXml(odd, "Assertion", { key: first.keyPem }));
+      assert.ok(!("identity" in outcome) || outcome.identity.groups.length === 0, to);
+    }
+  });
+
   it("I5: lets in who is in one of the groups, letter by letter", async () => {
     const xml = signedResponse(honest(), ["Assertion"], { key: first.keyPem });
     const asked = async (...authorizedGroups: string[]) => told(await bring(idp, xml, { authorizedGroups }));
