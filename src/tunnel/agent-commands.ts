@@ -1,13 +1,15 @@
-/** What an agent is told to do: update itself, stop, or connect anew. */
+/** What an agent is told: to update itself, to stop, to connect anew, or that a tunnel of its is over. */
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
+import type { RefusalName } from "../lib/errors.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
-import { call, CallTimeout } from "./call.ts";
+import { call, CallTimeout, renderMessage } from "./call.ts";
 import type { TunnelLimits } from "./limits.ts";
 import type { AuthMessage } from "./messages.ts";
 import type { Mux } from "./mux/mux.ts";
+import { discard } from "./mux/stream.ts";
 import { streamType } from "./typed-stream.ts";
-import { parseWireError } from "./wire-error.ts";
+import { parseWireError, wireCode } from "./wire-error.ts";
 
 /** Where an agent is reached. */
 interface Reached {
@@ -39,4 +41,13 @@ export function commandAgent(at: Reached, agent: AuthMessage, command: SessionCo
 export function moveAgentAway({ mux, clock, limits }: Reached, agent: AuthMessage): void {
   if (agent.kind !== "postern" || agent.unsupported.restart !== "") return;
   call(mux, clock, streamType.restart, { Drain: true }, limits.commandMs, () => {});
+}
+
+/** A tunnel that the agent knows is over, and why; before version 3 of the protocol there is no message for it. */
+export function tellStopped(mux: Mux, agent: AuthMessage, id: string, message: string, reason: RefusalName): void {
+  const stream = agent.version === "3" ? mux.open() : undefined;
+  if (!stream) return;
+  stream.receiver = discard;
+  stream.write(renderMessage(streamType.stopTunnel, { Id: id, Message: message, ErrorCode: wireCode(reason) }));
+  stream.end();
 }

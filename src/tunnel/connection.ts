@@ -18,7 +18,8 @@ import { discard } from "./mux/stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 import { TokenBucket } from "./mux/token-bucket.ts";
 import { ServerSession } from "./session.ts";
-import type { Reply, SessionParts } from "./session.ts";
+import type { SessionParts } from "./session-parts.ts";
+import type { Reply } from "./session.ts";
 import { streamType, TypeReceiver } from "./typed-stream.ts";
 import { renderWireError } from "./wire-error.ts";
 

@@ -1,8 +1,12 @@
 /** How long requests took at the edge, as agents that ask for it are told (agent-protocol, "Between Postern's own agent and server"). */
+import { AnsweredStreams } from "./call.ts";
+import type { Mux } from "./mux/mux.ts";
 import { streamType } from "./typed-stream.ts";
 
 /** Lines that are told together, bytes. */
 export const maxTimesBytes = 65_536;
+/** Streams of them that the agent has not read yet: of one that reads none, the oldest go. */
+const maxUnread = 8;
 
 /** Of one request, milliseconds. */
 export interface RequestTimes {
@@ -17,8 +21,27 @@ export function timesLine(requestId: string, { edgeMs, waitMs }: RequestTimes): 
   return `${requestId} ${Math.round(edgeMs * 1000)} ${Math.round(waitMs * 1000)}\n`;
 }
 
+/** Tells one agent. */
+export class TimesTeller {
+  readonly #mux: Mux;
+  readonly #told = new AnsweredStreams(maxUnread);
+
+  constructor(mux: Mux) {
+    this.#mux = mux;
+  }
+
+  tell(lines: string): void {
+    // What shows how quick everything is must not make a line slower that is full.
+    const stream = this.#mux.outbox.jammed ? undefined : this.#mux.open();
+    if (!stream) return;
+    stream.write(rendered(lines));
+    stream.end();
+    this.#told.add(stream);
+  }
+}
+
 /** What a stream that tells them carries: its type, and lines in ASCII. */
-export function renderRequestTimes(lines: string): Buffer {
+function rendered(lines: string): Buffer {
   const bytes = Buffer.allocUnsafe(4 + lines.length);
   bytes.writeUInt32BE(streamType.requestTimes);
   bytes.latin1Write(lines, 4);

@@ -1,64 +1,32 @@
 /** One authenticated agent on the server's side: its tunnels, what it asks, and what it is asked. */
-import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
-import type { Log } from "../lib/log.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
-import type { TunnelLimits } from "./limits.ts";
 import { readBind } from "./bind-asked.ts";
 import type { BindAsked } from "./bind-asked.ts";
 import { echoOptions } from "./bind-options.ts";
-import { commandAgent, moveAgentAway } from "./agent-commands.ts";
-import { AnsweredStreams, renderMessage } from "./call.ts";
+import { commandAgent, moveAgentAway, tellStopped } from "./agent-commands.ts";
 import { textMember } from "./json-message.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
 import { parseLabelled, parsePatch, renderBound, renderRefusedBind } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
 import { errorCode } from "./mux/frame.ts";
-import type { Mux } from "./mux/mux.ts";
-import { discard } from "./mux/stream.ts";
 import { ProxySlots } from "./proxy-slots.ts";
-import type { Proofs } from "./proofs.ts";
 import type {
   AgentSession,
   BindProgress,
   LabelRequest,
   PendingStream,
   ProxyHeader,
-  ServerHooks,
   TakeStream,
   Unclaimed,
 } from "./server-hooks.ts";
-import { renderRequestTimes } from "./request-times.ts";
+import { TimesTeller } from "./request-times.ts";
+import type { SessionIdentity, SessionParts } from "./session-parts.ts";
 import { streamType } from "./typed-stream.ts";
-import { renderWireError, wireCode } from "./wire-error.ts";
-
-/** Batches of times that the agent has not read yet: of one that reads none, the oldest go. */
-const maxUnreadTimes = 8;
-
-/** What a session is made of. */
-export interface SessionParts {
-  readonly mux: Mux;
-  readonly hooks: ServerHooks;
-  readonly proofs: Proofs;
-  readonly limits: TunnelLimits;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly region: string;
-  /** At how many edges and nodes agents of ours may have a session. */
-  readonly edges: () => number;
-  readonly nodes: () => number;
-}
-
-export interface SessionIdentity {
-  readonly id: string;
-  readonly clientId: string;
-  readonly accountId: string;
-  readonly credentialId: string;
-  readonly ip: string;
-}
+import { renderWireError } from "./wire-error.ts";
 
 export interface Reply {
   readonly body: JsonObject;
@@ -100,7 +68,7 @@ export class ServerSession implements AgentSession {
   readonly #tunnels = new Set<string>();
   /** Tunnels that their agent is yet to be told of, with why they are over already. */
   readonly #unanswered = new Map<string, Refusal | undefined>();
-  readonly #toldTimes = new AnsweredStreams(maxUnreadTimes);
+  readonly #times: TimesTeller;
   #heartbeat: Heartbeat | undefined;
 
   constructor(parts: SessionParts, identity: SessionIdentity, agent: AuthMessage) {
@@ -116,6 +84,7 @@ export class ServerSession implements AgentSession {
     this.startedAt = parts.clock.now();
     this.#parts = parts;
     this.#agent = agent;
+    this.#times = new TimesTeller(parts.mux);
     this.#slots = new ProxySlots(parts.mux, parts.clock, {
       maxStreams: parts.limits.maxStreams[agent.kind],
       maxHeld: parts.limits.maxHeld[agent.kind],
@@ -157,23 +126,11 @@ export class ServerSession implements AgentSession {
       this.#unanswered.set(tunnelId, new Refusal(reason, message));
       return;
     }
-    if (this.#agent.version !== "3" || !this.#tunnels.has(tunnelId)) return;
-    const stream = this.#parts.mux.open();
-    if (!stream) return;
-    stream.receiver = discard;
-    const told = { Id: tunnelId, Message: message, ErrorCode: wireCode(reason) };
-    stream.write(renderMessage(streamType.stopTunnel, told));
-    stream.end();
+    if (this.#tunnels.has(tunnelId)) tellStopped(this.#parts.mux, this.#agent, tunnelId, message, reason);
   }
 
   tellTimes(lines: string): void {
-    const { mux } = this.#parts;
-    // What shows how quick everything is must not make a line slower that is full.
-    const stream = mux.outbox.jammed ? undefined : mux.open();
-    if (!stream) return;
-    stream.write(renderRequestTimes(lines));
-    stream.end();
-    this.#toldTimes.add(stream);
+    this.#times.tell(lines);
   }
 
   close(reason: string): void {
