@@ -4,7 +4,7 @@
  * `-- --costs`: says at the end what each file, and the lane of each source, has cost in processor time.
  */
 import { globSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
@@ -15,8 +15,11 @@ import { costsIn, lanesOf } from "./test-costs.ts";
 import type { Cost } from "./test-costs.ts";
 import { makeQueue } from "./test-queue.ts";
 
-/** How many processes run tests at once. Most wait as long as they compute, so that two cores are busy with these. */
-const atOnce = 4;
+/**
+ * How many processes run tests at once. Most wait as long as they compute, so that the cores are busy with two for each; eight
+ * at most, since all of them share one PostgreSQL.
+ */
+const atOnce = Math.min(8, Math.max(4, 2 * availableParallelism()));
 /** So many failed files are tried once more, by themselves; where more fail, it is no accident. */
 const maxAgain = 3;
 
