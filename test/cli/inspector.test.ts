@@ -330,7 +330,7 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
   });
 
   it("the inspector keeps nothing where a tunnel says so, nor unasked without a terminal, and can be off", async () => {
-    const silent = await start("--inspector", "0", "--inspect", "false", "--url", "https://silent.localhost");
+    const silent = await start("--inspector", "0", "--inspect", "off", "--url", "https://silent.localhost");
     const usual = await start("--url", "https://usual.localhost");
     const off = await start("--inspector", "off", "--url", "https://off.localhost");
     for (const one of [silent, usual, off]) await inspected.platform.request(`${one.url}/x`);

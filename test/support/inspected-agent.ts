@@ -92,7 +92,7 @@ export function useInspectedAgent(): InspectedAgent {
     const agent = startCommand(["http", target, ...logged, ...args], { env });
     running.push(agent);
     const online = JSON.parse(await agent.firstLine()) as { url: string };
-    const isOff = args.includes("off");
+    const isOff = args[args.indexOf("--inspector") + 1] === "off";
     const line = isOff
       ? ""
       : await eventually(() => /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(agent.stderr())?.[1] ?? "", Boolean);

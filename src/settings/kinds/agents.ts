@@ -104,8 +104,8 @@ export const keptBytes: Kind<number> = {
 export const yesOrNo: Kind<boolean> = {
   placeholder: "true|false",
   parse(given) {
-    if (given === "true" || given === "1") return true;
-    if (given === "false" || given === "0") return false;
+    if (["true", "1", "on"].includes(given)) return true;
+    if (["false", "0", "off"].includes(given)) return false;
     throw new Error("must be true or false");
   },
 };
