@@ -6,8 +6,9 @@ import type { PosternServer } from "./support/postern.ts";
 import { verdict } from "./support/report.ts";
 import { cpuMicros, says, start, stop } from "./support/system.ts";
 
-/** Fewer where the machine is not one's own: `BENCH_SESSIONS`. */
-const [sessions, each] = [Number(process.env["BENCH_SESSIONS"] ?? 2_000), 10];
+/** Others where the machine is not one's own: `BENCH_SESSIONS`, and `BENCH_TUNNELS` of each. */
+const sessions = Number(process.env["BENCH_SESSIONS"] ?? 2_000);
+const each = Number(process.env["BENCH_TUNNELS"] ?? 10);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 const cluster = await startCluster(2);

@@ -24,47 +24,66 @@ let lost: number[] = [];
 /** What each session brings back. */
 const kept = new Map<number, { readonly clientId: string; readonly cookie: string; readonly tunnels: BoundTunnel[] }>();
 
-async function open(index: number, at: string, closed: () => void): Promise<void> {
+/** Resolves with what its tunnels come to, once it is authenticated: no more than `atOnce` of one address may be waiting for that. */
+async function open(index: number, at: string, closed: () => void): Promise<{ readonly bound: Promise<void> }> {
   const socket = await connectServer({ host: "localhost", port: Number(at) }, ca, never);
   const before = kept.get(index);
   const { clientId = "", cookie = "" } = isAnew ? {} : (before ?? {});
   const options = { ...sessionOptions(process.env["POSTERN_AUTHTOKEN"] as string), clientId, cookie };
+  let isBound = false;
   const session = await connectSession(socket, options, {
     proxied: (_tunnel, _header, stream) => stream.abort(),
     command: async () => {},
     stopped() {},
-    closed,
+    closed: () => isBound && closed(),
   });
   const bind = (tunnel: number): Promise<BoundTunnel> => {
     const resume = isAnew ? undefined : before?.tunnels[tunnel];
     const asked = { proto: "https", subdomain: `bench-${index}-${tunnel}`, forwardsTo: "nothing" } as const;
     return session.bind({ ...asked, ...(resume && { resume }) });
   };
-  const binds = Array.from({ length: Number(tunnels) }, (_one, tunnel) => bind(tunnel));
-  const bound = await Promise.all(binds).catch((error: unknown) => {
-    session.close();
-    throw error;
-  });
-  kept.set(index, { clientId: session.clientId, cookie: session.cookie, tunnels: bound });
-}
-
-async function openAll(indices: readonly number[], at: string, closed: (index: number) => void): Promise<void> {
-  let next = 0;
-  const work = async (): Promise<void> => {
-    while (next < indices.length) {
-      const index = indices[next++] as number;
-      let isOpen = false;
-      // As agents do, until it is there.
-      for (let failures = 1; !isOpen; failures += 1) {
-        isOpen = await open(index, at, () => isOpen && closed(index)).then(
-          () => true,
-          () => false,
-        );
-        if (!isOpen) await delay(pauseMs(failures, Math.random));
-      }
+  const bindAll = async (): Promise<void> => {
+    try {
+      const bound = await Promise.all(Array.from({ length: Number(tunnels) }, (_one, tunnel) => bind(tunnel)));
+      kept.set(index, { clientId: session.clientId, cookie: session.cookie, tunnels: bound });
+      isBound = true;
+    } catch (error) {
+      session.close();
+      throw error;
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  return { bound: bindAll() };
+}
+
+/** Resolves when all have their tunnels. */
+async function openAll(indices: readonly number[], at: string, closed: (index: number) => void): Promise<void> {
+  const free: (() => void)[] = [];
+  let connecting = 0;
+  const connect = async (index: number): Promise<{ readonly bound: Promise<void> }> => {
+    if (connecting >= atOnce) await new Promise<void>((go) => free.push(go));
+    connecting += 1;
+    try {
+      return await open(index, at, () => closed(index));
+    } finally {
+      connecting -= 1;
+      free.shift()?.();
+    }
+  };
+  await Promise.all(
+    indices.map(async (index) => {
+      // As agents do, until it is there.
+      for (let failures = 1; ; failures += 1) {
+        const isOpen = await connect(index)
+          .then(({ bound }) => bound)
+          .then(
+            () => true,
+            () => false,
+          );
+        if (isOpen) return;
+        await delay(pauseMs(failures, Math.random));
+      }
+    }),
+  );
 }
 
 const all = Array.from({ length: Number(sessions) }, (_one, index) => index);
