@@ -123,7 +123,6 @@ export interface PackedSession {
   readonly place: Place;
   /** JSON of its own values. */
   readonly own: string;
-  readonly gist: Gist;
 }
 
 export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterable<PackedSession> {
@@ -138,20 +137,19 @@ export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterabl
     const afterPlace = objects.indexOf(" ", afterId + 1);
     const place = places[Number(objects.slice(afterId + 1, afterPlace))];
     const own = objects.slice(afterPlace + 1, end);
-    const gist = gistOf(own);
-    if (place && gist.loginAt > 0) yield { id: objects.slice(start, afterId), place, own, gist };
+    if (place) yield { id: objects.slice(start, afterId), place, own };
     start = end + 1;
   }
 }
 
-export function recordOfText({ id, place, own }: Omit<PackedSession, "gist">): SessionRecord {
+export function recordOfText({ id, place, own }: PackedSession): SessionRecord {
   return recordFrom(id, place, JSON.parse(own) as OwnValues);
 }
 
 /** What sessions are found by, and what time goes by. */
 export interface Gist {
   readonly cookieHash: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; 0 where no login of this version has made it. */
   readonly loginAt: number;
   readonly lastActive: number;
   /** Likewise; 0: none. */

@@ -117,6 +117,19 @@ describe("sessions of a snapshot", () => {
 
   it("sessions of a snapshot end once, and another snapshot takes the place of all but what is new", () => {
     const { clock, records, cookies, asleep, ended } = bothWays(people);
+    // What is the same sleeps on, as old as it was; of an older version's logins none is made.
+    const agesOf = (): unknown => Array.from(asleep.timed(), (one) => [one.id, one.age(clock)]);
+    clock.pass(1_000);
+    clock.step(-hour);
+    const ages = agesOf();
+    asleep.load(
+      [snapshotOf([...records, { ...(records[0] as SessionRecord), id: "appses_0", loginAt: 0 }])],
+      never,
+      never,
+    );
+    assert.deepEqual(agesOf(), ages);
+    assert.equal(ended.length, 0);
+    clock.step(hour);
     const [first, second, third, fourth, fifth] = records as [
       SessionRecord,
       SessionRecord,

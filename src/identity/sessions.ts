@@ -115,15 +115,13 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       const [now, mono] = [clock.now(), clock.monotonic()];
       const at = { now: () => now, monotonic: () => mono };
       const gone = new Set([...byId.keys(), ...sleeping.ids()]);
-      const isFirst = gone.size === 0;
       for (const part of parts) {
         for (const one of sessionsIn(part)) {
           const { id, place } = one;
           if (isGone(place.accountId, id)) continue;
-          if (isFirst || !gone.delete(id)) {
-            sleeping.add(one, at);
-            count(place.accountId);
-          } else put(recordOfText(one));
+          if (!gone.delete(id)) {
+            if (sleeping.add(one, at)) count(place.accountId);
+          } else if (!sleeping.holds(one)) put(recordOfText(one));
         }
       }
       for (const id of gone) {

@@ -4,7 +4,7 @@
  */
 import { Digests } from "../lib/digests.ts";
 import { PackedTexts } from "../lib/packed-texts.ts";
-import { recordOfText } from "./records.ts";
+import { gistOf, recordOfText } from "./records.ts";
 import type { PackedSession, Place } from "./records.ts";
 import { secondsUp } from "./session.ts";
 import type { Moment, SessionRecord } from "./session.ts";
@@ -54,9 +54,14 @@ export class SleepingSessions {
     return this.#size;
   }
 
-  /** @param at when it came: what it says is of times before */
-  add({ id, place, own, gist }: PackedSession, at: Moment): void {
-    const { cookieHash, loginAt, lastActive, endsAt, subject, email } = gist;
+  /**
+   * Whether there is such a one now: none of a login that an older version has made.
+   *
+   * @param at when it came: what it says is of times before
+   */
+  add({ id, place, own }: PackedSession, at: Moment): boolean {
+    const { cookieHash, loginAt, lastActive, endsAt, subject, email } = gistOf(own);
+    if (loginAt === 0) return false;
     const number = this.#free.pop() ?? this.#arrivals.length;
     if (this.#last?.place !== place || this.#last.at !== at) this.#last = { place, at };
     this.#texts.put(number, id + cut + own);
@@ -69,6 +74,20 @@ export class SleepingSessions {
     if (subject !== "") this.#subjects.add(subject, number);
     if (email !== "") this.#emails.add(email.toLowerCase(), number);
     this.#size += 1;
+    return true;
+  }
+
+  /** Whether it sleeps here, and is as it is said to be. */
+  holds({ id, place, own }: PackedSession): boolean {
+    return this.#ids.candidates(id).some((number) => {
+      const present = this.#arrivals[number]?.place;
+      return (
+        present?.common === place.common &&
+        present.accountId === place.accountId &&
+        present.routeId === place.routeId &&
+        this.#texts.read(number) === id + cut + own
+      );
+    });
   }
 
   takeById(id: string): Woken | undefined {
