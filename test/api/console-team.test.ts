@@ -137,8 +137,11 @@ describe("the console by the team's identity provider", () => {
       at = await mine.visit(at.url, { method: "POST", body, stop });
     }
     const callback = back[0] as string;
+    const asked = (): number => provider.calls.filter((one) => one === "POST /token").length;
+    const before = asked();
     const other = openBrowser({ ca: "" });
     assert.equal(refusedWith(await other.visit(callback)), "console_login_failed", "no cookie");
+    assert.equal(refusedWith(await other.visit(`${base}/console/callback?code=x`)), "console_login_failed", "no state");
     await other.visit(`${base}/console/login`);
     assert.equal(refusedWith(await other.visit(callback)), "console_login_failed", "another state");
     const elsewhere = new URL(callback);
@@ -148,6 +151,13 @@ describe("the console by the team's identity provider", () => {
       headers: { authorization: undefined, cookie: flow },
     });
     assert.match(String(mixed.headers.location), /refused=/);
+    const nameless = new URL(callback);
+    nameless.searchParams.delete("iss");
+    const unnamed = await api.request("GET", nameless.pathname + nameless.search, {
+      headers: { authorization: undefined, cookie: flow },
+    });
+    assert.match(String(unnamed.headers.location), /refused=/, "the issuer says that it names itself");
+    assert.equal(asked(), before, "the provider is asked about none of these");
     assert.equal(refusedWith(await mine.visit(callback)), "");
     const again = await api.request("GET", new URL(callback).pathname + new URL(callback).search, {
       headers: { authorization: undefined, cookie: flow },

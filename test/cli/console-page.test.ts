@@ -331,6 +331,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       webhook_verification: { provider: "github", secret: "s3cret" },
     });
     await visit("webhooks");
+    await page.getByLabel("Route").waitFor();
     assert.deepEqual(await page.getByLabel("Route").locator("option").allInnerTexts(), [`${shop}/hook (github)`]);
     const verdict = page.getByRole("region", { name: "Verdict" });
     const verified = verdict.getByRole("listitem").filter({ hasText: "Webhook verification" });
@@ -534,6 +535,45 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("link", { name: "History" }).click();
     await page.getByRole("heading", { name: "History" }).waitFor();
     await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it("the console's page has no serious fault in the list and the form of any kind, nor in the form of any module", async () => {
+    // They are made of the same parts: each is looked at in one theme, and all of them in both.
+    let looks = 0;
+    const look = async (what: string, within = "#main"): Promise<void> => {
+      const colorScheme = (looks += 1) % 2 === 0 ? "dark" : "light";
+      await page.emulateMedia({ colorScheme });
+      await assertAccessible(page, `${what}, ${colorScheme}`, within);
+    };
+    await page.getByRole("link", { name: "Overview" }).waitFor();
+    const kinds = await page
+      .locator("nav a[href^='#/objects/']")
+      .evaluateAll((links) => links.map((link) => String(link.getAttribute("href")).slice(2)));
+    assert.ok(kinds.length > 20, String(kinds));
+    for (const kind of kinds) {
+      await visit(kind);
+      await look(kind);
+      if ((await page.getByRole("main").getByRole("link", { name: "New" }).count()) === 0) continue;
+      await visit(`${kind}/new`);
+      await button("Review …").waitFor();
+      await look(`${kind}/new`);
+    }
+    const [edgeId] = await routeId();
+    await visit(`edges/${edgeId}`);
+    const modules = page.locator(".pipeline > li");
+    await modules.first().waitFor();
+    const count = await modules.count();
+    assert.ok(count > 10, String(count));
+    for (let at = 0; at < count; at += 1) {
+      await modules
+        .nth(at)
+        .getByRole("button", { name: /^(?:Set|Edit)$/ })
+        .click();
+      await page.getByRole("dialog").waitFor();
+      await look(`module ${at + 1}`, "dialog");
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
   });
 
   it("the console's page shows times as local ones, with UTC where the pointer rests", async () => {

@@ -13,6 +13,10 @@ interface AxeFault {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
 }
 
+interface Axe {
+  run(within: string, options: object): Promise<{ readonly violations: readonly unknown[] }>;
+}
+
 export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
@@ -43,18 +47,18 @@ export async function openWatched(
   return { page, context, assertQuiet: () => assert.deepEqual(faults, []) };
 }
 
-/** Fails where axe finds what is serious or worse, in the colours that are shown. */
-export async function assertAccessible(page: Page, what: string): Promise<void> {
+/** Fails where axe finds what is serious or worse, in the colours that are shown. @param within what is looked at; all unless given */
+export async function assertAccessible(page: Page, what: string, within?: string): Promise<void> {
   await eventually(
     () => page.evaluate(`document.getAnimations().every((one) => one.playState !== "running")`),
     Boolean,
   );
   // By the debugger, which the page's policy does not hold.
-  await page.evaluate(axe);
-  const found = await page.evaluate(async () => {
-    const run = (globalThis as unknown as { axe: { run(): Promise<{ violations: unknown[] }> } }).axe.run;
-    return (await run()).violations;
-  });
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe);
+  const found = await page.evaluate(async (place) => {
+    const { run } = (globalThis as unknown as { axe: Axe }).axe;
+    return (await run(place ?? "html", { resultTypes: ["violations"] })).violations;
+  }, within);
   const serious = (found as AxeFault[]).filter(({ impact }) => ["serious", "critical"].includes(impact));
   const shown = serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
   assert.deepEqual(shown, [], what);

@@ -45,8 +45,8 @@ export function Overview() {
           hasDenied={denied}
         />
       )}
-      <Numbers durations={requests.value?.map((one) => one.duration_ms) ?? []} />
       <Problems />
+      <Numbers durations={requests.value?.map((one) => one.duration_ms) ?? []} />
       <div class="two">
         <section class="panel" aria-label="Denied and failed">
           <header>
