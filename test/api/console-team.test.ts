@@ -52,6 +52,7 @@ describe("the console by the team's identity provider", () => {
     }));
     provider.people.set("eve", { email: "eve@example.com", email_verified: false, name: "Eve" });
     provider.people.set("mal", { email: "mal@example.com.evil.test", email_verified: true, name: "Mal" });
+    provider.people.set("pal", { email: "pal@notexample.com", email_verified: true, name: "Pal" });
     await serve("ada@example.com=admin");
   });
   after(async () => {
@@ -99,7 +100,7 @@ describe("the console by the team's identity provider", () => {
 
   it("I5: the console by the team's identity provider lets nobody in by an address that is not verified, nor by part of a domain", async () => {
     await serve("@example.com=viewer");
-    for (const name of ["eve", "mal"]) {
+    for (const name of ["eve", "mal", "pal"]) {
       const [browser, arrived] = await logIn(name);
       assert.equal(refusedWith(arrived), "console_person_refused");
       assert.equal((await ask(browser, "GET", "/ip_policies")).status, 401);
@@ -163,6 +164,56 @@ describe("the console by the team's identity provider", () => {
       headers: { authorization: undefined, cookie: flow },
     });
     assert.match(String(again.headers.location), /refused=/, "a code is good once");
+  });
+
+  it("P12: each log-in at the console by the team's identity provider has a state, a nonce and a verifier of its own, which its browser alone keeps", async () => {
+    const begin = async (): Promise<readonly string[]> => {
+      const { headers } = await api.request("GET", "/console/login", { headers: { authorization: undefined } });
+      const asked = new URL(String(headers.location)).searchParams;
+      const [pair = "", ...attributes] = String(headers["set-cookie"]).split("; ");
+      assert.deepEqual(attributes, ["Path=/", "Max-Age=600", "HttpOnly", "SameSite=Lax"]);
+      const kept = pair.slice(pair.indexOf("=") + 1).split(".");
+      assert.deepEqual(kept.slice(0, 2), [asked.get("state"), asked.get("nonce")]);
+      assert.equal(asked.get("code_challenge_method"), "S256");
+      return [...kept, asked.get("code_challenge") ?? ""];
+    };
+    const [one, other] = [await begin(), await begin()];
+    assert.ok(one.length === 4 && one.every((value, at) => value.length >= 40 && value !== other[at]));
+    const browser = openBrowser({ ca: "" });
+    await browser.visit(`${base}/console/login`);
+    const [state] = /_login=(\w+)\./.exec(browser.cookies(base))?.slice(1) ?? [];
+    const before = provider.calls.length;
+    const iss = encodeURIComponent(provider.issuer);
+    const back = await browser.visit(`${base}/console/callback?error=access_denied&state=${state}&iss=${iss}`);
+    assert.equal(refusedWith(back), "console_login_failed");
+    assert.equal(provider.calls.length, before, "nothing is left to ask it");
+    assert.ok(!browser.cookies(base).includes("_login="), "the flow is over");
+  });
+
+  it("P12: a group of the team's identity provider lets in whom it names, and an account that refuses their address keeps them out", async () => {
+    const issuer = await startOwnIssuer();
+    const come = async (...groups: readonly string[]): Promise<string> => {
+      issuer.forge = (claims) => issuer.sign({ ...claims, email: "x", email_verified: false, name: "X", groups });
+      return refusedWith(await openBrowser({ ca: "" }).visit(`${base}/console/login`));
+    };
+    try {
+      const { id, api_key: key } = await api.ok("POST", "/accounts", { name: "restricted" });
+      await serve("group:platform=viewer@ac_0000000000000000000000000", issuer.url);
+      assert.equal(await come("platform"), "console_person_refused", "there is no such account");
+      await serve(`group:platform=viewer@${id}`, issuer.url);
+      assert.equal(await come("platform-others", "plat"), "console_person_refused");
+      assert.equal(await come("others", "platform"), "");
+      const policy = await api.ok("POST", "/ip_policies", {}, key);
+      const rule = { ip_policy_id: policy.id, cidr: "127.0.0.0/8", action: "allow" };
+      const { id: ruleId } = await api.ok("POST", "/ip_policy_rules", rule, key);
+      await api.ok("POST", "/ip_restrictions", { type: "api", enforced: true, ip_policy_ids: [policy.id] }, key);
+      assert.equal(await come("platform"), "");
+      await api.ok("DELETE", `/ip_policy_rules/${ruleId}`, undefined, key);
+      assert.equal(await come("platform"), "api_source_denied");
+    } finally {
+      await issuer.stop();
+      await serve("ada@example.com=admin");
+    }
   });
 
   it("P12: the console by the team's identity provider gives a session a cookie of its own, whatever the browser has brought along", async () => {

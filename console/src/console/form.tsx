@@ -85,16 +85,20 @@ function Field(props: FieldProps) {
   );
 }
 
-type ControlProps = FieldProps & { readonly id: string };
+type ControlProps = FieldProps & {
+  readonly id: string;
+  /** What it is called, where no label of the page says so. */
+  readonly label?: string;
+};
 
 function typeOf({ type }: Schema): string {
   return (typeof type === "object" ? type.find((one) => one !== "null") : type) ?? "string";
 }
 
 function Control(props: ControlProps) {
-  const { schema, id, value, isRequired, onChange } = props;
+  const { schema, id, label, value, isRequired, onChange } = props;
   const type = typeOf(schema);
-  const described = { id, "aria-describedby": `${id}-help` };
+  const described = { id, "aria-label": label, "aria-describedby": `${id}-help` };
   if (schema["x-ref"] && type === "string") return <Reference {...props} kinds={schema["x-ref"]} />;
   if (schema.enum) {
     return (
@@ -141,12 +145,13 @@ function Control(props: ControlProps) {
   return <Text {...props} />;
 }
 
-function Text({ id, schema, value, description, onChange }: ControlProps) {
+function Text({ id, label, schema, value, description, onChange }: ControlProps) {
   const [shows, setShows] = useState(false);
   const text = typeof value === "string" ? value : "";
   const example = schema.examples?.[0];
   const shared = {
     id,
+    ...(label !== undefined && { "aria-label": label }),
     "aria-describedby": `${id}-help`,
     placeholder: example === undefined ? "" : `e.g. ${valueText(example)}`,
     autocomplete: "off",
@@ -169,19 +174,20 @@ function Text({ id, schema, value, description, onChange }: ControlProps) {
   );
 }
 
-function Several({ id, path, schema, value, description, faults, onChange }: ControlProps) {
+function Several({ id, name, path, schema, value, description, faults, onChange }: ControlProps) {
   const items = Array.isArray(value) ? (value as readonly Json[]) : [];
   const of = description.resolve(schema.items ?? {});
   const change = (at: number, next: Json | undefined): void =>
     onChange(items.map((one, other) => (other === at ? (next ?? "") : one)));
   const empty: Json = typeOf(of) === "object" ? {} : "";
   return (
-    <div class="several" id={id} role="group">
+    <div class="several" id={id} role="group" aria-label={titleOf(name)}>
       {items.map((one, at) => (
         <div class="row" key={at}>
           <div class="grow">
             <Control
               id={`${id}[${at}]`}
+              label={`${titleOf(name)} ${at + 1}`}
               name={String(at)}
               path={`${path}[${at}]`}
               description={description}
@@ -239,7 +245,7 @@ function Inner({ path, schema, value, description, faults, isRequired, onChange 
 }
 
 /** Names and values, a line each; kept as typed while one is not whole. */
-function Pairs({ id, value, onChange }: ControlProps) {
+function Pairs({ id, label, value, onChange }: ControlProps) {
   const [text, setText] = useState(
     Object.entries((value ?? {}) as JsonObject)
       .map(([name, one]) => `${name}=${typeof one === "string" ? one : JSON.stringify(one)}`)
@@ -248,6 +254,7 @@ function Pairs({ id, value, onChange }: ControlProps) {
   return (
     <textarea
       id={id}
+      aria-label={label}
       rows={3}
       spellcheck={false}
       placeholder="name=value, one a line"

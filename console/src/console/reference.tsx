@@ -10,6 +10,8 @@ import { useData, useSettled } from "./use-data.ts";
 
 interface ReferenceProps {
   readonly id: string;
+  /** What it is called, where no label of the page says so. */
+  readonly label?: string | undefined;
   readonly kinds: readonly string[];
   readonly value: Json | undefined;
   readonly isRequired: boolean;
@@ -18,7 +20,7 @@ interface ReferenceProps {
   onChange(value: Json | undefined): void;
 }
 
-export function Reference({ id, kinds, value, isRequired, description, onChange }: ReferenceProps) {
+export function Reference({ id, label, kinds, value, isRequired, description, onChange }: ReferenceProps) {
   const [text, setText] = useState("");
   const asked = useSettled(text.trim());
   const found = useData(() => objectsOf(kinds, description, asked), [kinds.join(), asked]);
@@ -28,6 +30,7 @@ export function Reference({ id, kinds, value, isRequired, description, onChange 
   const select = (
     <select
       id={id}
+      aria-label={label}
       value={typeof value === "string" ? value : ""}
       onChange={(event) => onChange(event.currentTarget.value || (isRequired ? undefined : null))}
     >
