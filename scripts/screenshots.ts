@@ -107,6 +107,8 @@ async function shots(page: Page, path: string, work: ((page: Page) => Promise<vo
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const { origin } = new URL(page.url());
     await page.goto(`${origin}/#/nowhere`);
+    // What was open is gone once it is said.
+    await page.getByText("There is no such view.").waitFor();
     await page.goto(`${origin}/#/${path}`);
     await page.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
     await page.waitForLoadState("networkidle").catch(() => undefined);
