@@ -110,6 +110,9 @@ export async function startApi(
   while (planes.length < count) {
     planes.push(await startControlPlane({ ...given, apiUrl: rest.apiUrl ?? baseUrl }, [linkedEdge().link]));
   }
+  const stopAll = async (): Promise<void> => {
+    for (const one of planes) await one.stop();
+  };
   const urls = planes.map(({ address }) => `http://127.0.0.1:${address.port}`);
   const agent = new Agent({ keepAlive: true });
   const metricsOf = (url: string) => async () =>
@@ -126,7 +129,7 @@ export async function startApi(
     baseUrl,
     apiKey: bootstrap.apiKey,
     authtoken: bootstrap.authtoken,
-    plane,
+    plane: { ...plane, stop: stopAll },
     edge: edges[0] as HandDrivenEdge,
     edges,
     databaseUrl: made.url,
@@ -139,7 +142,7 @@ export async function startApi(
     },
     async stop() {
       agent.destroy();
-      for (const one of planes) await one.stop();
+      await stopAll();
       if (databaseUrl === undefined) await made.drop();
     },
   };
