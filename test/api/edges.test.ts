@@ -249,6 +249,7 @@ function trace(id: string): RequestTrace {
     status: 403,
     errorCode: undefined,
     durationMs: 1,
+    upstreamMs: undefined,
     bytesIn: 0,
     bytesOut: 0,
     cutShort: false,

@@ -75,8 +75,8 @@ describe("the requests that have ended", () => {
       assert.equal(body.uri, `${platform.apiUrl}/requests/${id}`);
       assert.deepEqual([body.method, body.host, body.path], ["GET", "shop.localhost", "/admin/x"]);
       assert.deepEqual(
-        [body.outcome, body.status_code, body.error_code],
-        ["denied", 403, errorCode("user_agent_denied")],
+        [body.outcome, body.status_code, body.error_code, body.upstream_ms],
+        ["denied", 403, errorCode("user_agent_denied"), null],
       );
       assert.deepEqual([body.site_id, body.route_id, body.source_ip], [edge.id, route.id, "127.0.0.1"]);
       assert.deepEqual(
@@ -98,6 +98,7 @@ describe("the requests that have ended", () => {
     const { body } = await platform.api("GET", `/requests/${String(answer.headers["x-request-id"])}`);
     assert.equal(body.outcome, "forwarded");
     assert.equal(body.bytes_out, 6);
+    assert.ok(body.upstream_ms > 0 && body.upstream_ms <= body.duration_ms, JSON.stringify(body));
     const last = body.steps.at(-1);
     assert.equal(last.decided_by.id, backend.id);
     assert.match(last.reason, /through tunnel tn_/);

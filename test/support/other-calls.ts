@@ -136,6 +136,7 @@ const trace = {
   status: 200,
   errorCode: undefined,
   durationMs: 1,
+  upstreamMs: 0.5,
   bytesIn: 0,
   bytesOut: 2,
   cutShort: false,

@@ -54,6 +54,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
           <Time at={request.ended_at} />
         </Fact>
         <Fact name="Took">{durationText(request.duration_ms)}</Fact>
+        {request.upstream_ms !== null && <Fact name="Waited upstream">{durationText(request.upstream_ms)}</Fact>}
         <Fact name="From">{request.source_ip}</Fact>
         <Fact name="In, out">{`${bytesText(request.bytes_in)}, ${bytesText(request.bytes_out)}`}</Fact>
         {request.error_code !== null && <Fact name="Told">{request.error_code}</Fact>}

@@ -3235,6 +3235,8 @@ export interface Request {
   readonly error_code: string | null;
   /** From its head to its end, milliseconds. */
   readonly duration_ms: number;
+  /** From its being sent on until its upstream's answer began, through the tunnel, milliseconds; null when none did. */
+  readonly upstream_ms: number | null;
   /** Body bytes from the client. */
   readonly bytes_in: number;
   /** Body bytes to the client. */

@@ -50,6 +50,7 @@ export const exampleRequest = {
   status_code: 403,
   error_code: "ERR_POSTERN_3205",
   duration_ms: 0.4,
+  upstream_ms: null,
   bytes_in: 0,
   bytes_out: 412,
   cut_short: false,

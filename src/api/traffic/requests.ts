@@ -34,6 +34,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
     status_code: trace.status,
     error_code: trace.errorCode ?? null,
     duration_ms: trace.durationMs,
+    upstream_ms: trace.upstreamMs ?? null,
     bytes_in: trace.bytesIn,
     bytes_out: trace.bytesOut,
     cut_short: trace.cutShort,

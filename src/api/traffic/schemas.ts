@@ -68,6 +68,11 @@ export const requestSchema = object("A request that has ended at the edge.", {
   status_code: { type: "integer", description: "Status of the response; 0 when there was none." },
   error_code: textOrNull("Code that the client was told."),
   duration_ms: number("From its head to its end, milliseconds."),
+  upstream_ms: {
+    type: ["number", "null"],
+    description:
+      "From its being sent on until its upstream's answer began, through the tunnel, milliseconds; null when none did.",
+  },
   bytes_in: { type: "integer", description: "Body bytes from the client." },
   bytes_out: { type: "integer", description: "Body bytes to the client." },
   cut_short: { type: "boolean", description: "Whether the response was cut short." },

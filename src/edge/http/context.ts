@@ -81,6 +81,8 @@ export interface FinishedExchange {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly durationMs: number;
+  /** From its being sent on until its upstream's answer began, milliseconds; undefined where none did. */
+  readonly waitedMs: number | undefined;
   /** The response was cut short, by whichever side. */
   readonly cutShort: boolean;
   readonly steps: readonly Step[];

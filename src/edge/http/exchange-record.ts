@@ -36,6 +36,7 @@ export class ExchangeRecord implements FinishedExchange {
   calls: CallChain | undefined;
   ownerAccount: string | undefined;
   watcher: ExchangeWatcher | undefined;
+  waitedMs: number | undefined;
   /** Nothing more comes of it. */
   isOver = false;
   readonly #startedAt: number;

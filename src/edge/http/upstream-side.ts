@@ -38,6 +38,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly status: number;
   /** Since the request came. */
   readonly durationMs: number;
+  /** For whoever asks later where the time went. */
+  waitedMs: number | undefined;
   /** The final response head; 101 turns both directions into raw bytes. `bodyLength` -1: only the end will tell. */
   responseHead(head: ResponseRead, bodyLength: number): void;
   /** False: hold on until `creditUpstream`. */
@@ -75,7 +77,7 @@ export class UpstreamSide implements UpstreamUser {
   #isRepeat = false;
   /** Bytes of the request's body have gone on. */
   #bodyBegun = false;
-  /** How long the request had been here when it was sent on, where somebody wants to know. */
+  /** How long the request had been here when it was sent on. */
   #sentAfterMs = 0;
   #isSettled = false;
   /** Response bytes that the upstream is not credited for until the client has room. */
@@ -194,7 +196,7 @@ export class UpstreamSide implements UpstreamUser {
     this.isWarm = warm;
     if (this.#isRepeat) exchange.shared.context.counters.repeated += 1;
     if (this.#body.size > 0) this.#bodyBegun = true;
-    if (this.#pool?.options.timed) this.#sentAfterMs = exchange.durationMs;
+    this.#sentAfterMs = exchange.durationMs;
     const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
     if (sendRequest(connection, this, exchange.request, forwarded, exchange.id, this.#body)) this.#body.credit();
   }
@@ -212,7 +214,9 @@ export class UpstreamSide implements UpstreamUser {
   upstreamHead(head: ResponseRead, bodyLength: number): void {
     const edgeMs = this.#sentAfterMs;
     const { exchange } = this;
-    this.#pool?.options.timed?.(exchange.id, { edgeMs, waitMs: exchange.durationMs - edgeMs });
+    const waitMs = exchange.durationMs - edgeMs;
+    exchange.waitedMs = waitMs;
+    this.#pool?.options.timed?.(exchange.id, { edgeMs, waitMs });
     if (head.status === 502 && this.#pool?.options.isAgent === true && dialFailure(head)) {
       const connection = this.#connection;
       this.#connection = undefined;

@@ -22,6 +22,7 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
       status,
       bytesIn,
       bytesOut,
+      waitedMs,
       cutShort,
       steps,
     } = exchange;
@@ -38,7 +39,8 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
       outcome: cutShort ? "failed" : outcomeOf(last, last?.answer, status),
       status,
       errorCode: codeOf(last?.answer),
-      durationMs: Math.round(exchange.durationMs * 1000) / 1000,
+      durationMs: toMicroseconds(exchange.durationMs),
+      upstreamMs: waitedMs === undefined ? undefined : toMicroseconds(waitedMs),
       bytesIn,
       bytesOut,
       cutShort,
@@ -46,3 +48,8 @@ export const requestTraces: TraceKind<FinishedExchange, RequestTrace> = {
     };
   },
 };
+
+/** Milliseconds, no finer than that. */
+function toMicroseconds(ms: number): number {
+  return Math.round(ms * 1000) / 1000;
+}

@@ -32,6 +32,7 @@ function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedE
     bytesIn: 0,
     bytesOut: 0,
     durationMs: 1,
+    waitedMs: undefined,
     cutShort: false,
     steps: [matched, refused],
     ...change,

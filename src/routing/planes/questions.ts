@@ -103,6 +103,8 @@ export interface RequestTrace {
   readonly status: number;
   readonly errorCode: string | undefined;
   readonly durationMs: number;
+  /** From its being sent on until its upstream's answer began; undefined where none did. */
+  readonly upstreamMs: number | undefined;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly cutShort: boolean;
