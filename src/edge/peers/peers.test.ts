@@ -130,17 +130,19 @@ describe("a line between edges", () => {
 
   it("a line between edges that was cut is opened anew, and one to nowhere says so", async () => {
     const at = newPath();
-    const from = edge(1, newPath());
+    const clock = makeManualClock();
+    const from = edge(1, newPath(), {}, clock);
     assert.equal(await ask(from, placeOf(at)), "tunnel_gone");
     const first = edge(1, at, { ask: (_id, done) => done(true) });
     await first.listen();
     const isThere = (): Promise<boolean> => new Promise((resolve) => from.ask(placeOf(at), "ts_1", resolve));
+    assert.equal(await isThere(), false, "an edge that was not there a moment ago is not dialled again");
+    clock.pass(250);
     assert.equal(await isThere(), true);
     first.close();
     await edge(1, at, { ask: (_id, done) => done(true) }).listen();
     // What is asked while it breaks is answered as by nobody.
-    let isBack = false;
-    while (!isBack) isBack = await isThere();
+    while (!(await isThere())) clock.pass(250);
   });
 
   it("a line between edges fails when its other end says nothing any more, and not while that answers", async () => {
