@@ -14,7 +14,7 @@ import type { DevelopmentProvider } from "../../api/logins/addresses-operation.t
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
-import { giveHeapsRoom } from "../process/heap.ts";
+import { giveHeapsRoom } from "./heap.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";

@@ -12,7 +12,6 @@ import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
 import { checkEdges } from "./edge-count.ts";
-import { giveStartBack } from "../process/heap.ts";
 import { startPlanes } from "./planes.ts";
 import { checkListeners, startFailure } from "./start-failure.ts";
 
@@ -89,7 +88,6 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     // It serves nonetheless (S3).
     log.error("commands on this machine will not find the server by themselves: give them its address", { error });
   }
-  giveStartBack();
   return {
     ...ports,
     apiUrl,

@@ -1,7 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
-import { giveStartBack } from "../../process/heap.ts";
 import type { PortLink } from "./port-link.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
@@ -48,7 +47,6 @@ export async function runThread<Ports, Out, In>(
   try {
     plane = await start(openLog(data.log));
     tell({ type: "ready", ports: plane.ports });
-    giveStartBack();
   } catch (error) {
     tell({ type: "failed", error: threadError(error) });
   }
