@@ -6,7 +6,7 @@ import type { Part } from "./multipart.ts";
 import { linesOf, renderHead } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
 import { compressionOf, renderMessage } from "./websocket-log.ts";
-import type { WebSocketMessage } from "./websocket-log.ts";
+import type { Budget, WebSocketMessage } from "./websocket-log.ts";
 
 const maxMessages = 500;
 
@@ -33,10 +33,10 @@ export function contentsOf(lines: HeadLines, body: BodyCopy, trailers = ""): obj
   };
 }
 
-/** Messages of a WebSocket, the oldest first; none for others. */
-export function messagesOf({ webSocket, response }: Exchange): readonly WebSocketMessage[] {
+/** Messages of a WebSocket, the oldest first; none for others. @param budget as `WebSocketLog.messages` has it */
+export function messagesOf({ webSocket, response }: Exchange, budget?: Budget): readonly WebSocketMessage[] {
   if (!webSocket || !response) return [];
-  return webSocket.messages(compressionOf(fieldOf(linesOf(response.head, true), "sec-websocket-extensions")));
+  return webSocket.messages(compressionOf(fieldOf(linesOf(response.head, true), "sec-websocket-extensions")), budget);
 }
 
 /** The same as the local API has them; nothing for others. */

@@ -34,6 +34,16 @@ function frame(first: number, payload: Buffer, mask?: Buffer): Buffer {
   return Buffer.concat([Buffer.from([first, payload.length | (mask ? 0x80 : 0)]), mask ?? Buffer.alloc(0), masked]);
 }
 
+/** A WebSocket whose service has said that. */
+function chat(said: Buffer, extension: string): Exchange {
+  return answeredWith(
+    `Connection: Upgrade\r\nUpgrade: websocket\r\n${extension}`,
+    said,
+    "Connection: Upgrade\r\nUpgrade: websocket\r\n",
+    "101 Switching",
+  );
+}
+
 describe("the search in what was kept", () => {
   it("the search in what was kept finds text in heads and bodies, whatever the case of letters, and none in credentials", () => {
     const exchange = withLength("X-Note: Here", text);
@@ -61,6 +71,22 @@ describe("the search in what was kept", () => {
     for (let round = 0; round < 40; round += 1) assert.ok(!search(withLength("Content-Encoding: gzip", bomb)));
     // By then the search has undone as much as it may; bytes as they are it looks at all the same.
     assert.ok(!search(withLength("Content-Encoding: gzip", gzipSync(text))));
+    assert.ok(search(withLength("Content-Type: text/plain", text)));
+  });
+
+  it("the search in what was kept undoes no more of WebSockets than of bodies", () => {
+    const packed = (plain: Buffer): Buffer => deflateRawSync(plain, { finishFlush: 2 }).subarray(0, -4);
+    const message = (plain: Buffer): Buffer => {
+      const payload = packed(plain);
+      return Buffer.concat([Buffer.from([0xc1, 126, payload.length >> 8, payload.length & 255]), payload]);
+    };
+    const extension = "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover";
+    const search = makeTextSearch("nadelnadelnadel");
+    assert.ok(search(chat(message(text), extension)));
+    // Each becomes more than a message may, so that nothing comes of the work.
+    const bombs = Buffer.concat(Array.from({ length: 4 }, () => message(Buffer.alloc(4_000_000))));
+    for (let round = 0; round < 10; round += 1) assert.ok(!search(chat(bombs, extension)));
+    assert.ok(!search(chat(message(text), extension)));
     assert.ok(search(withLength("Content-Type: text/plain", text)));
   });
 

@@ -5,14 +5,11 @@ import type { BodyCopy, Exchange } from "./exchange.ts";
 import { isGrpc, readGrpc } from "./grpc.ts";
 import { linesOf, renderHead } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
+import type { Budget } from "./websocket-log.ts";
 
 /** What one body may become that is coded, and all that one search undoes, bytes: the agent has other things to do. */
 const maxUndoneBytes = 1_048_576;
 const maxUndoneInAll = 33_554_432;
-
-interface Budget {
-  left: number;
-}
 
 type Undo = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
@@ -49,7 +46,7 @@ export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
   return (exchange) => {
     const { head, body, response } = exchange;
     if (messageHas(head, body) || (response && messageHas(response.head, response.body))) return true;
-    return messagesOf(exchange).some(({ content }) => has(content));
+    return messagesOf(exchange, budget).some(({ content }) => has(content));
   };
 }
 

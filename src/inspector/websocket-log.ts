@@ -16,6 +16,12 @@ const isControl = (opcode: number): boolean => opcode >= 8;
 /** What one message may become that was compressed, and all that are read together, bytes. */
 const maxInflatedBytes = 1_048_576;
 const maxInflatedInAll = 4_194_304;
+
+/** How many bytes may still come of what is compressed. */
+export interface Budget {
+  left: number;
+}
+
 /** How far back a compressed message may refer (RFC 1951 §2). */
 const windowBytes = 32_768;
 /** Taken off each compressed message (RFC 7692 §7.2.1). */
@@ -64,17 +70,23 @@ export class WebSocketLog {
     return this.#visitor.dropped + this.#service.dropped;
   }
 
-  /** Oldest first. @param compression undefined: none was agreed on */
-  messages(compression?: Compression): WebSocketMessage[] {
-    const budget = { left: maxInflatedInAll };
+  /**
+   * Oldest first. @param compression undefined: none was agreed on @param most may come of what is compressed, and is less
+   * by that afterwards
+   */
+  messages(compression?: Compression, most: Budget = { left: maxInflatedInAll }): WebSocketMessage[] {
+    const given = Math.min(most.left, maxInflatedInAll);
+    const budget = { left: given };
     const read = (log: FrameLog, from: WebSocketMessage["from"], startsAnew: boolean): WebSocketMessage[] => {
       const inflater = compression && makeInflater(startsAnew, log.dropped === 0, budget);
       return joined(log.frames()).map((frames) => messageOf(frames, from, inflater));
     };
-    return [
+    const messages = [
       ...read(this.#visitor, "visitor", compression?.visitorAnew === true),
       ...read(this.#service, "service", compression?.serviceAnew === true),
     ].toSorted((one, other) => one.order - other.order);
+    most.left -= given - budget.left;
+    return messages;
   }
 }
 
@@ -96,7 +108,7 @@ export function compressionOf(extensions: string): Compression | undefined {
 type Inflate = (compressed: Buffer, isWhole: boolean) => Buffer | undefined;
 
 /** Undoes the compression of one direction's messages, in their order; undefined once one is missing. */
-function makeInflater(startsAnew: boolean, isFromFirst: boolean, budget: { left: number }): Inflate {
+function makeInflater(startsAnew: boolean, isFromFirst: boolean, budget: Budget): Inflate {
   let window: Buffer | undefined = startsAnew || isFromFirst ? Buffer.alloc(0) : undefined;
   return (compressed, isWhole) => {
     if (!window || budget.left <= 0) return undefined;
@@ -110,6 +122,8 @@ function makeInflater(startsAnew: boolean, isFromFirst: boolean, budget: { left:
       if (!startsAnew) window = isWhole ? Buffer.concat([window, plain]).subarray(-windowBytes) : undefined;
       return plain;
     } catch {
+      // It is none, or becomes more than a message may.
+      budget.left -= maxInflatedBytes;
       if (!startsAnew) window = undefined;
       return undefined;
     }
