@@ -295,9 +295,11 @@ describe("the console by the team's identity provider", () => {
       body: { account_id: one.id },
     });
     assert.equal(untold.body.error_code, errorCode("console_origin_refused"), "without the page's token");
+    clock.move(60_000);
     take(browser, (await go(one.id)).headers);
-    const { account_id: now, person } = await session();
+    const { account_id: now, person, expires_at: end } = await session();
     assert.deepEqual([now, person.role], [one.id, "viewer"]);
+    assert.equal(end, before.expires_at, "nobody stays for longer by going to and fro");
     assert.equal((await ask(browser, "POST", "/ip_policies", {})).status, 403);
     const ended = await api.request("GET", "/ip_policies", { headers: { cookie: old, authorization: undefined } });
     assert.equal(ended.status, 401, "the one before has ended");
@@ -361,6 +363,10 @@ describe("the console by the team's identity provider", () => {
       assert.deepEqual(await statuses(), [200, 200, 401, 200], "what was told once ends nothing that came later");
       assert.equal(await tell(`logout_token=${token({ jti: "3", sub: "ada" })}`), 200);
       assert.deepEqual(await statuses(), [401, 401, 401, 200]);
+      let status = 0;
+      for (let attempt = 0; attempt < 300 && status !== 429; attempt += 1) status = await tell("logout_token=x");
+      assert.equal(status, 429, "whoever tries is counted");
+      assert.equal(await tell(`logout_token=${token({ jti: "4", sub: "bob" })}`), 200, "and the provider is heard");
     } finally {
       await issuer.stop();
       await serve("ada@example.com=admin");

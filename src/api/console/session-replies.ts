@@ -89,7 +89,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     if (!team || !visit) throw new Refusal("console_person_refused");
     const { key } = team.people.admit(visit.person, accountId);
     admit(key);
-    const opened = await sessions.open(key, visit, request, operationId);
+    const opened = await sessions.open(key, { ...visit, endsAt: before.expiresAtMs }, request, operationId);
     await sessions.close(before, request, operationId);
     return opened;
   };

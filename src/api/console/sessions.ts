@@ -88,7 +88,7 @@ export function openConsoleSessions(
       const { accountId, id, expiresAtMs: keyEndsMs = Infinity } = key.principal;
       const cookie = randomText(50);
       const now = clock.now();
-      const expiresAtMs = Math.min(now + livesMs, keyEndsMs);
+      const expiresAtMs = Math.min(now + livesMs, keyEndsMs, visit?.endsAt ?? Infinity);
       const doc = {
         ...(person
           ? { api_key_id: null, person: id, identity: JSON.stringify(person) }

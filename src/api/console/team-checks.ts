@@ -19,6 +19,8 @@ export interface TeamVisit {
   readonly tokens: Tokens;
   /** When the provider said so, milliseconds since 1970; now unless given. */
   readonly checkedAt?: number;
+  /** The session ends then at the latest, milliseconds since 1970. */
+  readonly endsAt?: number;
 }
 
 export interface TeamChecks {
@@ -134,7 +136,7 @@ export function makeTeamChecks(
   };
 }
 
-function visitIn({ identity, tokens, checked_at }: DocOf<typeof consoleCheck>): Required<TeamVisit> {
+function visitIn({ identity, tokens, checked_at }: DocOf<typeof consoleCheck>): TeamVisit {
   return {
     person: JSON.parse(identity) as Person,
     tokens: JSON.parse(tokens) as Tokens,

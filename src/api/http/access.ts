@@ -39,7 +39,7 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
 
   /** What is thrown for `error`, once it was counted. */
   const counted = (error: unknown, request: IncomingMessage): unknown => {
-    if (!(error instanceof Refusal) || error.status !== 401 || error.reason === "missing_credentials") return error;
+    if (!(error instanceof Refusal) || !isWrong(error)) return error;
     const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));
     return allowance.allowed ? error : tooMany(allowance, "attempts with a wrong key");
   };
@@ -73,4 +73,9 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
       }
     },
   };
+}
+
+/** A credential was given, and is none. A log-out token that is refused is answered 400 (Back-Channel Logout 1.0 §2.8). */
+function isWrong({ status, reason }: Refusal): boolean {
+  return reason === "console_logout_refused" || (status === 401 && reason !== "missing_credentials");
 }
