@@ -1,14 +1,14 @@
 /** Edges as traffic meets them: names, and routes in the order in which they are matched. */
 import { useState } from "preact/hooks";
 import type { HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk/src/index.ts";
-import { TextInput } from "../ui/elements.tsx";
+
 import { asOf, atRevision, postern } from "./api.ts";
 import type { Description } from "./description.ts";
 import { newestOf } from "./lists.ts";
 import type { ListPage } from "./lists.ts";
 import { configurationChanges } from "./live.ts";
 import { Edit } from "./objects.tsx";
-import { Failed, Head } from "./parts.tsx";
+import { Failed, Head, ListFilter } from "./parts.tsx";
 import { Route } from "./route.tsx";
 import { linkTo, place } from "./router.ts";
 import { useData, useSettled } from "./use-data.ts";
@@ -43,14 +43,7 @@ function List({ description }: Props) {
   return (
     <section class="column" aria-label="Edges">
       <Head title="HTTPS edges" doc="A public name, what may pass there, and where it goes.">
-        <TextInput
-          id="list-filter"
-          type="search"
-          aria-label="Filter"
-          placeholder="Name or description"
-          value={text}
-          onText={setText}
-        />
+        <ListFilter placeholder="Name or description" value={text} onText={setText} />
         <a class="button" href={linkTo("objects", "tls_edge")}>
           TLS edges
         </a>
@@ -141,10 +134,8 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         <p class="empty">Without a route every request is answered 404. Add one.</p>
       )}
       {all.length > routesAtOnce && (
-        <TextInput
-          id="list-filter"
-          type="search"
-          aria-label="Filter routes"
+        <ListFilter
+          label="Filter routes"
           placeholder={`A part of a path, of ${all.length} routes`}
           value={text}
           onText={setText}

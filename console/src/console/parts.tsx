@@ -1,6 +1,6 @@
 /** Parts of the console's views. */
 import type { ComponentChildren } from "preact";
-import { Copy, Tag, Time } from "../ui/elements.tsx";
+import { Copy, Tag, TextInput, Time } from "../ui/elements.tsx";
 import type { Tone } from "../ui/format.ts";
 import type { Json } from "./api.ts";
 import { linkTo } from "./router.ts";
@@ -21,6 +21,19 @@ export function Head({ title, children, doc }: HeadProps) {
       {doc !== undefined && <p class="muted">{doc}</p>}
     </header>
   );
+}
+
+interface ListFilterProps {
+  readonly class?: string;
+  readonly label?: string;
+  readonly placeholder: string;
+  readonly value: string;
+  onText(text: string): void;
+}
+
+/** What is looked for in a list. */
+export function ListFilter({ label = "Filter", ...rest }: ListFilterProps) {
+  return <TextInput id="list-filter" type="search" aria-label={label} {...rest} />;
 }
 
 export function Failed({ error, again }: { readonly error: string; again?(): void }) {

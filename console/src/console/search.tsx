@@ -2,11 +2,10 @@
 import { useEffect, useState } from "preact/hooks";
 import { Dialog } from "../ui/elements.tsx";
 import type { Description } from "./description.ts";
-import { titleOf } from "./description.ts";
+import { kindOfId, titleOf } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { isSearching } from "./keys.ts";
 import { newestOf } from "./lists.ts";
-import { kindOfId } from "./description.ts";
 import { go } from "./router.ts";
 import { nav } from "./views.ts";
 

@@ -1,6 +1,6 @@
 /** A table of any kind of objects: filtered and paged by the server, with no rows that are out of sight. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { Command, TextInput, Time } from "../ui/elements.tsx";
+import { Command, Time } from "../ui/elements.tsx";
 import type { ApiObject } from "./api.ts";
 import { atRevision, explainError } from "./api.ts";
 import { kindOfId, titleOf } from "./description.ts";
@@ -8,7 +8,7 @@ import type { Description, Kind, Schema } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { newestOf } from "./lists.ts";
 import { configurationChanges } from "./live.ts";
-import { Failed, Head, Value, valueText } from "./parts.tsx";
+import { Failed, Head, ListFilter, Value, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useSettled } from "./use-data.ts";
 
@@ -66,14 +66,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
   return (
     <section class="list-view" aria-label={title}>
       <Head title={title} doc={kind.doc}>
-        <TextInput
-          id="list-filter"
-          type="search"
-          aria-label="Filter"
-          placeholder="Filter"
-          value={text}
-          onText={setText}
-        />
+        <ListFilter placeholder="Filter" value={text} onText={setText} />
         {kind.create !== undefined && atRevision.value === undefined && (
           <a class="button primary" href={linkTo("objects", kind.name, "new")}>
             New

@@ -1,13 +1,13 @@
 /** Requests that have ended at the edge, and what decided each. */
 import { useEffect, useState } from "preact/hooks";
 import type { Request } from "../../../sdk/src/index.ts";
-import { Command, Tag, TextInput } from "../ui/elements.tsx";
+import { Command, Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
 import type { Description } from "./description.ts";
 import { trafficChanges } from "./live.ts";
-import { Failed, Head } from "./parts.tsx";
+import { Failed, Head, ListFilter } from "./parts.tsx";
 import { go, place } from "./router.ts";
 import { Trace } from "./trace.tsx";
 import { useData, useSettled } from "./use-data.ts";
@@ -33,11 +33,9 @@ export function Traffic({ description }: { readonly description: Description }) 
           <Tag tone="good">live</Tag>
         </Head>
         <div class="row filters">
-          <TextInput
-            id="list-filter"
-            type="search"
+          <ListFilter
             class="grow"
-            aria-label="Filter requests"
+            label="Filter requests"
             placeholder="Host, path, address, status"
             value={text}
             onText={setText}

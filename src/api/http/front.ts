@@ -8,12 +8,12 @@ import type { Exchange } from "./exchange.ts";
 export interface FrontReply {
   /** It tries a credential: how often that may be is bounded. */
   readonly byKey?: boolean;
+  /** Answers a refusal by another way than the API has, once it was counted. */
+  refused?(refusal: Refusal): Reply;
   /**
    * Undefined: it has been answered. Where it tells or does something on behalf of a key, `admit` is called first: it
    * throws for sources and rates that the API would refuse.
    */
-  /** Answers a refusal by another way than the API has, once it was counted. */
-  refused?(refusal: Refusal): Reply;
   run(admit: (key: Key) => void): Promise<Reply | undefined>;
 }
 
