@@ -1,7 +1,6 @@
 /** Edges as traffic meets them: names, and routes in the order in which they are matched. */
 import { useState } from "preact/hooks";
 import type { HTTPSEdge, HTTPSEdgeRoute } from "../../../sdk/src/index.ts";
-
 import { asOf, atRevision, postern } from "./api.ts";
 import type { Description } from "./description.ts";
 import { newestOf } from "./lists.ts";
