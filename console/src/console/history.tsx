@@ -1,5 +1,5 @@
 /** Who changed what, when and why; what it was before; and back again, rehearsed first. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
 import { atRevision, explainError, postern } from "./api.ts";
@@ -157,7 +157,7 @@ export function Back({ revision, onClose }: BackProps) {
   const shown = done ?? rehearsal.value;
   const told = useRef<HTMLParagraphElement>(null);
   // What was pressed is gone, and what came of it stands above what it has changed.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!done) return;
     told.current?.closest("dialog")?.scrollTo(0, 0);
     told.current?.focus({ preventScroll: true });

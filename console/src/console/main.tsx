@@ -1,6 +1,6 @@
 /** The console in a browser. */
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../ui/theme.css";
 import "../ui/requests.css";
 import "./console.css";
@@ -60,9 +60,9 @@ function Shell() {
     setOpens(false);
     document.querySelector(".page")?.scrollTo(0, 0);
   }, [view, rest.join()]);
-  // Whoever goes to a view by a key is in it, and not forty links before it.
+  // Whoever goes to a view by a key is in it, and not forty links before it: before it is painted, so that no key comes first.
   const seen = useRef(view);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (seen.current !== view) document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
     seen.current = view;
   }, [view]);

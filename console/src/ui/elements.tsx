@@ -1,6 +1,6 @@
 /** Small parts that both pages are made of. */
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { timeText } from "./format.ts";
 import type { Tone } from "./format.ts";
 import { theme, toggleTheme } from "./theme.ts";
@@ -129,7 +129,7 @@ interface DialogProps {
 /** Modal; Escape closes it, and the focus goes back to where it was. */
 export function Dialog({ title, children, onClose }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     element.current?.showModal();
     return () => {
