@@ -245,6 +245,7 @@ function trace(id: string): RequestTrace {
     source: "192.0.2.1",
     siteId: "edghts_1",
     routeId: undefined,
+    tunnel: undefined,
     outcome: "denied",
     status: 403,
     errorCode: undefined,

@@ -75,8 +75,8 @@ describe("the requests that have ended", () => {
       assert.equal(body.uri, `${platform.apiUrl}/requests/${id}`);
       assert.deepEqual([body.method, body.host, body.path], ["GET", "shop.localhost", "/admin/x"]);
       assert.deepEqual(
-        [body.outcome, body.status_code, body.error_code, body.upstream_ms],
-        ["denied", 403, errorCode("user_agent_denied"), null],
+        [body.outcome, body.status_code, body.error_code, body.upstream_ms, body.tunnel],
+        ["denied", 403, errorCode("user_agent_denied"), null, null],
       );
       assert.deepEqual([body.site_id, body.route_id, body.source_ip], [edge.id, route.id, "127.0.0.1"]);
       assert.deepEqual(
@@ -93,15 +93,20 @@ describe("the requests that have ended", () => {
   });
 
   it("the requests that have ended hold what was forwarded too, with the backend and tunnel that were chosen", async () => {
-    const answer = await platform.request(url("/admin"), { headers: { "user-agent": "good" } });
-    assert.equal(answer.status, 200);
-    const { body } = await platform.api("GET", `/requests/${String(answer.headers["x-request-id"])}`);
-    assert.equal(body.outcome, "forwarded");
-    assert.equal(body.bytes_out, 6);
-    assert.ok(body.upstream_ms > 0 && body.upstream_ms <= body.duration_ms, JSON.stringify(body));
-    const last = body.steps.at(-1);
-    assert.equal(last.decided_by.id, backend.id);
-    assert.match(last.reason, /through tunnel tn_/);
+    const [online] = (await platform.api("GET", "/tunnels")).body.tunnels;
+    for (const http of ["h1", "h2"] as const) {
+      const answer = await platform.request(url("/admin"), { http, headers: { "user-agent": "good" } });
+      assert.equal(answer.status, 200);
+      const { body } = await platform.api("GET", `/requests/${String(answer.headers["x-request-id"])}`);
+      assert.equal(body.outcome, "forwarded");
+      assert.equal(body.bytes_out, 6);
+      assert.ok(body.upstream_ms > 0 && body.upstream_ms <= body.duration_ms, JSON.stringify(body));
+      const last = body.steps.at(-1);
+      assert.equal(last.decided_by.id, backend.id);
+      assert.match(last.reason, /through tunnel tn_/);
+      const { id, tunnel_session, forwards_to } = online;
+      assert.deepEqual(body.tunnel, { id, tunnel_session_id: tunnel_session.id, forwards_to });
+    }
   });
 
   it("the requests that have ended come newest first, in pages", async () => {

@@ -133,6 +133,7 @@ const trace = {
   source: "192.0.2.1",
   siteId: "",
   routeId: undefined,
+  tunnel: undefined,
   outcome: "forwarded",
   status: 200,
   errorCode: undefined,

@@ -51,7 +51,11 @@ describe("two edges", { timeout: 60_000 }, () => {
     const { body } = await platform.api("GET", `/requests?limit=${ids.length}`);
     const listed = (body.requests as { id: string }[]).map(({ id }) => id);
     assert.deepEqual(listed, [...ids].sort().reverse());
-    for (const id of ids) assert.equal((await platform.api("GET", `/requests/${id}`)).status, 200);
+    const [tunnel] = (await platform.api("GET", "/tunnels")).body.tunnels;
+    for (const id of ids) {
+      const { tunnel: served } = (await platform.api("GET", `/requests/${id}`)).body;
+      assert.deepEqual([served.id, served.tunnel_session_id], [tunnel.id, tunnel.tunnel_session.id]);
+    }
     assert.equal(await answered(), before + ids.length);
     assert.equal(await metric("postern_tunnels"), 1);
     await agent.close();

@@ -55,6 +55,13 @@ function Ended({ request, description }: { readonly request: Request; readonly d
         </Fact>
         <Fact name="Took">{durationText(request.duration_ms)}</Fact>
         {request.upstream_ms !== null && <Fact name="Waited upstream">{durationText(request.upstream_ms)}</Fact>}
+        {request.tunnel !== null && (
+          <Fact name="Served by">
+            <a href={linkTo("objects", "tunnel_session", request.tunnel.tunnel_session_id)}>
+              {request.tunnel.forwards_to}
+            </a>
+          </Fact>
+        )}
         <Fact name="From">{request.source_ip}</Fact>
         <Fact name="In, out">{`${bytesText(request.bytes_in)}, ${bytesText(request.bytes_out)}`}</Fact>
         {request.error_code !== null && <Fact name="Told">{request.error_code}</Fact>}

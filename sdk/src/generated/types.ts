@@ -3227,6 +3227,14 @@ export interface Request {
   readonly site_id: string;
   /** Id of the route that matched. */
   readonly route_id: string | null;
+  readonly tunnel: {
+    /** Its id. */
+    readonly id: string;
+    /** Id of the session that holds it. */
+    readonly tunnel_session_id: string;
+    /** Where its agent forwards. */
+    readonly forwards_to: string;
+  } | null;
   /** How it ended: sent to an upstream, answered or denied at the edge, or failed. */
   readonly outcome: "forwarded" | "answered" | "denied" | "failed";
   /** Status of the response; 0 when there was none. */

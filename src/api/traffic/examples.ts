@@ -46,6 +46,7 @@ export const exampleRequest = {
   source_ip: "198.51.100.7",
   site_id: exampleId("https_edge"),
   route_id: route.id,
+  tunnel: null,
   outcome: "denied",
   status_code: 403,
   error_code: "ERR_POSTERN_3205",

@@ -21,6 +21,7 @@ import { maxPolicyBytes, policyIssue, policyRefusals, policyText } from "../../p
 import type { JsonObject } from "../../lib/json.ts";
 import { withoutAdded } from "./concealed-headers.ts";
 import { explanationSchema, stepSchema } from "./schemas.ts";
+import { viewOfTunnel } from "./serving-tunnel.ts";
 import { steps } from "./steps.ts";
 
 interface Explaining {
@@ -307,7 +308,7 @@ function view(told: ExplanationReport): Record<string, unknown> {
     error_code: told.errorCode ?? null,
     steps: steps(told.steps),
     backend: told.backend ?? null,
-    tunnel: tunnel ? { id: tunnel.id, tunnel_session_id: tunnel.sessionId, forwards_to: tunnel.forwardsTo } : null,
+    tunnel: viewOfTunnel(tunnel),
     address: told.address ?? null,
     request_headers: fields(told.requestHeaders),
     response: response ? { status_code: response.status, headers: fields(response.headers) } : null,

@@ -3,6 +3,7 @@ import type { RequestTrace } from "../../routing/planes/questions.ts";
 import { exampleRequest } from "./examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";
 import { requestListSchema, requestSchema, stepSchema } from "./schemas.ts";
+import { viewOfTunnel } from "./serving-tunnel.ts";
 import { steps } from "./steps.ts";
 
 export const endedRequests: EndedTraffic<RequestTrace> = {
@@ -30,6 +31,7 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
     source_ip: trace.source,
     site_id: trace.siteId,
     route_id: trace.routeId ?? null,
+    tunnel: viewOfTunnel(trace.tunnel),
     outcome: trace.outcome,
     status_code: trace.status,
     error_code: trace.errorCode ?? null,

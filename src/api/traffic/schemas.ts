@@ -54,6 +54,13 @@ const outcome: JsonSchema = {
 const steps = list("What decided, in order.", { $ref: schemaRef("Step") });
 const number = (description: string): JsonSchema => ({ type: "number", description });
 
+const tunnel = (description: string): JsonSchema =>
+  object(description, {
+    id: text("Its id."),
+    tunnel_session_id: text("Id of the session that holds it."),
+    forwards_to: text("Where its agent forwards."),
+  });
+
 export const requestSchema = object("A request that has ended at the edge.", {
   id: text("Its id, as its client was told."),
   uri: text("URI of the request."),
@@ -64,6 +71,7 @@ export const requestSchema = object("A request that has ended at the edge.", {
   source_ip: text("Address of the client."),
   site_id: text("Id of the edge or endpoint."),
   route_id: textOrNull("Id of the route that matched."),
+  tunnel: orNull(tunnel("The tunnel that it was sent through; null where it was sent through none.")),
   outcome,
   status_code: { type: "integer", description: "Status of the response; 0 when there was none." },
   error_code: textOrNull("Code that the client was told."),
@@ -139,13 +147,7 @@ export const explanationSchema = object("What would be done with a request or co
   error_code: textOrNull("Code that the client is told."),
   steps,
   backend: orNull(decider),
-  tunnel: orNull(
-    object("The tunnel that would be chosen.", {
-      id: text("Its id."),
-      tunnel_session_id: text("Id of the session that holds it."),
-      forwards_to: text("Where its agent forwards."),
-    }),
-  ),
+  tunnel: orNull(tunnel("The tunnel that would be chosen.")),
   address: textOrNull("Address of a static backend."),
   request_headers: fieldList("Header fields as they would reach the upstream."),
   response: orNull(

@@ -4,6 +4,7 @@ import { spliceLingerMs } from "../../lib/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
+import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { HttpCounters } from "./counters.ts";
 import type { OwnedPaths } from "./owned-paths.ts";
@@ -83,6 +84,8 @@ export interface FinishedExchange {
   readonly durationMs: number;
   /** From its being sent on until its upstream's answer began, milliseconds; undefined where none did. */
   readonly waitedMs: number | undefined;
+  /** The last that it was sent through; undefined where it was sent through none. */
+  readonly tunnel: ServingTunnel | undefined;
   /** The response was cut short, by whichever side. */
   readonly cutShort: boolean;
   readonly steps: readonly Step[];

@@ -2,6 +2,7 @@ import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts, ExchangeWatcher } from "../../traffic/exchange.ts";
 import type { LoginCookies, Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";
+import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";
@@ -37,6 +38,7 @@ export class ExchangeRecord implements FinishedExchange {
   ownerAccount: string | undefined;
   watcher: ExchangeWatcher | undefined;
   waitedMs: number | undefined;
+  tunnel: ServingTunnel | undefined;
   /** Nothing more comes of it. */
   isOver = false;
   readonly #startedAt: number;

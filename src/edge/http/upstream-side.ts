@@ -7,6 +7,7 @@ import type { Converter } from "../../traffic/module.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Answer } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
 import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
@@ -40,6 +41,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly durationMs: number;
   /** For whoever asks later where the time went. */
   waitedMs: number | undefined;
+  /** For whoever asks later who served it. */
+  tunnel: ServingTunnel | undefined;
   /** The final response head; 101 turns both directions into raw bytes. `bodyLength` -1: only the end will tell. */
   responseHead(head: ResponseRead, bodyLength: number): void;
   /** False: hold on until `creditUpstream`. */
@@ -187,6 +190,7 @@ export class UpstreamSide implements UpstreamUser {
       connection.abort();
       return;
     }
+    exchange.tunnel = this.#pool?.options.tunnel;
     const { converter } = this.#route;
     if (converter !== undefined) {
       this.#convert(converter, connection);

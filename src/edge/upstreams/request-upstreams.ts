@@ -78,8 +78,13 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
   const pairTo = (tunnel: Tunnel): PoolPair => {
     const known = pairs.get(tunnel);
     if (known) return known;
-    const shared = { context, isAgent: true, ...(tunnel.proxyProtocol !== 0 && { clientOf }) };
-    const { session } = tunnel;
+    const { id, session, forwardsTo } = tunnel;
+    const shared = {
+      context,
+      isAgent: true,
+      tunnel: { id, sessionId: session.id, forwardsTo },
+      ...(tunnel.proxyProtocol !== 0 && { clientOf }),
+    };
     const timed: PoolOptions["timed"] = tunnel.wantsTimes
       ? (requestId, times) => tellTimes(session, requestId, times)
       : undefined;

@@ -2,6 +2,7 @@ import type { ByteStream } from "../../lib/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamContext } from "./context.ts";
+import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { Roster } from "../../lib/roster.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
@@ -22,6 +23,8 @@ export interface PoolOptions {
   readonly context: UpstreamContext;
   /** The streams end at an agent, whose own refusals (it could not dial its upstream) are recognised as such. */
   readonly isAgent: boolean;
+  /** The tunnel that the streams go through, for whoever asks later. */
+  readonly tunnel?: ServingTunnel;
   /** Is told how long requests took, where somebody wants to know. */
   readonly timed?: (requestId: string, times: RequestTimes) => void;
   /** False where no stream is used twice. */

@@ -27,6 +27,7 @@ function exchange(id: string, change: Partial<FinishedExchange> = {}): FinishedE
     accountId: "ac_1",
     siteId: "edghts_1",
     routeId: "edghtsrt_1",
+    tunnel: undefined,
     source: "192.0.2.1",
     ...unused,
     bytesIn: 0,

@@ -87,6 +87,13 @@ export type Outcome = "forwarded" | "answered" | "denied" | "failed";
 /** How a whole connection was taken. `served`: it reached its upstream. */
 export type ConnectionOutcome = "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
 
+/** The tunnel that a request goes through. */
+export interface ServingTunnel {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly forwardsTo: string;
+}
+
 /** A request that has ended, and why it ended so. */
 export interface RequestTrace {
   readonly id: string;
@@ -98,6 +105,8 @@ export interface RequestTrace {
   readonly source: string;
   readonly siteId: string;
   readonly routeId: string | undefined;
+  /** The last that it was sent through; undefined where it was sent through none. */
+  readonly tunnel: ServingTunnel | undefined;
   readonly outcome: Outcome;
   /** 0 when the client got no response head. */
   readonly status: number;
@@ -153,7 +162,7 @@ export interface ExplanationReport {
   readonly status: number | undefined;
   readonly errorCode: string | undefined;
   readonly backend: Step["decidedBy"];
-  readonly tunnel: { readonly id: string; readonly sessionId: string; readonly forwardsTo: string } | undefined;
+  readonly tunnel: ServingTunnel | undefined;
   /** Of a static backend. */
   readonly address: string | undefined;
   /** As they would reach the upstream. */
