@@ -314,6 +314,51 @@ describe("the console by the team's identity provider", () => {
     assert.equal(refused.body.error_code, errorCode("console_person_refused"));
   });
 
+  it("P12: somebody at the console goes to no account that does not admit their address, and stays where they were", async () => {
+    const { id, api_key: key } = await api.ok("POST", "/accounts", { name: "elsewhere" });
+    await serve(["ada@example.com=admin", `ada@example.com=viewer@${id}`]);
+    const policy = await api.ok("POST", "/ip_policies", {}, key);
+    const rule = { ip_policy_id: policy.id, cidr: "127.0.0.0/8", action: "allow" };
+    const { id: ruleId } = await api.ok("POST", "/ip_policy_rules", rule, key);
+    await api.ok("POST", "/ip_restrictions", { type: "api", enforced: true, ip_policy_ids: [policy.id] }, key);
+    await api.ok("DELETE", `/ip_policy_rules/${ruleId}`, undefined, key);
+    const [browser] = await logIn("ada");
+    const { account_id: before } = (await ask(browser, "GET", "/console/session")).body;
+    const { console_sessions: there } = await api.ok("GET", "/console_sessions");
+    const refused = await ask(browser, "POST", "/console/session", { account_id: id });
+    assert.equal(refused.body.error_code, errorCode("api_source_denied"));
+    assert.equal((await ask(browser, "GET", "/console/session")).body.account_id, before);
+    const { console_sessions: left } = await api.ok("GET", "/console_sessions");
+    assert.deepEqual(left, there);
+  });
+
+  it("P12: a person has at most 100 sessions at the console in an account, and the one that would end first gives way, of nobody else", async () => {
+    const issuer = await startOwnIssuer();
+    try {
+      await serve("@example.com=viewer", issuer.url);
+      const come = async (subject: string): Promise<Browser> => {
+        issuer.subject = subject;
+        issuer.forge = (claims) => issuer.sign({ ...claims, name: subject, groups: [] });
+        const browser = openBrowser({ ca: "" });
+        assert.equal(refusedWith(await browser.visit(`${base}/console/login`)), "");
+        return browser;
+      };
+      const status = async (browser: Browser): Promise<number> => (await ask(browser, "GET", "/ip_policies")).status;
+      const other = await come("bob");
+      clock.move(1_000);
+      const first = await come("cat");
+      clock.move(1_000);
+      const second = await come("cat");
+      for (let count = 2; count < 100; count += 1) await come("cat");
+      assert.deepEqual([await status(first), await status(second)], [200, 200]);
+      await come("cat");
+      assert.deepEqual([await status(first), await status(second), await status(other)], [401, 200, 200]);
+    } finally {
+      await issuer.stop();
+      await serve("ada@example.com=admin");
+    }
+  });
+
   it("P12: a log-out that the team's identity provider tells of ends the sessions at the console that it is about, once, and no other", async () => {
     const issuer = await startOwnIssuer();
     try {

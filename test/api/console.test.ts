@@ -180,6 +180,24 @@ describe("the console", () => {
     assert.equal((await call("GET", "/ip_policies", { cookie: rest[0]?.cookie ?? "" })).status, 200);
   });
 
+  it("P10: a key has at most 100 links to the console that nobody has used, and the oldest gives way, of no other key", async () => {
+    const { token: key } = await api.ok("POST", "/api_keys", {});
+    const make = async (by = key): Promise<string> => {
+      const { url } = await api.ok("POST", "/console_links", undefined, by);
+      return new URL(url).hash.replace("#code=", "");
+    };
+    const other = await make(api.apiKey);
+    const first = await make();
+    clock.move(1_000);
+    const second = await make();
+    for (let count = 2; count <= 100; count += 1) await make();
+    isRefused(await logIn({ code: first }), "console_code_spent");
+    for (const code of [second, other]) assert.equal((await logIn({ code })).status, 200);
+    const last = await make();
+    clock.move(14 * 60_000);
+    assert.equal((await logIn({ code: last })).status, 200);
+  });
+
   it("P11: the console is not there under a name that was made to lead here", async () => {
     const { cookie } = await open();
     for (const path of ["/", "/console/session", "/console/live", "/ip_policies"]) {

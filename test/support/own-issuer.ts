@@ -17,6 +17,8 @@ export interface OwnIssuer {
   readonly url: string;
   /** Paths that were asked for. */
   readonly calls: string[];
+  /** Refresh tokens that were tried. */
+  readonly refreshed: string[];
   /** Its key of the key set, and one that is not there. */
   readonly key: KeyObject;
   readonly other: KeyObject;
@@ -54,6 +56,7 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
   const issuer: OwnIssuer = {
     url,
     calls: [],
+    refreshed: [],
     key,
     other,
     forge: (claims) => issuer.sign(claims),
@@ -106,7 +109,10 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     const form = new URLSearchParams(body);
     const [, credentials = ""] = (request.headers.authorization ?? "").split(" ");
     const [clientId = ""] = Buffer.from(credentials, "base64").toString().split(":");
-    if (form.get("grant_type") === "refresh_token") return tokensFor(clientId, null);
+    if (form.get("grant_type") === "refresh_token") {
+      issuer.refreshed.push(form.get("refresh_token") ?? "");
+      return tokensFor(clientId, null);
+    }
     const asked = codes.get(form.get("code") ?? "");
     codes.delete(form.get("code") ?? "");
     const verifier = form.get("code_verifier") ?? "";
