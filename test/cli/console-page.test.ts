@@ -1,13 +1,17 @@
 /** The console in a real browser, on a real platform. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { after, before, describe, it } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
+import { parse } from "yaml";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/connections.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
+import { startOwnIssuer } from "../support/own-issuer.ts";
 import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import type { OurAgent } from "../support/our-agent.ts";
@@ -54,7 +58,10 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
       consoleOidcClientSecret: "a-secret-of-tests",
       consoleAccess: [consoleAccess.parse("ada@example.com=viewer")],
     };
-    [platform, chromium] = await Promise.all([startPlatform({ drainMs: 50, ...team }), startChromium()]);
+    [platform, chromium] = await Promise.all([
+      startPlatform({ drainMs: 50, allowLocalUpstreams: true, ...team }),
+      startChromium(),
+    ]);
     service = await startHttpService((_request, response) => response.end("the shop"));
     agent = await platform.startAgent({ upstream: service.port, labels: { service: "shop" } });
     shop = `shop.localhost:${platform.httpsPort}`;
@@ -160,6 +167,9 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByText("No request that is kept fits the filter.").waitFor();
 
     await page.getByRole("link", { name: "The route" }).click();
+    const stands = page.getByRole("region", { name: "How it stands" });
+    await stands.getByText("certificate of the server's own authority").waitFor();
+    await stands.getByText("served", { exact: true }).waitFor();
     const module = (name: string) => page.getByRole("listitem").filter({ hasText: name });
     await module("Compression").getByRole("button", { name: "Set" }).click();
     await button("Review …").click();
@@ -372,6 +382,98 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByText("1 delivered, 0 given up").waitFor();
   });
 
+  it("the console's page says of an edge which certificate its names have, and that no agent serves it", async () => {
+    const issuer = await createAuthority({ commonName: "A CA", now: Date.now() });
+    const names = ["*.held.localhost"];
+    const { certificatePem, keyPem } = await issueLeaf(issuer, { names, days: 30, now: Date.now() });
+    const { body: certificate } = await platform.api("POST", "/tls_certificates", {
+      certificate_pem: certificatePem,
+      private_key_pem: keyPem,
+    });
+    const { body: domain } = await platform.api("POST", "/reserved_domains", {
+      domain: "*.held.localhost",
+      certificate_id: certificate.id,
+    });
+    const { body: backend } = await platform.api("POST", "/backends/tunnel_group", { labels: { app: "nobody" } });
+    const { body: edge } = await platform.api("POST", "/edges/https", {
+      hostports: ["a.held.localhost:443", "held-not.localhost:443"],
+    });
+    await platform.api("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      backend: { backend_id: backend.id },
+    });
+    await visit(`edges/${edge.id}`);
+    const row = (text: string) => page.getByRole("region", { name: "How it stands" }).locator("li", { hasText: text });
+    await row("a.held.localhost").getByText("there", { exact: true }).waitFor();
+    await row("held-not.localhost").getByText("certificate of the server's own authority").waitFor();
+    await row("app=nobody").getByText("no agent serves it").waitFor();
+    await assertAccessible(page, "how an edge stands");
+    await row("a.held.localhost").getByRole("link").click();
+    await page.waitForURL(`**/#/objects/tls_certificate/${certificate.id}`);
+    await platform.api("DELETE", `/edges/https/${edge.id}`);
+    await platform.api("DELETE", `/reserved_domains/${domain.id}`);
+  });
+
+  it("the console's page copies ids, and what it does as a curl command that does the same, for the command line, and as YAML", async () => {
+    const { body: policy } = await platform.api("POST", "/ip_policies", { description: "it's copied" });
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const copied = async (name: string, within: Locator = page.locator("body")): Promise<string> => {
+      await page.evaluate("navigator.clipboard.writeText('')");
+      await within.getByRole("button", { name, exact: true }).click();
+      return String(await eventually(() => page.evaluate("navigator.clipboard.readText()"), Boolean));
+    };
+    const run = (command: string) => {
+      const env = { ...process.env, POSTERN_API_KEY: platform.apiKey };
+      return JSON.parse(execFileSync("sh", ["-c", command.replace("curl", "curl -sS")], { env, encoding: "utf8" }));
+    };
+    await visit(`objects/ip_policy/${policy.id}`);
+    assert.equal(await copied(`Copy ${policy.id}`), policy.id);
+    assert.equal(run(await copied("Copy as curl")).description, "it's copied");
+    assert.equal(await copied("CLI"), `postern api GET /ip_policies/${policy.id}`);
+    const document = parse(await copied("YAML"));
+    assert.deepEqual(document.objects.ip_policy.NAME.id, policy.id);
+    await button("Edit").click();
+    await page.locator("#field-description").fill("it's changed");
+    await button("Review …").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.locator(".diff .added").waitFor();
+    const command = await copied("Copy as curl", dialog);
+    assert.equal((await platform.api("GET", `/ip_policies/${policy.id}`)).body.description, "it's copied");
+    assert.equal(run(command).description, "it's changed");
+  });
+
+  it("the console's page tries a login in another tab, shows what the provider said, and revokes the session that came of it", async () => {
+    const issuer = await startOwnIssuer();
+    const [edgeId] = await routeId();
+    const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
+      match_type: "path_prefix",
+      match: "/members",
+      oidc: { issuer: issuer.url, client_id: "c", client_secret: "s" },
+    });
+    try {
+      const own = await enter({ ignoreHTTPSErrors: true });
+      await visit("logins", own);
+      const [tab] = await Promise.all([
+        own.waitForEvent("popup"),
+        own.getByRole("link", { name: /^Try a login/ }).click(),
+      ]);
+      await tab.waitForURL(`https://${shop}/members`);
+      const trial = own.getByRole("region", { name: "The login that was tried" });
+      await trial.getByText("logged in", { exact: true }).waitFor();
+      await trial.getByText("ada@example.com").waitFor();
+      await assertAccessible(own, "a login that was tried");
+      await button("Revoke the session of ada@example.com", own).click();
+      await own.getByText("Nobody has logged in.").waitFor();
+      const { body } = await platform.api("GET", "/app/sessions");
+      assert.deepEqual(body.application_sessions, []);
+      await own.context().close();
+    } finally {
+      await platform.api("DELETE", `/edges/https/${edgeId}/routes/${route.id}`);
+      await issuer.stop();
+    }
+  });
+
   it("the console's page shows how everything was at a revision, and changes nothing there", async () => {
     await visit("history");
     await page.locator("summary", { hasText: "publish shop" }).click();
@@ -552,6 +654,14 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     assert.ok(kinds.length > 20, String(kinds));
     for (const kind of kinds) {
       await visit(kind);
+      const shown = page.locator("#main .body-row, #main .empty");
+      await shown.first().waitFor();
+      const empty = page.locator("#main .empty");
+      if ((await empty.count()) > 0) {
+        // What it is for is above it.
+        assert.ok((await page.locator("#main .head p").innerText()).length > 10, kind);
+        assert.ok((await empty.innerText()).length > 10, kind);
+      }
       await look(kind);
       if ((await page.getByRole("main").getByRole("link", { name: "New" }).count()) === 0) continue;
       await visit(`${kind}/new`);

@@ -5,6 +5,7 @@ import { asOf, atRevision, postern } from "./api.ts";
 import type { Description } from "./description.ts";
 import { newestOf } from "./lists.ts";
 import type { ListPage } from "./lists.ts";
+import { EdgeState } from "./edge-state.tsx";
 import { configurationChanges } from "./live.ts";
 import { Edit } from "./objects.tsx";
 import { Failed, Head, ListFilter } from "./parts.tsx";
@@ -120,6 +121,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         )}
       </Head>
       <Failed error={edge.error} again={edge.again} />
+      {edge.value && atRevision.value === undefined && <EdgeState edge={edge.value} description={description} />}
       {adds && kind && (
         <Edit
           kind={kind}

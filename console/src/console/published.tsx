@@ -53,7 +53,7 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
               <span class="muted small">
                 {isServed
                   ? "As long as it runs, what comes to the name goes to your port."
-                  : "Run it in a terminal on the machine of your service. This page sees it come by itself."}
+                  : "Run it in another terminal, in the folder of Postern, on the machine of your service. This page sees it come by itself."}
               </span>
             </>
           )}
