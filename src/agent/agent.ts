@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { ConnectOptions, ServerAddress } from "./connect.ts";
 import type { AgentEnd } from "./end.ts";
+import type { ExchangeKeeper } from "./exchange-keeper.ts";
 import { startLine } from "./line.ts";
 import type { Line } from "./line.ts";
 import { keepSpread } from "./spread.ts";
@@ -32,7 +33,7 @@ export interface AgentOptions {
   readonly metadata: string;
   /** What is published; none of them: the session alone. */
   readonly tunnels: readonly TunnelOptions[];
-  /** Whether the server may stop it, or have it connect again; it may unless given. */
+  /** Whether the server may stop it, have it connect again, and ask for its `exchanges`; it may unless given. */
   readonly remoteManagement?: boolean;
   /** 10 s and 15 s unless given. */
   readonly heartbeatIntervalMs?: number;
@@ -51,6 +52,8 @@ export interface AgentOptions {
   /** For how long to go on trying without a session, milliseconds; for ever unless given. */
   readonly giveUpMs?: number | undefined;
   readonly status: (status: AgentStatus) => void;
+  /** Says what has been kept of requests, and sends them again; nothing is kept unless given. */
+  readonly exchanges?: ExchangeKeeper | undefined;
   /** Told how long requests took at the server, of tunnels with `wantsTimes`: lines as `tunnel/request-times.ts` has them. */
   readonly requestTimes?: ((lines: string) => void) | undefined;
 }

@@ -121,6 +121,11 @@ export class SessionTunnels {
     }
   }
 
+  /** Of the tunnel with this id in the session; undefined where there is none. */
+  nameOf(tunnelId: string): string | undefined {
+    return this.#byId.get(tunnelId)?.options.name;
+  }
+
   /** A public connection to one of them. */
   proxied(tunnelId: string, { proto, clientAddress }: ProxiedHeader, stream: ByteStream): void {
     const tunnel = this.#byId.get(tunnelId);

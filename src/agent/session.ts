@@ -4,6 +4,7 @@ import { arch, platform } from "node:os";
 import { connectSession } from "../tunnel/client.ts";
 import type { ClientHandlers, ClientOptions, ClientSession, ServerCount } from "../tunnel/client-hooks.ts";
 import type { Clock } from "../lib/clock.ts";
+import { Refusal } from "../lib/errors.ts";
 import type { AgentOptions } from "./agent.ts";
 import { describeLoss } from "./end.ts";
 import type { AgentEnd } from "./end.ts";
@@ -146,7 +147,7 @@ function clientOptions(options: SessionOptions, resumption: Resumption | undefin
 }
 
 function handlers(
-  { clock, remoteManagement = true, requestTimes }: AgentOptions,
+  { clock, remoteManagement = true, exchanges, requestTimes }: AgentOptions,
   tunnels: SessionTunnels,
   end: (end: SessionEnd) => void,
   over: () => void,
@@ -163,6 +164,11 @@ function handlers(
         clock.after(0, () => end({ kind: "lost", reason: "the server asked for a new connection", atOnce: true }));
       } else return Promise.reject(new Error(`This agent does not ${command.name} itself.`));
       return Promise.resolve();
+    },
+    async exchange(command) {
+      if (!remoteManagement) throw new Refusal("exchange_management_off");
+      if (!exchanges) throw new Refusal("exchange_not_kept");
+      return await exchanges.answer(command, tunnels.nameOf(command.tunnelId));
     },
     stopped: (tunnelId, message, code) => tunnels.stopped(tunnelId, message, code),
     ...(requestTimes && { times: requestTimes }),

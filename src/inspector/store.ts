@@ -89,6 +89,32 @@ export class ExchangeStore {
     return found;
   }
 
+  /**
+   * The newest that fits, of those in whose request's head the text is.
+   * @param text of ASCII; bodies of recordings may have it, too
+   */
+  find(text: string, fits: (exchange: Exchange) => boolean): Exchange | undefined {
+    for (let number = this.#last; number >= this.#oldest; number -= 1) {
+      const place = this.#places[number % maxExchanges];
+      // Reading all that was recorded, to look for one, would take the agent's time from traffic.
+      const head = place?.number === number ? (place.exchange?.head ?? place.asked) : undefined;
+      const exchange = head?.includes(text, 0, "latin1") ? this.#read(number) : undefined;
+      if (exchange && fits(exchange)) return exchange;
+    }
+    return undefined;
+  }
+
+  /** Those that repeat the exchange with this id, newest first, at most `limit`. */
+  replaysOf(id: string, limit: number): Exchange[] {
+    const found: Exchange[] = [];
+    for (let number = this.#last; number >= this.#oldest && found.length < limit; number -= 1) {
+      // Replays are read as they pass.
+      const exchange = this.#places[number % maxExchanges]?.exchange;
+      if (exchange?.replayOf === id) found.push(exchange);
+    }
+    return found;
+  }
+
   clear(): void {
     while (this.#oldest <= this.#last) this.#dropOldest();
     for (const watcher of this.#watchers) watcher(undefined);

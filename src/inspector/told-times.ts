@@ -45,8 +45,8 @@ export class ToldTimes {
 
 const field = "\r\nx-request-id: ";
 
-/** As the edge names it to the service, behind all other fields; a replay is none of its requests. */
-function requestIdOf({ head, replayOf }: Exchange): string {
+/** As the edge names it to the service, behind all other fields; "" of a replay, which is none of its requests. */
+export function requestIdOf({ head, replayOf }: Exchange): string {
   if (replayOf !== undefined) return "";
   const text = head.toString("latin1").toLowerCase();
   const at = text.lastIndexOf(field);

@@ -40,9 +40,13 @@ export const agentSettings = {
     "End with exit code 4 when there was no session for this long (default: try for ever).",
     duration,
   ),
-  remoteManagement: one("Whether the server may stop the agent, or have it connect again.", yesOrNo, {
-    default: "true",
-  }),
+  remoteManagement: one(
+    "Whether the server may stop the agent, have it connect again, and ask for what the inspector has kept of requests, and for replays.",
+    yesOrNo,
+    {
+      default: "true",
+    },
+  ),
   requireUpstream: toggle(
     "End with exit code 6 if the service cannot be reached at the start. Without it the URL is published all the same, with a warning.",
   ),

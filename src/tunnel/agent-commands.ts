@@ -1,13 +1,15 @@
-/** What an agent is told: to update itself, to stop, to connect anew, or that a tunnel of its is over. */
+/** What an agent is told: to update itself, to stop, to connect anew, or that a tunnel of its is over; and what it is asked. */
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
-import type { SessionCommand } from "../routing/planes/messages.ts";
+import type { AgentCommand, ExchangeCommand, SessionCommand } from "../routing/planes/messages.ts";
 import { call, CallTimeout, renderMessage } from "./call.ts";
+import { maxExchangeBytes } from "./exchange-question.ts";
 import type { TunnelLimits } from "./limits.ts";
 import type { AuthMessage } from "./messages.ts";
 import type { Mux } from "./mux/mux.ts";
 import { discard } from "./mux/stream.ts";
+import { TextReader } from "./text-reader.ts";
 import { streamType } from "./typed-stream.ts";
 import { parseWireError, wireCode } from "./wire-error.ts";
 
@@ -18,11 +20,47 @@ interface Reached {
   readonly limits: TunnelLimits;
 }
 
+/** Carries a command to an agent, or a question: see `tellAgent` and `askAgent`. */
+export function commandAgent(at: Reached, agent: AuthMessage, command: AgentCommand): Promise<string | undefined> {
+  if (command.name === "exchange" || command.name === "replay") return askAgent(at, agent, command);
+  return tellAgent(at, agent, command).then(() => undefined);
+}
+
+/**
+ * Resolves with what the agent says, which is not read here: texts of this size would take the thread's time from traffic.
+ * Rejects with a `Refusal`: `exchange_unsupported`, where nothing is asked; `command_timeout`, after which a replay may be
+ * under way; `exchange_agent_gone`; or `command_failed`, where the answer is cut or too long.
+ */
+function askAgent({ mux, clock, limits }: Reached, agent: AuthMessage, command: ExchangeCommand): Promise<string> {
+  if (!agent.keepsExchanges) return Promise.reject(new Refusal("exchange_unsupported"));
+  const stream = mux.open();
+  if (!stream) return Promise.reject(new Refusal("exchange_agent_gone"));
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = clock.after(limits.exchangeMs, () => {
+      isLate = true;
+      stream.abort();
+    });
+    stream.receiver = new TextReader(stream, maxExchangeBytes, (text) => {
+      timer.cancel();
+      if (text !== undefined) resolve(text);
+      else if (isLate) reject(new Refusal("command_timeout"));
+      else if (mux.over) reject(new Refusal("exchange_agent_gone"));
+      else
+        reject(new Refusal("command_failed", `The agent's answer is cut, or longer than ${maxExchangeBytes} bytes.`));
+    });
+    const isReplay = command.name === "replay";
+    const own = isReplay ? { ReplayId: command.replayId } : { ExchangeId: command.exchangeId };
+    const question = { RequestId: command.requestId, TunnelId: command.tunnelId, ...own };
+    stream.write(renderMessage(isReplay ? streamType.replay : streamType.exchange, question));
+  });
+}
+
 /**
  * Resolves when the agent has taken the command. Rejects with a `Refusal`: `command_unsupported` where it has said that it
  * takes none of these, `command_timeout`, or `command_failed` with what it answers.
  */
-export function commandAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Promise<void> {
+function tellAgent(at: Reached, agent: AuthMessage, command: SessionCommand): Promise<void> {
   const why = agent.unsupported[command.name];
   if (why !== "") return Promise.reject(new Refusal("command_unsupported", why));
   const question = command.name === "update" ? { Version: command.version, PermitMajorVersion: false } : {};

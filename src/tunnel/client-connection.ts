@@ -11,6 +11,7 @@ import type {
   ClientSession,
   ServerCount,
 } from "./client-hooks.ts";
+import { answerExchange } from "./exchange-question.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
 import { countMember, JsonReceiver, objectMember, textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -88,6 +89,7 @@ export class ClientConnection {
         RestartUnsupportedError: supports("restart"),
         UpdateUnsupportedError: supports("update"),
         MuxWindow: maxWindow,
+        ...(this.#handlers.exchange && { Exchanges: true }),
         ...(options.agentId !== undefined && { AgentID: options.agentId }),
       },
     };
@@ -304,12 +306,26 @@ export class ClientConnection {
           this.#command(stream, { name: "update", version: textMember(message, "Version", maxText) }),
         );
         return;
+      case streamType.exchange:
+      case streamType.replay:
+        return this.#exchange(type, stream);
       default:
-        stream.receiver = discard;
-        stream.end();
-        this.#answered.add(stream);
+        this.#unknown(stream);
     }
   };
+
+  /** Without an answer, which says so. */
+  #unknown(stream: MuxStream): void {
+    stream.receiver = discard;
+    stream.end();
+    this.#answered.add(stream);
+  }
+
+  #exchange(type: number, stream: MuxStream): void {
+    const { exchange, bug } = this.#handlers;
+    if (!exchange) return this.#unknown(stream);
+    this.#read(stream, (message) => answerExchange(stream, type, message, exchange, (error) => bug?.(error)));
+  }
 
   /** G4: only for tunnels that this session asked for. */
   readonly #proxied = (header: ProxiedHeader, stream: MuxStream): void => {

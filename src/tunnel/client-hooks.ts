@@ -2,6 +2,7 @@
 import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
+import type { AnswerExchange } from "./exchange-question.ts";
 import type { ProxiedHeader } from "./proxy-header.ts";
 
 export interface ClientOptions {
@@ -36,6 +37,8 @@ export interface ClientHandlers {
   proxied(tunnelId: string, header: ProxiedHeader, stream: ByteStream): void;
   /** Carries a command out; its failure is told to whoever asked for it. */
   command(command: SessionCommand): Promise<void>;
+  /** Says what has been kept of a request, or sends it again; without it the server is told that nobody can be asked. */
+  exchange?: AnswerExchange;
   /** The server is about to stop: another session is to be opened elsewhere, beside this one, which it will close. */
   moveAway?(): void;
   /** How long requests took at the server, of tunnels that want it told: lines as `request-times.ts` has them. */

@@ -32,6 +32,8 @@ export interface TunnelLimits {
   readonly maxAsked: number;
   /** How long an agent may take to carry out a command. */
   readonly commandMs: number;
+  /** How long it may take to say what it has kept of a request, and to send that again. */
+  readonly exchangeMs: number;
   /** Largest window of one stream to an agent that can grow it, bytes; and the sum of what is grown per session. */
   readonly maxWindow: number;
   readonly windowBudget: number;
@@ -65,6 +67,7 @@ export const defaultTunnelLimits: TunnelLimits = {
   askMs: 2000,
   maxAsked: 16,
   commandMs: 10_000,
+  exchangeMs: 12_000,
   maxWindow: 16 * 1024 * 1024,
   windowBudget: 64 * 1024 * 1024,
   maxStreams: { rust: 240, go: 1024, postern: 16_384 },

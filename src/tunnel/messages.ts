@@ -36,6 +36,8 @@ export interface AuthMessage {
   readonly maxWindow: number;
   /** Above 0 for further connections of one client. */
   readonly leg: number;
+  /** It can be asked what it has kept of requests. */
+  readonly keepsExchanges: boolean;
   /** The same for all sessions of one agent of ours, which have its tunnels together; "" for a session by itself. */
   readonly agentId: string;
 }
@@ -54,6 +56,8 @@ export function parseAuth(message: JsonObject): AuthMessage {
   const userAgent = textMember(extra, "UserAgent", maxText);
   const maxWindow = countMember(extra, "MuxWindow");
   const agentId = textMember(extra, "AgentID", maxName);
+  const kind =
+    maxWindow > 0 ? "postern" : /ngrok-go\//.test(userAgent) && !/ngrok-rust\//.test(userAgent) ? "go" : "rust";
   const unsupported = (name: string): string => {
     const value = member(extra, name);
     return value === undefined || value === null ? tooOld : textMember(extra, name, maxText);
@@ -66,7 +70,7 @@ export function parseAuth(message: JsonObject): AuthMessage {
     agentVersion: textMember(extra, "Version", maxName) || userAgent.slice(0, maxName),
     os: textMember(extra, "OS", maxName),
     metadata: textMember(extra, "Metadata", maxMetadata),
-    kind: maxWindow > 0 ? "postern" : /ngrok-go\//.test(userAgent) && !/ngrok-rust\//.test(userAgent) ? "go" : "rust",
+    kind,
     heartbeatIntervalMs: countMember(extra, "HeartbeatInterval") / 1e6,
     heartbeatToleranceMs: countMember(extra, "HeartbeatTolerance") / 1e6,
     unsupported: {
@@ -75,6 +79,7 @@ export function parseAuth(message: JsonObject): AuthMessage {
       update: unsupported("UpdateUnsupportedError"),
     },
     maxWindow,
+    keepsExchanges: kind === "postern" && member(extra, "Exchanges") === true,
     leg: countMember(extra, "LegNumber"),
     agentId: agentIdShape.test(agentId) ? agentId : "",
   };

@@ -1,7 +1,7 @@
 /** What the tunnel protocol's server side asks of whoever keeps the register of agents (the edge). */
 import type { ByteStream } from "../lib/byte-stream.ts";
 import type { RefusalName } from "../lib/errors.ts";
-import type { SessionCommand } from "../routing/planes/messages.ts";
+import type { AgentCommand } from "../routing/planes/messages.ts";
 
 export interface AuthRequest {
   readonly token: string;
@@ -158,8 +158,11 @@ export interface AgentSession {
   openProxy(header: ProxyHeader, take: TakeStream): PendingStream | undefined;
   /** Asks the agent for a sign of life, and calls `done` once and soon with whether it came. */
   ask(done: (isThere: boolean) => void): void;
-  /** Rejects with `Refusal` (command_unsupported, command_failed, command_timeout). */
-  command(command: SessionCommand): Promise<void>;
+  /**
+   * Resolves with what the agent says where it was asked something. Rejects with `Refusal` (command_unsupported,
+   * command_failed, command_timeout, exchange_unsupported, exchange_agent_gone).
+   */
+  command(command: AgentCommand): Promise<string | undefined>;
   /**
    * Tells an agent that can have two sessions to open another one elsewhere; it stays here until this one is closed. Of
    * others, which would leave at once, nothing is asked.

@@ -2,7 +2,7 @@
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
-import type { SessionCommand } from "../routing/planes/messages.ts";
+import type { AgentCommand } from "../routing/planes/messages.ts";
 import { readBind } from "./bind-asked.ts";
 import type { BindAsked } from "./bind-asked.ts";
 import { echoOptions } from "./bind-options.ts";
@@ -112,7 +112,7 @@ export class ServerSession implements AgentSession {
     else done(!this.#parts.mux.over);
   }
 
-  command(command: SessionCommand): Promise<void> {
+  command(command: AgentCommand): Promise<string | undefined> {
     return commandAgent(this.#parts, this.#agent, command);
   }
 

@@ -16,6 +16,8 @@ export const streamType = {
   patchTunnel: 10,
   /** Between our own agent and server alone. */
   requestTimes: 11,
+  exchange: 12,
+  replay: 13,
   heartbeat: 0xffff_ffff,
 } as const;
 

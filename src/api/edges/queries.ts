@@ -2,7 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
-import type { Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { AgentCommand, Downward, ExchangeCommand, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Reply } from "../operation/call.ts";
@@ -12,6 +12,8 @@ import { joinAnswers } from "./join-answers.ts";
 export interface EdgeQueries extends EdgeObserver {
   /** Carries `command` to the agent of `session`. Rejects with `Refusal` when it fails or is not answered. */
   command(session: StoredObject, command: SessionCommand): Promise<Reply>;
+  /** What the agent of `session` says: a stranger's text. Rejects with `Refusal` as `command`. */
+  askAgent(session: StoredObject, question: ExchangeCommand): Promise<string>;
   /** Asks every edge, and answers as one. Rejects with `Refusal` (edge_silent) when none answers in time. */
   ask(question: EdgeQuestion): Promise<EdgeAnswer>;
   /** Ids of the edges of other nodes that have not come so far by the end of `timeoutMs`. */
@@ -65,17 +67,20 @@ export function makeEdgeQueries(
     message: (call: number) => Downward,
     timeoutMs: number,
   ): Promise<readonly (Answer | undefined)[]> => Promise.all(lines.map((line) => query(line, message, timeoutMs)));
+  const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
+    const line = lineOfSession.get(sessionId);
+    const answer =
+      line && (await query(line, (call) => ({ type: "command", call, sessionId, command }), commandTimeoutMs));
+    if (answer?.type !== "command_result") throw new Refusal("command_timeout");
+    if (answer.error) throw new Refusal(answer.error.reason, `${command.name} ${sessionId}: ${answer.error.message}`);
+    return answer.text;
+  };
   return {
     async command(session, command) {
-      const line = lineOfSession.get(session.id);
-      const answer =
-        line &&
-        (await query(line, (call) => ({ type: "command", call, sessionId: session.id, command }), commandTimeoutMs));
-      if (answer?.type !== "command_result") throw new Refusal("command_timeout");
-      if (answer.error)
-        throw new Refusal(answer.error.reason, `${command.name} ${session.id}: ${answer.error.message}`);
+      await tell(session, command);
       return { status: 204 };
     },
+    askAgent: async (session, question) => (await tell(session, question)) ?? "",
     async ask(question) {
       const answers = await queryAll(
         [...edges.joined(), ...elsewhere()],

@@ -1,5 +1,6 @@
 /** The inspector beside an agent: nothing of it is loaded where it is off. */
 import type { AgentStatus } from "../../agent/agent.ts";
+import type { ExchangeKeeper } from "../../agent/exchange-keeper.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Totals } from "../../inspector/inspector.ts";
@@ -17,6 +18,8 @@ export interface Inspection {
   /** The tunnel as the agent is to have it. */
   watch(tunnel: TunnelOptions): Promise<TunnelOptions>;
   status(status: AgentStatus): void;
+  /** As `AgentOptions.exchanges`. */
+  readonly exchanges: ExchangeKeeper;
   /** As `AgentOptions.requestTimes`. */
   requestTimes(lines: string): void;
   /** Whether there is a tunnel of this name. */
@@ -52,6 +55,7 @@ export async function makeInspection(
   const isUnseen = isOff || inspectDbSize < 0 || (place === undefined && !process.stdout.isTTY);
   let shown: object = { status: "connecting", agent_version: posternVersion(), session: { legs: [] } };
   let control: AgentControl | undefined;
+  let keeper: ExchangeKeeper | undefined;
   let api: { readonly url: string; close(): Promise<void> } | undefined;
   return {
     totals: inspector.totals,
@@ -60,6 +64,14 @@ export async function makeInspection(
       const latencies = status.state === "online" ? [{ region: "", latency: `${Math.round(status.latencyMs)}ms` }] : [];
       const state = status.state === "waiting" ? "reconnecting" : status.state;
       shown = { status: state, agent_version: posternVersion(), session: { legs: latencies } };
+    },
+    exchanges: {
+      // Loaded when somebody asks: most agents are never asked.
+      async answer(command, tunnel) {
+        const { keepExchanges } = await import("../../inspector/kept-exchanges.ts");
+        keeper ??= keepExchanges(inspector);
+        return await keeper.answer(command, tunnel);
+      },
     },
     requestTimes: (lines) => inspector.times.told(lines),
     knows: (name) => inspector.tunnels.has(name),

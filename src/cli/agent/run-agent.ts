@@ -60,6 +60,7 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
     clock: systemClock,
     log: view.log,
     random: Math.random,
+    exchanges: inspection?.exchanges,
     requestTimes: inspection && ((lines) => inspection.requestTimes(lines)),
     status(status) {
       inspection?.status(status);

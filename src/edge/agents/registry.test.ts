@@ -5,7 +5,7 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { silentLog } from "../../lib/log.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
-import type { RoutingChange, SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { RoutingChange, AgentCommand, Upward } from "../../routing/planes/messages.ts";
 import { makeRoutingTable } from "../../routing/table.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
@@ -62,7 +62,7 @@ class RecordedSession implements AgentSession {
   readonly startedAt = 1_700_000_000_000;
   readonly openStreams = 0;
   readonly told: string[] = [];
-  readonly commands: SessionCommand[] = [];
+  readonly commands: AgentCommand[] = [];
   /** What its agent says when it is asked. */
   isThere = true;
 
@@ -83,8 +83,9 @@ class RecordedSession implements AgentSession {
     done(this.isThere);
   }
 
-  async command(command: SessionCommand): Promise<void> {
+  async command(command: AgentCommand): Promise<string | undefined> {
     this.commands.push(command);
+    return undefined;
   }
 
   moveAway(): void {}

@@ -6,11 +6,12 @@ import { nameOf } from "../../lib/plain-names.ts";
 import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
-import type { Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { AgentCommand, Downward, Upward } from "../../routing/planes/messages.ts";
 import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
 import type { PeerHost } from "../peers/arriving-stream.ts";
 import type { Peers } from "../peers/peers.ts";
 import { makeCredentials } from "./credentials.ts";
+import { makeExchangeTurns } from "./exchange-turns.ts";
 import { makeTunnelGroups } from "./groups.ts";
 import type { Group, GroupPlan } from "./groups.ts";
 import { makeEndpointAddresses } from "./addresses.ts";
@@ -85,8 +86,8 @@ export interface AgentRegistry extends ServerHooks {
   snapshot(): readonly Upward[];
   /** Those that are connected. */
   sessions(): readonly AgentSession[];
-  /** Passes a command on to a session. Rejects with `Refusal` (not_found, command_*). */
-  command(sessionId: string, command: SessionCommand): Promise<void>;
+  /** Passes a command on to a session; see `AgentSession.command`. Rejects with `Refusal`, also not_found and exchange_busy. */
+  command(sessionId: string, command: AgentCommand): Promise<string | undefined>;
   /** What the control plane says of other edges, and of what this one shares with them. */
   readonly shared: SharedRegister | undefined;
   /** How many sessions an agent should have at a server of so many edges: at another node as well, where there is one. */
@@ -145,6 +146,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const avoidPort = (port: number): void => addresses?.avoid(port);
   const elsewhere = others && followElsewhere({ ...others, tunnels, opening, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
+  const exchangeTurns = makeExchangeTurns(limits);
   const otherNodes = (): number => elsewhere?.nodeCount() ?? 0;
   return {
     ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, watchExpiry }),
@@ -181,7 +183,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       const session = sessions.byId(sessionId);
       if (!session)
         throw new Refusal("not_found", `command the tunnel session "${sessionId}": it is not connected here`);
-      await session.command(command);
+      if (command.name !== "exchange" && command.name !== "replay") return await session.command(command);
+      return await exchangeTurns.take(session.accountId, () => session.command(command));
     },
     isServedElsewhere() {
       if (!elsewhere || otherNodes() === 0) return true;

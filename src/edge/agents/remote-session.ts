@@ -68,7 +68,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.#peers.tellTimes(this.#place, this.id, times);
   }
 
-  command(): Promise<void> {
+  command(): Promise<never> {
     return Promise.reject(
       new Refusal("not_found", `command the tunnel session "${this.id}": it is not connected here`),
     );

@@ -1,18 +1,28 @@
 /** What an edge says to its control plane, or to another node's: to questions, and to commands for agents. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Relayed, RelayedAnswer, SessionCommand } from "../../routing/planes/messages.ts";
+import type { AgentCommand, CommandFailure, Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 
 export interface AnswersOptions {
-  /** Passes a command on to an agent. Rejects with `Refusal`. */
-  readonly command: (sessionId: string, command: SessionCommand) => Promise<void>;
+  /** Passes a command on to an agent; resolves with what that says to a question. Rejects with `Refusal`. */
+  readonly command: (sessionId: string, command: AgentCommand) => Promise<string | undefined>;
   /** What the edge says when it is asked something. */
   readonly reply: (question: EdgeQuestion) => Promise<EdgeAnswer>;
   readonly log: Log;
 }
 
 type CommandError = NonNullable<Extract<RelayedAnswer, { readonly type: "command_result" }>["error"]>;
+
+/** Refusals of these reasons are told as they are. */
+const told: readonly string[] = [
+  "command_unsupported",
+  "command_timeout",
+  "not_found",
+  "exchange_unsupported",
+  "exchange_agent_gone",
+  "exchange_busy",
+] satisfies CommandFailure[];
 
 /** Never rejects. */
 export function makeAnswers({ command, reply, log }: AnswersOptions): (message: Relayed) => Promise<RelayedAnswer> {
@@ -28,8 +38,8 @@ export function makeAnswers({ command, reply, log }: AnswersOptions): (message: 
       }
     }
     try {
-      await command(message.sessionId, message.command);
-      return { type: "command_result", call };
+      const text = await command(message.sessionId, message.command);
+      return { type: "command_result", call, ...(text !== undefined && { text }) };
     } catch (error) {
       return { type: "command_result", call, error: commandError(error, log) };
     }
@@ -39,10 +49,7 @@ export function makeAnswers({ command, reply, log }: AnswersOptions): (message: 
 function commandError(error: unknown, log: Log): CommandError {
   if (error instanceof Refusal) {
     const { reason, message } = error;
-    if (reason === "command_unsupported" || reason === "command_timeout" || reason === "not_found") {
-      return { reason, message };
-    }
-    return { reason: "command_failed", message };
+    return { reason: told.includes(reason) ? (reason as CommandFailure) : "command_failed", message };
   }
   log.error("command failed", { error });
   return { reason: "command_failed", message: "the edge could not pass the command on" };

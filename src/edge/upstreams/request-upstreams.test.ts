@@ -69,8 +69,8 @@ class TcpSession implements AgentSession {
     return undefined;
   }
 
-  command(): Promise<void> {
-    return Promise.resolve();
+  command(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
 
   ask(): void {}

@@ -85,6 +85,61 @@ export const agentErrors = {
     "The endpoint is that of an edge.",
     "Ask the edge that serves it: `POST /edges/https/{id}/explain`, or that of `tls` and `tcp`.",
   ),
+  // What agents have kept of a request
+  exchange_no_agent: entry(
+    830,
+    409,
+    "No agent has served the request, so nobody keeps what it carried.",
+    "Of a request that was answered at the edge, or went to a static backend, the trace is all that there is.",
+  ),
+  exchange_agent_gone: entry(
+    831,
+    409,
+    "The agent that has served the request is not connected any more.",
+    "What it keeps goes when it ends; after a short loss it is back by itself.",
+  ),
+  exchange_unsupported: entry(
+    832,
+    409,
+    "The agent cannot be asked for what it has kept of requests: it is one of a public SDK, or of an earlier version.",
+    "Publish the service with an agent of this version, such as `postern http`.",
+  ),
+  exchange_not_kept: entry(
+    833,
+    409,
+    "The agent keeps nothing of what passes this tunnel.",
+    "Its operator starts it with `--inspector`, and without `inspect: false`.",
+  ),
+  exchange_management_off: entry(
+    834,
+    403,
+    "The agent's operator lets nobody manage it from afar.",
+    "Look at it beside the agent, in its inspector; `--remote-management` lets the server ask.",
+  ),
+  exchange_forgotten: entry(
+    835,
+    404,
+    "The agent does not keep this request any more.",
+    "It keeps the last ones, within bounds: send the request again.",
+  ),
+  exchange_busy: entry(
+    836,
+    503,
+    "As many of these questions to agents, or replays, are under way as may be.",
+    "Try again when one of them has ended.",
+  ),
+  replay_impossible: entry(
+    837,
+    409,
+    "The request cannot be sent again as it was.",
+    "Not all of its body was kept, it could not be read, or its connection went on in another protocol.",
+  ),
+  replay_unreachable: entry(
+    838,
+    502,
+    "The agent cannot reach the service that the request was to be sent to again.",
+    "Start the service.",
+  ),
   edge_silent: entry(
     811,
     504,
@@ -92,3 +147,15 @@ export const agentErrors = {
     "Try again; `GET /readyz` tells whether it follows the configuration.",
   ),
 };
+
+/** Why an agent does not say what it has kept of a request, or does not send it again: the names that it may answer with. */
+export const agentRefusals = [
+  "exchange_not_kept",
+  "exchange_management_off",
+  "exchange_forgotten",
+  "exchange_busy",
+  "replay_impossible",
+  "replay_unreachable",
+] as const satisfies readonly (keyof typeof agentErrors)[];
+
+export type AgentRefusal = (typeof agentRefusals)[number];

@@ -22,7 +22,7 @@ export type Downward =
   /** Committed writes up to `revision`, in order; an object may be there more than once. */
   | { readonly type: "changes"; readonly revision: number; readonly changes: readonly RoutingChange[] }
   /** A command for an agent; answered by `command_result` with the same `call`. */
-  | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: SessionCommand }
+  | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: AgentCommand }
   | { readonly type: "metrics_request"; readonly call: number }
   /** The `login` of this call is stored, or never will be. */
   | { readonly type: "login_stored"; readonly call: number }
@@ -73,6 +73,27 @@ export type SessionCommand =
   | { readonly name: "restart" }
   | { readonly name: "update"; readonly version: string };
 
+/**
+ * What an agent of ours has kept of a request: answered with the agent's text, which nobody reads on the way. Each says
+ * through which tunnel the request went, which tells an agent that knows nothing of it why.
+ */
+export type ExchangeCommand =
+  /** `exchangeId`: of a replay of the request; "" for itself. */
+  | { readonly name: "exchange"; readonly requestId: string; readonly tunnelId: string; readonly exchangeId: string }
+  /** Sends it again, once for each `replayId`. */
+  | { readonly name: "replay"; readonly requestId: string; readonly tunnelId: string; readonly replayId: string };
+
+export type AgentCommand = SessionCommand | ExchangeCommand;
+
+export type CommandFailure =
+  | "command_unsupported"
+  | "command_failed"
+  | "command_timeout"
+  | "not_found"
+  | "exchange_unsupported"
+  | "exchange_agent_gone"
+  | "exchange_busy";
+
 export interface RoutingChange {
   readonly kind: string;
   readonly id: string;
@@ -122,10 +143,9 @@ export type Upward =
   | {
       readonly type: "command_result";
       readonly call: number;
-      readonly error?: {
-        readonly reason: "command_unsupported" | "command_failed" | "command_timeout" | "not_found";
-        readonly message: string;
-      };
+      /** What the agent says where it was asked something, as it came: a stranger's. */
+      readonly text?: string;
+      readonly error?: { readonly reason: CommandFailure; readonly message: string };
     }
   | { readonly type: "metrics"; readonly call: number; readonly text: string }
   /** Finished traffic, batches numbered from 1; and how many reports of an account were dropped before. */

@@ -1,0 +1,100 @@
+/** What the server may ask of what is kept here, through the agent's session: one request with its answer, and replays. */
+import type { ExchangeCommand, ExchangeKeeper } from "../agent/exchange-keeper.ts";
+import { Refusal } from "../lib/errors.ts";
+import type { AgentRefusal } from "../lib/errors/agents.ts";
+import { maxExchangeBytes } from "../tunnel/exchange-question.ts";
+import type { Exchange } from "./exchange.ts";
+import type { InspectedTunnel, Inspector } from "./inspector.ts";
+import { LocalRefusal } from "./local-refusal.ts";
+import type { LocalRefusalName } from "./local-refusal.ts";
+import { renderKept } from "./render-kept.ts";
+import { replay } from "./replay.ts";
+import { requestIdOf } from "./told-times.ts";
+
+/** Replays of one request that are told of. */
+const maxReplays = 20;
+/** Ids of replays that are remembered: a replay that comes again does nothing. */
+const maxRemembered = 500;
+/** How long the answer to a replay is waited for, milliseconds; it goes on then. */
+const answerMs = 5_000;
+const lookMs = 20;
+/** Bytes of each body that are told, of which the first that fit are taken. */
+const bodySizes = [262_144, 65_536, 0];
+
+const replayRefusals: Partial<Record<LocalRefusalName, AgentRefusal>> = {
+  local_replay_impossible: "replay_impossible",
+  local_replay_unreachable: "replay_unreachable",
+  local_busy: "exchange_busy",
+};
+
+export function keepExchanges(inspector: Inspector): ExchangeKeeper {
+  /** Oldest first; whatever became of one stays what it was. */
+  const replays = new Map<string, Promise<Exchange>>();
+  const once = (id: string, send: () => Promise<Exchange>): Promise<Exchange> => {
+    const sent = replays.get(id) ?? send();
+    replays.set(id, sent);
+    for (const oldest of replays.keys()) {
+      if (replays.size <= maxRemembered) break;
+      replays.delete(oldest);
+    }
+    return sent;
+  };
+  return {
+    async answer(command, tunnel) {
+      const { exchange, through } = find(inspector, command, tunnel);
+      if (command.name === "exchange") {
+        const { exchangeId } = command;
+        if (exchangeId === "" || exchangeId === exchange.id) return textOf(inspector, exchange);
+        const repeated = inspector.store.get(exchangeId);
+        if (repeated?.replayOf !== exchange.id) throw new Refusal("exchange_forgotten");
+        return textOf(inspector, repeated);
+      }
+      const sent = await once(command.replayId, () => replay(inspector, exchange, through, {})).catch(refused);
+      // Of another request: an id is of one.
+      if (sent.replayOf !== exchange.id) throw new Refusal("replay_impossible");
+      await answered(inspector, sent);
+      return textOf(inspector, sent);
+    },
+  };
+}
+
+/** Throws `Refusal`: what is not kept any more, or of a tunnel whose requests are not to be kept, is told to nobody. */
+function find(
+  { store, tunnels }: Inspector,
+  { requestId }: ExchangeCommand,
+  named: string | undefined,
+): { readonly exchange: Exchange; readonly through: InspectedTunnel } {
+  const exchange = store.find(requestId, (one) => requestIdOf(one) === requestId);
+  const through = tunnels.get(exchange?.tunnel ?? named ?? "");
+  if (through && !through.isKept) throw new Refusal("exchange_not_kept");
+  if (!exchange || !through) throw new Refusal("exchange_forgotten");
+  return { exchange, through };
+}
+
+function textOf({ store, times }: Inspector, exchange: Exchange): string {
+  const replays = store.replaysOf(exchange.replayOf ?? exchange.id, maxReplays);
+  for (const maxBodyBytes of bodySizes) {
+    const text = JSON.stringify(renderKept(exchange, { replays, times: times.of(exchange), maxBodyBytes }));
+    if (Buffer.byteLength(text) <= maxExchangeBytes) return text;
+  }
+  throw new Error(`the heads of exchange ${exchange.id} are longer than a message may be`);
+}
+
+/** Resolves when its answer is there in whole, or after a while. */
+function answered({ clock }: Inspector, exchange: Exchange): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const endsAt = clock.monotonic() + answerMs;
+  const isOver = (): boolean => exchange.durationMs !== undefined || clock.monotonic() >= endsAt;
+  if (isOver()) return Promise.resolve();
+  const timer = clock.every(lookMs, () => {
+    if (!isOver()) return;
+    timer.cancel();
+    resolve();
+  });
+  return promise;
+}
+
+function refused(error: unknown): never {
+  const reason = error instanceof LocalRefusal ? replayRefusals[error.reason] : undefined;
+  throw reason === undefined ? error : new Refusal(reason);
+}

@@ -1,0 +1,61 @@
+/** An exchange as the server is told of it: without credentials, times in milliseconds. Read by `src/api/traffic/read-exchange.ts`. */
+import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
+import { linesOf, trailersOf } from "./secrets.ts";
+import type { HeadLines } from "./secrets.ts";
+import type { RequestTimes } from "./told-times.ts";
+
+export interface KeptOptions {
+  /** Replays of it, or of what it replays. */
+  readonly replays: readonly Exchange[];
+  readonly times: RequestTimes | undefined;
+  /** Of each body that is told, bytes. */
+  readonly maxBodyBytes: number;
+}
+
+export function renderKept(exchange: Exchange, { replays, times, maxBodyBytes }: KeptOptions): object {
+  const { id, replayOf, at, outcome, durationMs, connectedMs, method, target, head, body, response } = exchange;
+  const lines = linesOf(head, false);
+  return {
+    exchange: {
+      id,
+      replay_of: replayOf ?? null,
+      started_at: at,
+      outcome,
+      duration_ms: durationMs ?? null,
+      connected_ms: connectedMs ?? null,
+      first_byte_ms: response?.firstByteMs ?? null,
+      edge_ms: times?.edgeMs ?? null,
+      wait_ms: times?.waitMs ?? null,
+      request: {
+        method,
+        target,
+        protocol: lines.first.slice(lines.first.lastIndexOf(" ") + 1),
+        fields: fieldsOf(lines),
+        body: renderBody(body, maxBodyBytes),
+      },
+      response: response ? renderResponse(response, maxBodyBytes) : null,
+    },
+    replays: replays.map((one) => ({ id: one.id, started_at: one.at, status: one.response?.status ?? null })),
+  };
+}
+
+function renderResponse({ status, head, body, trailers }: CapturedResponse, maxBodyBytes: number): object {
+  const lines = linesOf(head, false);
+  return {
+    status,
+    protocol: lines.first.split(" ", 1)[0],
+    fields: fieldsOf(lines),
+    trailers: trailers ? fieldsOf(trailersOf(trailers, false)) : [],
+    body: renderBody(body, maxBodyBytes),
+  };
+}
+
+/** Their bytes are those of Latin-1, as they came. */
+function fieldsOf({ fields }: HeadLines): readonly (readonly [string, string])[] {
+  return fields;
+}
+
+function renderBody(body: BodyCopy, maxBodyBytes: number): object {
+  const told = body.bytes().subarray(0, maxBodyBytes);
+  return { base64: told.toString("base64"), bytes: body.total, cut: body.total > told.length, ended: body.ended };
+}

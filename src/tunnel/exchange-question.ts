@@ -1,0 +1,52 @@
+/** The agent's side of questions about what it has kept of requests (agent-protocol, "What agents keep of requests"). */
+import { Refusal } from "../lib/errors.ts";
+import { agentRefusals } from "../lib/errors/agents.ts";
+import type { AgentRefusal } from "../lib/errors/agents.ts";
+import type { ExchangeCommand } from "../routing/planes/messages.ts";
+import { textMember } from "./json-message.ts";
+import type { JsonObject } from "./json-message.ts";
+import type { MuxStream } from "./mux/stream.ts";
+import { discard } from "./mux/stream.ts";
+import { streamType } from "./typed-stream.ts";
+
+/** Largest answer, bytes: two bodies in base64, and their heads. */
+export const maxExchangeBytes = 1024 * 1024;
+const maxIdBytes = 255;
+
+/** Resolves with the text of an object. Rejects with a `Refusal` that `agentRefusals` has. */
+export type AnswerExchange = (command: ExchangeCommand) => Promise<string>;
+
+/** Throws `Refusal` for a question that cannot be read. */
+export function parseExchangeQuestion(type: number, message: JsonObject): ExchangeCommand {
+  const text = (name: string): string => textMember(message, name, maxIdBytes);
+  const asked = { requestId: text("RequestId"), tunnelId: text("TunnelId") };
+  if (asked.requestId === "") throw new Refusal("agent_request_invalid", "the question names no request");
+  if (type === streamType.exchange) return { name: "exchange", ...asked, exchangeId: text("ExchangeId") };
+  const replayId = text("ReplayId");
+  if (replayId === "") throw new Refusal("agent_request_invalid", "the replay has no id");
+  return { name: "replay", ...asked, replayId };
+}
+
+/** Answers on the stream, and ends it; what fails here, or cannot be read, is answered by a reset. */
+export function answerExchange(
+  stream: MuxStream,
+  type: number,
+  message: JsonObject,
+  answer: AnswerExchange,
+  bug: (error: unknown) => void,
+): void {
+  const say = (text: string): void => {
+    stream.receiver = discard;
+    stream.write(Buffer.from(text));
+    stream.end();
+  };
+  Promise.try(() => answer(parseExchangeQuestion(type, message))).then(say, (error: unknown) => {
+    if (isAgentRefusal(error)) return say(JSON.stringify({ refused: error.reason }));
+    if (!(error instanceof Refusal)) bug(error);
+    stream.abort();
+  });
+}
+
+function isAgentRefusal(error: unknown): error is Refusal & { readonly reason: AgentRefusal } {
+  return error instanceof Refusal && (agentRefusals as readonly string[]).includes(error.reason);
+}
