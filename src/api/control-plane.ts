@@ -251,6 +251,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       store,
       needs,
       queries,
+      log,
       metrics,
       readiness,
       problems,

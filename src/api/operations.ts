@@ -1,4 +1,5 @@
 /** The table of everything that the API does. */
+import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Store } from "../storage/store.ts";
 import { consoleLinkOperation } from "./console/link-operation.ts";
@@ -28,6 +29,7 @@ import { webhookOperations } from "./testers/webhooks.ts";
 import { policyOperations } from "./policies/operations.ts";
 import { explainEndpointOperation } from "./traffic/explain-endpoint.ts";
 import { explainOperations } from "./traffic/explain-operations.ts";
+import { exchangeOperations } from "./traffic/exchange-operations.ts";
 import { endedConnections } from "./traffic/connections.ts";
 import { endedOperations } from "./traffic/ended-traffic.ts";
 import { endedRequests } from "./traffic/requests.ts";
@@ -50,6 +52,7 @@ export interface OperationsInput {
   /** The port of HTTPS in public URLs. */
   readonly httpsPort: () => number;
   readonly queries: EdgeQueries;
+  readonly log: Log;
   readonly metrics: Metrics;
   readonly readiness: Readiness;
   readonly applied: AppliedRevisions;
@@ -90,6 +93,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...revisionOperations(context),
     ...endedOperations(endedRequests, queries),
     ...endedOperations(endedConnections, queries),
+    ...exchangeOperations({ liveObjects, queries, log: input.log }),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
     ...policyOperations(store, clock),
@@ -160,6 +164,7 @@ export function describedOperations(): readonly Operation[] {
     needs: nothing,
     httpsPort: nothing,
     queries: nothing,
+    log: nothing,
     metrics: nothing,
     readiness: nothing,
     applied: nothing,

@@ -7,8 +7,8 @@ const scope: StringFormat = {
   name: "scope",
   example: "read",
   check(text) {
-    if (/^(?:read|write|secrets|type:(?:\*|[a-z_]+)|metadata:.*)$/s.test(text)) return undefined;
-    return "be read, write, secrets, type:<kind> or metadata:<prefix>";
+    if (/^(?:read|write|secrets|exchanges|type:(?:\*|[a-z_]+)|metadata:.*)$/s.test(text)) return undefined;
+    return "be read, write, secrets, exchanges, type:<kind> or metadata:<prefix>";
   },
 };
 
@@ -28,7 +28,7 @@ export const apiKey = defineResource({
     scopes: f.list(
       "What the key is limited to; empty: nothing. A limited key may do what its scopes allow together.",
       f.string(
-        "`read` or `write`; `secrets` to see secrets, which are masked otherwise; `type:` and a kind of objects; `metadata:` and the beginning of their metadata.",
+        "`read` or `write`; `secrets` to see secrets, which are masked otherwise; `exchanges` to see what agents have kept of requests, and with `write` to have them sent again; `type:` and a kind of objects; `metadata:` and the beginning of their metadata.",
         { format: scope, maxBytes: 255 },
       ),
       { maxItems: 100, unique: true, immutable: true },

@@ -85,10 +85,11 @@ for (const database of databases) {
           const absent = path
             .replace(/_[0-9a-z]{27}/, `_${unknownTail}`)
             .replace(/^\/revisions\/\d+/, "/revisions/999999");
-          const response = await api.request(method, absent.replace(/\/(req|con)_1$/, "/$1_2"), {
+          const response = await api.request(method, absent.replace(/\/(req|con)_1\b/, "/$1_2"), {
             ...(body && { body }),
           });
-          if (absent === path && names) return assert.match(id, /^get(?:Request|Connection)$/);
+          if (absent === path && names)
+            return assert.match(id, /^(?:get(?:Request|Connection)|getRequestExchange|replayRequest)$/);
           const number = absent.startsWith("/revisions/") ? 242 : 222;
           assert.deepEqual([response.status, response.body.error_code], [404, `ERR_POSTERN_${number}`], response.text);
           const own = path.match(/_([0-9a-z]{27})/)?.[1];

@@ -40,6 +40,15 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
       names: true,
     };
   };
+  /** A request whose agent is connected. */
+  const served = async (): Promise<string> => {
+    const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id as string;
+    const [credentialId, startedAt, transport] = ["cr_x", "2026-01-01T00:00:00Z", "ngrok/2"];
+    const said = { agentVersion: "1", ip: "192.0.2.1", os: "linux", metadata: "", region: "local" };
+    const session = { id: servingTunnel.sessionId, accountId, credentialId, startedAt, transport, ...said };
+    api.edge.send({ type: "session_opened", session });
+    return "/requests/req_1";
+  };
   return {
     createEndpoint: async () => ({ path: "/endpoints", status: 400 }),
     updateEndpoint: async () => ({ path: await collection("endpoint"), status: 409, names: true }),
@@ -54,6 +63,8 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
     rollbackToRevision: async () => ({ path: `${await revision()}/rollback` }),
     listRequests: async () => ({ path: "/requests" }),
     getRequest: async () => ({ path: "/requests/req_1", names: true }),
+    getRequestExchange: async () => ({ path: `${await served()}/exchange`, names: true }),
+    replayRequest: async () => ({ path: `${await served()}/replay`, names: true }),
     listConnections: async () => ({ path: "/connections" }),
     listProblems: async () => ({ path: "/problems" }),
     getConnection: async () => ({ path: "/connections/con_1", names: true }),
@@ -98,7 +109,7 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
 /** What an edge says to whatever it is asked; it knows one request and one connection, of the account `accountId`. */
 export function edgeAnswers(accountId: () => string): (message: Downward) => Upward | undefined {
   return (message) => {
-    if (message.type === "command") return { type: "command_result", call: message.call };
+    if (message.type === "command") return { type: "command_result", call: message.call, text: keptExchange };
     if (message.type !== "question") return undefined;
     return { type: "answer", call: message.call, answer: answerTo(message.question, accountId()) };
   };
@@ -124,6 +135,27 @@ function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
   }
 }
 
+const servingTunnel = { id: `tn_${"a".repeat(27)}`, sessionId: `ts_${"a".repeat(27)}`, forwardsTo: "localhost:80" };
+const body = { base64: "b2s=", bytes: 2, cut: false, ended: true };
+
+/** What an agent says that it has kept, to whatever it is asked. */
+export const keptExchange = JSON.stringify({
+  exchange: {
+    id: "548fb5c700000002",
+    replay_of: null,
+    started_at: 1_767_225_600_000,
+    outcome: "complete",
+    duration_ms: 1.5,
+    connected_ms: null,
+    first_byte_ms: 1,
+    edge_ms: null,
+    wait_ms: null,
+    request: { method: "GET", target: "/", protocol: "HTTP/1.1", fields: [["Host", "a.example.com"]], body },
+    response: { status: 200, protocol: "HTTP/1.1", fields: [["X-Kind", "kept"]], trailers: [], body },
+  },
+  replays: [{ id: "548fb5c700000003", started_at: 1_767_225_600_000, status: null }],
+});
+
 const trace = {
   id: "req_1",
   endedAt: 1_767_225_600_000,
@@ -133,7 +165,7 @@ const trace = {
   source: "192.0.2.1",
   siteId: "",
   routeId: undefined,
-  tunnel: undefined,
+  tunnel: servingTunnel,
   outcome: "forwarded",
   status: 200,
   errorCode: undefined,

@@ -2088,6 +2088,23 @@ export const operations: readonly Operation[] = [
     answers: "object",
   },
   {
+    id: "getRequestExchange",
+    group: ["requests", "exchange"],
+    verb: "get",
+    method: "GET",
+    path: "/requests/{id}/exchange",
+    query: ["exchange_id"],
+    answers: "object",
+  },
+  {
+    id: "replayRequest",
+    group: ["requests"],
+    verb: "replay",
+    method: "POST",
+    path: "/requests/{id}/replay",
+    answers: "object",
+  },
+  {
     id: "explainHTTPSEdge",
     group: ["edges", "https"],
     verb: "explain",

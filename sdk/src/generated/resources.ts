@@ -65,6 +65,7 @@ import type {
   EventSubscription,
   EventSubscriptionCreate,
   EventSubscriptionUpdate,
+  Exchange,
   Explanation,
   FailoverBackend,
   FailoverBackendCreate,
@@ -221,6 +222,11 @@ export interface RequestsListOptions extends ReadOptions {
   readonly outcome?: string | undefined;
   /** Only what has it in its id, method, host and path, address or status, without regard to case. */
   readonly text?: string | undefined;
+}
+
+export interface RequestsExchangeGetOptions extends ReadOptions {
+  /** `exchange_id` of a replay, in place of the request itself. */
+  readonly exchange_id?: string | undefined;
 }
 
 /** Everything that the API offers, by the words of its paths. */
@@ -1396,6 +1402,7 @@ export interface Revisions {
 
 /** `/requests` */
 export interface Requests {
+  readonly exchange: RequestsExchange;
   /**
    * List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample
    * of the others. `GET /requests`
@@ -1406,6 +1413,20 @@ export interface Requests {
    * /requests/{id}`
    */
   get(id: string, options?: ReadOptions): Promise<Request>;
+  /**
+   * Have the agent that served a request send it to its service again, as it was: past the edge, and once for each
+   * `Idempotency-Key`. `POST /requests/{id}/replay`
+   */
+  replay(id: string, options?: CallOptions): Promise<Exchange>;
+}
+
+/** `/requests/{id}/exchange` */
+export interface RequestsExchange {
+  /**
+   * Get what the agent that served a request has kept of it: header fields and bodies of both ways, without
+   * credentials. `GET /requests/{id}/exchange`
+   */
+  get(id: string, options?: RequestsExchangeGetOptions): Promise<Exchange>;
 }
 
 /** `/connections` */

@@ -3351,6 +3351,112 @@ export interface Connection {
   readonly steps: readonly Step[];
 }
 
+/**
+ * A request and its answer as they passed the agent that served it, which alone keeps them: credentials are hidden
+ * there.
+ */
+export interface Exchange {
+  /** Id of the request. */
+  readonly request_id: string;
+  /** Id that the agent has given it, or the replay of it that this is. */
+  readonly exchange_id: string;
+  /** URI of what was kept. */
+  readonly uri: string;
+  /** Of a replay: the `exchange_id` of what it repeats. */
+  readonly replay_of: string | null;
+  /** Id of the session whose agent was asked. */
+  readonly tunnel_session_id: string;
+  /** When its first byte came, by the agent's clock. */
+  readonly started_at: string;
+  /**
+   * How it went at the agent: `open` goes on; `cut` ended before its answer was complete; `upgraded` went on in another
+   * protocol; `unreadable` was no HTTP.
+   */
+  readonly outcome: "open" | "complete" | "cut" | "upgraded" | "unreadable";
+  /** From the first byte to the last, milliseconds; null while it is not known. */
+  readonly duration_ms: number | null;
+  /** Where the time until the answer began went. */
+  readonly timing: {
+    /** At the edge, before it was sent on, milliseconds; null while it is not known. */
+    readonly edge_ms: number | null;
+    /** In the tunnel, both ways, milliseconds; null while it is not known. */
+    readonly tunnel_ms: number | null;
+    /** Until the service had taken the connection, milliseconds; null while it is not known. */
+    readonly connect_ms: number | null;
+    /** At the service, until its answer began, milliseconds; null while it is not known. */
+    readonly upstream_ms: number | null;
+  };
+  /** What the service was sent. */
+  readonly request: {
+    /** Method. */
+    readonly method: string;
+    /** Path and query. */
+    readonly target: string;
+    /** Version of HTTP, as it was sent. */
+    readonly protocol: string;
+    /** Header fields, in order. */
+    readonly headers: readonly {
+      /** Name, as it was sent. */
+      readonly name: string;
+      /** Value; `(hidden)` for credentials. */
+      readonly value: string;
+    }[];
+    /** A body, without its framing. */
+    readonly body: {
+      /** What was kept of it, from its beginning. */
+      readonly base64: string;
+      /** Bytes that passed. */
+      readonly bytes: number;
+      /** Whether not all of them were kept. */
+      readonly cut: boolean;
+      /** Whether all of it has passed. */
+      readonly ended: boolean;
+    };
+  };
+  readonly response: {
+    /** Status. */
+    readonly status_code: number;
+    /** Version of HTTP, as it was sent. */
+    readonly protocol: string;
+    /** Header fields, in order. */
+    readonly headers: readonly {
+      /** Name, as it was sent. */
+      readonly name: string;
+      /** Value; `(hidden)` for credentials. */
+      readonly value: string;
+    }[];
+    /** Fields behind the body. */
+    readonly trailers: readonly {
+      /** Name, as it was sent. */
+      readonly name: string;
+      /** Value; `(hidden)` for credentials. */
+      readonly value: string;
+    }[];
+    /** A body, without its framing. */
+    readonly body: {
+      /** What was kept of it, from its beginning. */
+      readonly base64: string;
+      /** Bytes that passed. */
+      readonly bytes: number;
+      /** Whether not all of them were kept. */
+      readonly cut: boolean;
+      /** Whether all of it has passed. */
+      readonly ended: boolean;
+    };
+  } | null;
+  /** Replays of the request that are kept, newest first. (at most 20) */
+  readonly replays: readonly ({
+    /** Id that the agent has given it. */
+    readonly exchange_id: string;
+    /** URI of what was kept of it. */
+    readonly uri: string;
+    /** When it was sent. */
+    readonly started_at: string;
+    /** Status of its answer; null while there is none. */
+    readonly status_code: number | null;
+  })[];
+}
+
 /** What would be done with a request or connection. */
 export interface Explanation {
   /** Revision of the configuration that was asked. */

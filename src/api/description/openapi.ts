@@ -111,7 +111,7 @@ function plainReplies({ plainReplies = {} }: Operation): JsonSchema {
 /** Header fields that mean something to the operation, as `parameters` names them. */
 function headerNames(operation: Operation): (keyof typeof parameters)[] {
   if (operation.open) return [];
-  if (!isStored(operation)) return ["Version"];
+  if (!isStored(operation)) return operation.once ? ["Version", "IdempotencyKey"] : ["Version"];
   const shared = ["Version", "Reason", "Prefer"] as const;
   if (operation.verb === "create" || operation.stores) return [...shared, "IdempotencyKey"];
   return operation.method === "POST" ? [...shared] : [...shared, "IfMatch"];
@@ -286,6 +286,7 @@ const queryDocs: Readonly<Record<string, string>> = {
   url: "Only objects of this URL; may be given several times.",
   outcome: "Only what ended so.",
   text: "Only what has it in its id, method, host and path, address or status, without regard to case.",
+  exchange_id: "`exchange_id` of a replay, in place of the request itself.",
   issuer: "Issuer of an OpenID provider.",
   dry_run: "`true` answers what would be changed, and changes nothing.",
 };

@@ -90,6 +90,10 @@ export interface Operation {
   readonly alsoProduces?: string;
   /** What else it answers as plain text, by status. */
   readonly plainReplies?: Readonly<Record<number, { readonly description: string; readonly example: string }>>;
+  /** The word that a limited key must have among its scopes, beside `write` where it writes. */
+  readonly needs?: "exchanges";
+  /** Takes an `Idempotency-Key`, although it writes nothing to storage. */
+  readonly once?: boolean;
   /** Changes nothing, although its method is not GET. */
   readonly reads?: boolean;
   /** Writes to storage, without being of one resource. */

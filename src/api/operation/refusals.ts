@@ -24,6 +24,7 @@ export function refusalsOf(operation: Operation): readonly RefusalName[] {
   if (operation.resource?.operatorOnly) reasons.push("operator_only");
   if (isStored(operation)) reasons.push("reason_invalid");
   if (operation.verb === "command") reasons.push("command_unsupported", "command_failed", "command_timeout");
+  if (operation.once) reasons.push("idempotency_key_invalid");
   if (operation.stores) reasons.push("write_unavailable", "idempotency_reused", "idempotency_key_invalid");
   else if (operation.resource && isStored(operation)) reasons.push(...writeRefusals(operation, operation.resource));
   return [...new Set(reasons)];

@@ -5,6 +5,8 @@ export interface Scope {
   readonly write: boolean;
   /** May see secrets; they are masked otherwise. */
   readonly secrets: boolean;
+  /** May ask agents what they have kept of requests. */
+  readonly exchanges: boolean;
   /** Kinds; absent: all. */
   readonly kinds: ReadonlySet<string> | undefined;
   /** Of the metadata of objects; absent: all objects. */
@@ -21,15 +23,18 @@ export function readScopes(scopes: readonly string[] | undefined): Scope | undef
     // Without a word on reading or writing it is both.
     write: scopes.includes("write") || !scopes.includes("read"),
     secrets: scopes.includes("secrets"),
+    exchanges: scopes.includes("exchanges"),
     kinds: kinds.length === 0 || kinds.includes("*") ? undefined : new Set(kinds),
     prefixes: prefixes.length === 0 || prefixes.includes("") ? undefined : prefixes,
   };
 }
 
+const words = ["write", "secrets", "exchanges"] as const;
+
 /** Whether a key with `inner` can do nothing that one with `outer` cannot. */
 export function isWithin(inner: Scope | undefined, outer: Scope | undefined): boolean {
   if (!outer) return true;
-  if (!inner || (inner.write && !outer.write) || (inner.secrets && !outer.secrets)) return false;
+  if (!inner || words.some((word) => inner[word] && !outer[word])) return false;
   const { kinds, prefixes } = outer;
   if (kinds && !(inner.kinds && [...inner.kinds].every((kind) => kinds.has(kind)))) return false;
   return !prefixes || (inner.prefixes?.every((prefix) => prefixes.some((wide) => prefix.startsWith(wide))) ?? false);

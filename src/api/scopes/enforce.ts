@@ -39,9 +39,11 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
 }
 
 /** The scope that a key lacks for an operation whatever it is about, beyond the metadata of that. */
-export function missingScope(operation: Operation, { write, kinds }: Scope): string | undefined {
-  const { resource } = operation;
+export function missingScope(operation: Operation, scope: Scope): string | undefined {
+  const { resource, needs } = operation;
+  const { write, kinds } = scope;
   if (operation.method !== "GET" && !operation.reads && !write) return "write";
+  if (needs !== undefined && !scope[needs]) return needs;
   return kinds && !(resource && kinds.has(resource.name)) ? `type:${resource?.name ?? "*"}` : undefined;
 }
 

@@ -1,0 +1,168 @@
+/** What the agent that served a request has kept of it, and to have it send that again. */
+import { createHash, randomUUID } from "node:crypto";
+import { Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
+import type { ExchangeCommand } from "../../routing/planes/messages.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import type { LiveObjects } from "../edges/live-objects.ts";
+import type { EdgeQueries } from "../edges/queries.ts";
+import { once } from "../objects/pages.ts";
+import { idempotencyKey } from "../objects/preconditions.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
+import { resourceNamed } from "../operation/declarations.ts";
+import { exampleExchange, exampleReplay, exchangeSchema } from "./exchange-schema.ts";
+import { readExchange } from "./read-exchange.ts";
+import type { KeptExchange } from "./read-exchange.ts";
+
+interface Asking {
+  readonly liveObjects: Pick<LiveObjects, "get">;
+  readonly queries: Pick<EdgeQueries, "ask" | "askAgent">;
+  readonly log: Log;
+}
+
+export function exchangeOperations(asking: Asking): Operation[] {
+  const shared = {
+    needs: "exchanges",
+    status: 200,
+    replySchema: "Exchange",
+    schemas: { Exchange: exchangeSchema },
+  } as const;
+  const refusals = [
+    ...(["edge_silent", "command_failed", "command_timeout", "exchange_no_agent", "exchange_agent_gone"] as const),
+    ...(["exchange_unsupported", "exchange_not_kept", "exchange_management_off"] as const),
+    ...(["exchange_forgotten", "exchange_busy"] as const),
+  ];
+  return [
+    {
+      ...shared,
+      id: "getRequestExchange",
+      method: "GET",
+      takes: "nothing",
+      path: "/requests/{id}/exchange",
+      query: ["exchange_id"],
+      summary:
+        "Get what the agent that served a request has kept of it: header fields and bodies of both ways, without credentials.",
+      exampleReply: exampleExchange,
+      refusals,
+      run: (call) => answer(call, asking, { name: "exchange", exchangeId: once(call, "exchange_id") ?? "" }),
+    },
+    {
+      ...shared,
+      id: "replayRequest",
+      verb: "command",
+      method: "POST",
+      takes: "anything",
+      path: "/requests/{id}/replay",
+      once: true,
+      summary:
+        "Have the agent that served a request send it to its service again, as it was: past the edge, and once for each `Idempotency-Key`.",
+      exampleReply: exampleReplay,
+      refusals: [...refusals, "replay_impossible", "replay_unreachable"],
+      run: (call) => answer(call, asking, { name: "replay", replayId: replayIdOf(call) }),
+    },
+  ];
+}
+
+type Asked = ExchangeCommand extends infer One
+  ? One extends unknown
+    ? Omit<One, "requestId" | "tunnelId">
+    : never
+  : never;
+
+async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: Asked): Promise<Reply> {
+  const { accountId, id: by } = call.principal;
+  const requestId = call.parameters[0] as string;
+  const { session, tunnelId } = await servedBy(call, requestId, { liveObjects, queries });
+  // Who has looked is written down, and nothing of what they have seen.
+  log.info("agent asked for a request", {
+    operation: call.operation.id,
+    request: requestId,
+    account: accountId,
+    by,
+    session: session.id,
+  });
+  const text = await queries.askAgent(session, { ...asked, requestId, tunnelId } as ExchangeCommand);
+  const exchange = readExchange(text);
+  return { status: 200, body: JSON.stringify(view(exchange, requestId, session.id, call.baseUrl)) };
+}
+
+/** Throws `Refusal` where the request is not kept, or no agent that is here has served it. */
+async function servedBy(
+  call: Call,
+  id: string,
+  { liveObjects, queries }: Pick<Asking, "liveObjects" | "queries">,
+): Promise<{ readonly session: StoredObject; readonly tunnelId: string }> {
+  const { accountId } = call.principal;
+  const answered = await queries.ask({ name: "request", accountId, id });
+  const [trace] = answered.name === "requests" ? answered.requests : [];
+  if (!trace) {
+    throw new Refusal("not_found", `${call.operation.id}: no request ${JSON.stringify(id.slice(0, 64))} is kept`);
+  }
+  if (!trace.tunnel) throw new Refusal("exchange_no_agent");
+  const { id: tunnelId, sessionId } = trace.tunnel;
+  const sessionNamed = (wanted: unknown): StoredObject | undefined =>
+    typeof wanted === "string" ? liveObjects.get(accountId, resourceNamed("tunnel_session").name, wanted) : undefined;
+  // An agent that has come back in another session has its tunnels there.
+  const tunnel = liveObjects.get(accountId, resourceNamed("tunnel").name, tunnelId);
+  const session = sessionNamed(tunnel?.doc["tunnel_session"]) ?? sessionNamed(sessionId);
+  if (!session) throw new Refusal("exchange_agent_gone");
+  return { session, tunnelId };
+}
+
+/** The same for calls of one account that say that they are the same. */
+function replayIdOf(call: Call): string {
+  const key = idempotencyKey(call);
+  if (key === undefined) return randomUUID();
+  const named = JSON.stringify([call.principal.accountId, call.parameters[0], key]);
+  return createHash("sha256").update(named).digest("hex");
+}
+
+function view(kept: KeptExchange, requestId: string, sessionId: string, baseUrl: string): object {
+  const { id, replayOf, request, response } = kept;
+  const whole = `${baseUrl}/requests/${requestId}/exchange`;
+  const uriOf = (replayId: string): string => `${whole}?exchange_id=${replayId}`;
+  return {
+    request_id: requestId,
+    exchange_id: id,
+    uri: replayOf === undefined ? whole : uriOf(id),
+    replay_of: replayOf ?? null,
+    tunnel_session_id: sessionId,
+    started_at: new Date(kept.startedAt).toISOString(),
+    outcome: kept.outcome,
+    duration_ms: kept.durationMs ?? null,
+    timing: timingOf(kept),
+    request: {
+      method: request.method,
+      target: request.target,
+      protocol: request.protocol,
+      headers: request.fields,
+      body: request.body,
+    },
+    response: response
+      ? {
+          status_code: response.status,
+          protocol: response.protocol,
+          headers: response.fields,
+          trailers: response.trailers,
+          body: response.body,
+        }
+      : null,
+    replays: kept.replays.map(({ id: replayId, startedAt, status }) => ({
+      exchange_id: replayId,
+      uri: uriOf(replayId),
+      started_at: new Date(startedAt).toISOString(),
+      status_code: status ?? null,
+    })),
+  };
+}
+
+/** What the edge waited longer than the agent did was in the tunnel. */
+function timingOf({ firstByteMs, connectedMs = 0, edgeMs, waitMs }: KeptExchange): object {
+  const rest = (ms: number): number => Math.max(0, ms);
+  return {
+    edge_ms: edgeMs ?? null,
+    tunnel_ms: waitMs === undefined || firstByteMs === undefined ? null : rest(waitMs - firstByteMs),
+    connect_ms: firstByteMs === undefined ? null : connectedMs,
+    upstream_ms: firstByteMs === undefined ? null : rest(firstByteMs - connectedMs),
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * What an agent says that it has kept of a request, read strictly: it is a stranger's text, and of what is in it nothing
+ * comes into a refusal or a log.
+ */
+import { Refusal } from "../../lib/errors.ts";
+import { agentRefusals } from "../../lib/errors/agents.ts";
+import { parseJsonObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../lib/json.ts";
+
+/** Bounds of `src/inspector`, which keeps no more. */
+const maxBodyBytes = 262_144;
+const maxFields = 512;
+const maxTextBytes = 131_072;
+const maxReplays = 20;
+/** Of dates that there are, milliseconds since 1970. */
+const maxTime = 8_640_000_000_000_000;
+
+const outcomes = ["open", "complete", "cut", "upgraded", "unreadable"] as const;
+
+export interface KeptBody {
+  readonly base64: string;
+  /** Bytes that passed. */
+  readonly bytes: number;
+  /** Some of them are not here. */
+  readonly cut: boolean;
+  /** All of it has passed. */
+  readonly ended: boolean;
+}
+
+export interface KeptField {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface KeptExchange {
+  readonly id: string;
+  readonly replayOf: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly outcome: (typeof outcomes)[number];
+  /** Milliseconds; undefined for what is not known, or not over. */
+  readonly durationMs: number | undefined;
+  readonly connectedMs: number | undefined;
+  readonly firstByteMs: number | undefined;
+  readonly edgeMs: number | undefined;
+  readonly waitMs: number | undefined;
+  readonly request: {
+    readonly method: string;
+    readonly target: string;
+    readonly protocol: string;
+    readonly fields: readonly KeptField[];
+    readonly body: KeptBody;
+  };
+  readonly response:
+    | {
+        readonly status: number;
+        readonly protocol: string;
+        readonly fields: readonly KeptField[];
+        readonly trailers: readonly KeptField[];
+        readonly body: KeptBody;
+      }
+    | undefined;
+  readonly replays: readonly { readonly id: string; readonly startedAt: number; readonly status: number | undefined }[];
+}
+
+/** Throws the `Refusal` that the agent answers, or one (command_failed) for what is none of its answers. */
+export function readExchange(text: string): KeptExchange {
+  let answer: JsonObject;
+  try {
+    answer = parseJsonObject(Buffer.from(text));
+  } catch {
+    throw unreadable();
+  }
+  const refused = agentRefusals.find((name) => name === answer["refused"]);
+  if (refused !== undefined) throw new Refusal(refused);
+  const exchange = objectOf(answer["exchange"]);
+  const request = objectOf(exchange["request"]);
+  return {
+    id: idOf(exchange["id"]),
+    replayOf: exchange["replay_of"] === null ? undefined : idOf(exchange["replay_of"]),
+    startedAt: countOf(exchange["started_at"], maxTime),
+    outcome: outcomes.find((one) => one === exchange["outcome"]) ?? fail(),
+    durationMs: timeOf(exchange["duration_ms"]),
+    connectedMs: timeOf(exchange["connected_ms"]),
+    firstByteMs: timeOf(exchange["first_byte_ms"]),
+    edgeMs: timeOf(exchange["edge_ms"]),
+    waitMs: timeOf(exchange["wait_ms"]),
+    request: {
+      method: textOf(request["method"]),
+      target: textOf(request["target"]),
+      protocol: textOf(request["protocol"]),
+      fields: fieldsOf(request["fields"]),
+      body: bodyOf(request["body"]),
+    },
+    response: exchange["response"] === null ? undefined : responseOf(objectOf(exchange["response"])),
+    replays: listOf(answer["replays"], maxReplays).map((one) => {
+      const { id, started_at: startedAt, status } = objectOf(one);
+      return {
+        id: idOf(id),
+        startedAt: countOf(startedAt, maxTime),
+        status: status === null ? undefined : statusOf(status),
+      };
+    }),
+  };
+}
+
+function responseOf({ status, protocol, fields, trailers, body }: JsonObject): NonNullable<KeptExchange["response"]> {
+  return {
+    status: statusOf(status),
+    protocol: textOf(protocol),
+    fields: fieldsOf(fields),
+    trailers: fieldsOf(trailers),
+    body: bodyOf(body),
+  };
+}
+
+function bodyOf(given: unknown): KeptBody {
+  const { base64, bytes, cut, ended } = objectOf(given);
+  if (typeof base64 !== "string" || typeof cut !== "boolean" || typeof ended !== "boolean") throw unreadable();
+  const kept = Buffer.from(base64, "base64");
+  if (kept.length > maxBodyBytes || kept.toString("base64") !== base64) throw unreadable();
+  return { base64, bytes: countOf(bytes, Number.MAX_SAFE_INTEGER), cut, ended };
+}
+
+function fieldsOf(given: unknown): readonly KeptField[] {
+  return listOf(given, maxFields).map((pair) => {
+    const [name, value, ...more] = listOf(pair, 2);
+    if (more.length > 0) throw unreadable();
+    return { name: textOf(name), value: textOf(value) };
+  });
+}
+
+function objectOf(given: unknown): JsonObject {
+  if (typeof given !== "object" || given === null || Array.isArray(given)) throw unreadable();
+  return given as JsonObject;
+}
+
+function listOf(given: unknown, most: number): readonly unknown[] {
+  if (!Array.isArray(given) || given.length > most) throw unreadable();
+  return given;
+}
+
+function textOf(given: unknown): string {
+  if (typeof given !== "string" || given.length > maxTextBytes) throw unreadable();
+  return given;
+}
+
+/** Of an exchange, as agents make them up. */
+function idOf(given: unknown): string {
+  if (typeof given !== "string" || !/^[0-9a-f]{16,24}$/.test(given)) throw unreadable();
+  return given;
+}
+
+function statusOf(given: unknown): number {
+  return countOf(given, 999);
+}
+
+function countOf(given: unknown, most: number): number {
+  if (typeof given !== "number" || !Number.isInteger(given) || given < 0 || given > most) throw unreadable();
+  return given;
+}
+
+function timeOf(given: unknown): number | undefined {
+  if (given === null) return undefined;
+  if (typeof given !== "number" || !(given >= 0) || given > maxTime) throw unreadable();
+  return given;
+}
+
+function fail(): never {
+  throw unreadable();
+}
+
+function unreadable(): Refusal {
+  return new Refusal("command_failed", "The agent's answer cannot be read.");
+}
