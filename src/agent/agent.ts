@@ -55,7 +55,7 @@ export interface AgentOptions {
   /** Says what has been kept of requests, and sends them again; nothing is kept unless given. */
   readonly exchanges?: ExchangeKeeper | undefined;
   /** Told how long requests took at the server, of tunnels with `wantsTimes`: lines as `tunnel/request-times.ts` has them. */
-  readonly requestTimes?: ((lines: string) => void) | undefined;
+  readonly requestTimes?: ((lines: Buffer) => void) | undefined;
 }
 
 export type AgentStatus =

@@ -24,11 +24,11 @@ export interface ForwardOptions {
 
 /** Dials the service for `stream` and splices the two. */
 export function forward(stream: ByteStream, options: ForwardOptions): void {
-  const { upstream, watch } = options;
+  const { upstream, clock, watch } = options;
   if (upstream.local) {
     const along = watch && {
-      forth: (bytes: Buffer) => watch.fromServer(bytes),
-      back: (bytes: Buffer) => watch.fromService(bytes),
+      forth: (bytes: Buffer) => watch.fromServer(bytes, clock.monotonic()),
+      back: (bytes: Buffer) => watch.fromService(bytes, clock.monotonic()),
       closed: (error: Error | undefined) => watch.ended(error),
     };
     upstream.local.serve(duplexOf(stream, along));
@@ -53,9 +53,9 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
       stream,
       service,
       watch && {
-        // What came early has been seen.
-        forth: (bytes) => isGiven && watch.fromServer(bytes),
-        back: (bytes) => watch.fromService(bytes),
+        // What came early has been seen. Several may look on, and reading a clock costs as much as what each does.
+        forth: (bytes) => isGiven && watch.fromServer(bytes, clock.monotonic()),
+        back: (bytes) => watch.fromService(bytes, clock.monotonic()),
         closed: (error) => watch.ended(error),
       },
     );

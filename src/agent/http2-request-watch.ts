@@ -76,6 +76,7 @@ export class Http2RequestWatch implements StreamWatch, Http2Watch {
     if (!waiting) return;
     this.#waiting.delete(streamId);
     const { method, target, since } = waiting;
-    this.#tell({ method, target, status, durationMs: this.#monotonic() - since });
+    const endedAt = this.#monotonic();
+    this.#tell({ method, target, status, durationMs: endedAt - since, endedAt });
   }
 }

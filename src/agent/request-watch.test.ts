@@ -24,7 +24,7 @@ describe("the watch on requests", () => {
     request("GET /a?b=1 HTTP/1.1\r\nhost: x\r\n\r\n");
     now = 7;
     answer("HTTP/1.1 204 No Content\r\n\r\n");
-    assert.deepEqual(seen, [{ method: "GET", target: "/a?b=1", status: 204, durationMs: 7 }]);
+    assert.deepEqual(seen, [{ method: "GET", target: "/a?b=1", status: 204, durationMs: 7, endedAt: 7 }]);
   });
 
   it("the watch on requests passes over the header of the PROXY protocol, whole or in pieces", () => {

@@ -14,6 +14,8 @@ export interface WatchedRequest {
   readonly status: number;
   /** From the request's first bytes to the answer's, milliseconds. */
   readonly durationMs: number;
+  /** Monotonic: when its answer began, or the connection ended. */
+  readonly endedAt: number;
 }
 
 /** Longest part of a first line that is looked at, in bytes. */
@@ -37,7 +39,7 @@ export class RequestWatch implements StreamWatch {
   }
 
   /** Bytes on their way to the service. */
-  fromServer(bytes: Buffer): void {
+  fromServer(bytes: Buffer, at = this.#monotonic()): void {
     if (this.#preamble) return this.#readPreamble(Buffer.concat([this.#preamble, bytes]));
     if (this.#method !== "") return;
     const end = bytes.indexOf(cr);
@@ -45,11 +47,11 @@ export class RequestWatch implements StreamWatch {
     if (!line) return;
     this.#method = line[1] as string;
     this.#target = line[2] as string;
-    this.#since = this.#monotonic();
+    this.#since = at;
   }
 
   /** Bytes on their way back. */
-  fromService(bytes: Buffer): void {
+  fromService(bytes: Buffer, time = this.#monotonic()): void {
     if (this.#method === "") return;
     let at = 0;
     let status = statusAt(bytes, at);
@@ -60,12 +62,12 @@ export class RequestWatch implements StreamWatch {
       at = end + 4;
       status = statusAt(bytes, at);
     }
-    if (status > 0) this.#report(status);
+    if (status > 0) this.#report(status, time);
   }
 
   /** The stream is over. */
   ended(): void {
-    if (this.#method !== "") this.#report(0);
+    if (this.#method !== "") this.#report(0, this.#monotonic());
   }
 
   #readPreamble(held: Buffer): void {
@@ -74,10 +76,10 @@ export class RequestWatch implements StreamWatch {
     if (length !== undefined && length < held.length) this.fromServer(held.subarray(length));
   }
 
-  #report(status: number): void {
+  #report(status: number, endedAt: number): void {
     const [method, target] = [this.#method, this.#target];
     this.#method = "";
-    this.#tell({ method, target, status, durationMs: this.#monotonic() - this.#since });
+    this.#tell({ method, target, status, durationMs: endedAt - this.#since, endedAt });
   }
 }
 

@@ -204,7 +204,9 @@ describe("what is read when somebody looks", () => {
     };
     const first = ask("req_2a");
     assert.equal(times.of(first), undefined);
-    times.told(timesLine("req_1", { edgeMs: 9, waitMs: 9 }) + timesLine("req_2a", { edgeMs: 2, waitMs: 8 }));
+    times.told(
+      Buffer.from(timesLine("req_1", { edgeMs: 9, waitMs: 9 }) + timesLine("req_2a", { edgeMs: 2, waitMs: 8 })),
+    );
     assert.deepEqual(times.of(first), { edgeMs: 2, waitMs: 8 });
     assert.deepEqual((renderExchange(first, { times }) as { readonly timing: object }).timing, {
       edge: 2e6,
@@ -217,9 +219,10 @@ describe("what is read when somebody looks", () => {
     store.watch((seen) => told.push(seen));
     const second = ask("req_2b");
     told.length = 0;
-    times.told(timesLine("req_2b", { edgeMs: 1, waitMs: 1 }));
+    times.told(Buffer.from(timesLine("req_2b", { edgeMs: 1, waitMs: 1 })));
     assert.deepEqual(told, [second]);
-    for (let batch = 0; batch < 300; batch += 1) times.told(timesLine("req_3", { edgeMs: 1, waitMs: 1 }).repeat(50));
+    for (let batch = 0; batch < 600; batch += 1)
+      times.told(Buffer.from(timesLine("req_3", { edgeMs: 1, waitMs: 1 }).repeat(50)));
     assert.equal(times.of(first), undefined);
     assert.deepEqual(times.of({ ...first, head: Buffer.from("GET / HTTP/1.1\r\n\r\n") }), undefined);
   });

@@ -31,20 +31,20 @@ export class Follower implements StreamWatch, RecordingSource {
     else if (this.#isHere) this.#recording?.connected(this.#options.clock.monotonic());
   }
 
-  fromServer(bytes: Buffer): void {
+  fromServer(bytes: Buffer, at?: number): void {
     if (this.#reader) {
       if (!this.#reader.isIdle) return this.#reader.fromServer(bytes);
       this.#reader = undefined;
     }
     const recording = this.#recording;
-    if (!recording || (this.#left === 0 && this.#isAnswering)) return this.#begin(bytes);
+    if (!recording || (this.#left === 0 && this.#isAnswering)) return this.#begin(bytes, at);
     const isBody = !this.#isAnswering && bytes.length <= this.#left;
     if (this.#isHere && !(isBody && recording.hasRoom(bytes.length))) return this.#readOn(recording).fromServer(bytes);
     this.#left = Math.max(0, this.#left - bytes.length);
     if (this.#isHere) this.#options.store.grewAt(recording, recording.ask(bytes));
   }
 
-  fromService(bytes: Buffer): void {
+  fromService(bytes: Buffer, at = this.#options.clock.monotonic()): void {
     if (this.#reader) return this.#reader.fromService(bytes);
     const recording = this.#recording;
     // It answers nothing that was asked.
@@ -53,8 +53,7 @@ export class Follower implements StreamWatch, RecordingSource {
     if (this.#isHere && !isUsual) return this.#readOn(recording).fromService(bytes);
     this.#isAnswering = true;
     if (!this.#isHere) return;
-    const { clock, store } = this.#options;
-    store.grewAt(recording, recording.answer(bytes, clock.monotonic()));
+    this.#options.store.grewAt(recording, recording.answer(bytes, at));
   }
 
   ended(error?: Error): void {
@@ -88,7 +87,7 @@ export class Follower implements StreamWatch, RecordingSource {
     return this.#number > 0 && this.#recording?.number === this.#number;
   }
 
-  #begin(bytes: Buffer): void {
+  #begin(bytes: Buffer, at: number | undefined): void {
     const { store } = this.#options;
     this.#leave("ended");
     const length = store.isWatched ? -1 : requestLength(bytes);
@@ -96,7 +95,7 @@ export class Follower implements StreamWatch, RecordingSource {
       this.#reader = new ExchangeReader(this.#options);
       return this.#reader.fromServer(bytes);
     }
-    const recording = store.take(this);
+    const recording = store.take(this, at);
     this.#recording = recording;
     this.#number = recording.number;
     this.#left = length - bytes.length;

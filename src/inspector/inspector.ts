@@ -61,9 +61,8 @@ export class Inspector {
     this.tunnels.set(options.name, tunnel);
     if (keeps && options.upstream.http2) this.http2Reader ??= (await import("./http2-reader.ts")).Http2Reader;
     const request = (one: WatchedRequest): void => {
-      const now = monotonic();
-      tunnel.requests.begin(now);
-      totals.requests.begin(now);
+      tunnel.requests.begin(one.endedAt);
+      totals.requests.begin(one.endedAt);
       tunnel.requests.end(one.durationMs);
       totals.requests.end(one.durationMs);
       options.request?.(one);
@@ -116,12 +115,12 @@ class Connection implements StreamWatch {
     this.#follower?.connected?.();
   }
 
-  fromServer(bytes: Buffer): void {
-    this.#follower?.fromServer(bytes);
+  fromServer(bytes: Buffer, at?: number): void {
+    this.#follower?.fromServer(bytes, at);
   }
 
-  fromService(bytes: Buffer): void {
-    this.#follower?.fromService(bytes);
+  fromService(bytes: Buffer, at?: number): void {
+    this.#follower?.fromService(bytes, at);
   }
 
   ended(error?: Error): void {

@@ -65,6 +65,7 @@ export class Meter {
 
   /** Exponentially weighted averages, as load averages are; nothing runs while nobody asks. */
   #catchUp(now: number): void {
+    if (now - this.#tick < tickMs) return;
     const ticks = Math.min(forgotten, Math.floor((now - this.#tick) / tickMs));
     for (let tick = 0; tick < ticks; tick += 1) {
       const rate = this.#fresh / (tickMs / 1000);

@@ -73,15 +73,15 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     return this.#times[this.exchange ? 2 : 1] as number;
   }
 
-  begin(number: number, source: RecordingSource | undefined, clock: Clock): void {
+  /** @param now wall clock @param time monotonic */
+  begin(number: number, source: RecordingSource | undefined, now: number, time: number): void {
     this.number = number;
     this.source = source;
     this.exchange = undefined;
     this.end = "open";
     this.#length = 0;
     this.#askedLength = 0;
-    this.#times[0] = clock.now();
-    const time = clock.monotonic();
+    this.#times[0] = now;
     this.#times[1] = time;
     this.#times[2] = time;
     this.#times[3] = time;
@@ -138,7 +138,7 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
       this.#bytes.copy(grown, 0, 0, this.#length);
       this.#bytes = grown;
     }
-    bytes.copy(this.#bytes, this.#length);
+    this.#bytes.set(bytes, this.#length);
     this.#length = needed;
     return this.#bytes.length - before;
   }

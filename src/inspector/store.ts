@@ -42,13 +42,17 @@ export class ExchangeStore {
     return this.#prefix + number.toString(16).padStart(8, "0");
   }
 
-  /** A place for one more exchange; the oldest goes for it. @param source who reads it, unless that is done at once */
-  take(source?: RecordingSource): Recording {
+  /**
+   * A place for one more exchange; the oldest goes for it.
+   *
+   * @param source who reads it, unless that is done at once
+   * @param at monotonic, where it is known already
+   */
+  take(source?: RecordingSource, at = this.#clock.monotonic()): Recording {
     this.#last += 1;
-    const at = this.#last % maxExchanges;
-    const place = (this.#places[at] ??= new Recording());
+    const place = (this.#places[this.#last % maxExchanges] ??= new Recording());
     if (this.#oldest <= this.#last - maxExchanges) this.#oldest = this.#last - maxExchanges + 1;
-    place.begin(this.#last, source, this.#clock);
+    place.begin(this.#last, source, this.#clock.now(), at);
     const before = place.heldBytes;
     place.heldBytes = ownBytes + place.capacity;
     this.#hold(place.heldBytes - before);

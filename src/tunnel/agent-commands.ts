@@ -9,7 +9,7 @@ import type { TunnelLimits } from "./limits.ts";
 import type { AuthMessage } from "./messages.ts";
 import type { Mux } from "./mux/mux.ts";
 import { discard } from "./mux/stream.ts";
-import { TextReader } from "./text-reader.ts";
+import { WholeReader } from "./whole-reader.ts";
 import { streamType } from "./typed-stream.ts";
 import { parseWireError, wireCode } from "./wire-error.ts";
 
@@ -41,9 +41,9 @@ function askAgent({ mux, clock, limits }: Reached, agent: AuthMessage, command: 
       isLate = true;
       stream.abort();
     });
-    stream.receiver = new TextReader(stream, maxExchangeBytes, (text) => {
+    stream.receiver = new WholeReader(stream, maxExchangeBytes, (bytes) => {
       timer.cancel();
-      if (text !== undefined) resolve(text);
+      if (bytes) resolve(bytes.toString());
       else if (isLate) reject(new Refusal("command_timeout"));
       else if (mux.over) reject(new Refusal("exchange_agent_gone"));
       else

@@ -22,7 +22,7 @@ import type { MuxStream } from "./mux/stream.ts";
 import { ProxyHeaderReceiver } from "./proxy-header.ts";
 import type { ProxiedHeader } from "./proxy-header.ts";
 import { maxTimesBytes } from "./request-times.ts";
-import { TextReader } from "./text-reader.ts";
+import { WholeReader } from "./whole-reader.ts";
 import { streamType, TypeReceiver } from "./typed-stream.ts";
 import { parseWireError } from "./wire-error.ts";
 
@@ -283,8 +283,8 @@ export class ClientConnection {
         stream.receiver = new ProxyHeaderReceiver(stream, this.#proxied);
         return;
       case streamType.requestTimes:
-        stream.receiver = new TextReader(stream, maxTimesBytes, (lines) => {
-          if (lines !== undefined) this.#handlers.times?.(lines);
+        stream.receiver = new WholeReader(stream, maxTimesBytes, (lines) => {
+          if (lines) this.#handlers.times?.(lines);
         });
         this.#answered.add(stream);
         return;

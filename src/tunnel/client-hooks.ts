@@ -42,7 +42,7 @@ export interface ClientHandlers {
   /** The server is about to stop: another session is to be opened elsewhere, beside this one, which it will close. */
   moveAway?(): void;
   /** How long requests took at the server, of tunnels that want it told: lines as `request-times.ts` has them. */
-  times?(lines: string): void;
+  times?(lines: Buffer): void;
   /** The server ended a tunnel. */
   stopped(tunnelId: string, message: string, code: string): void;
   /** A handler or a receiver threw; the session is over if that was in the middle of its input. */

@@ -49,9 +49,10 @@ function rendered(lines: string): Buffer {
 }
 
 /** What the lines say of a request; undefined where that is nothing. */
-export function findTimes(lines: string, requestId: string): RequestTimes | undefined {
-  const at = lines.indexOf(`${requestId} `);
+export function findTimes(lines: Buffer, requestId: string): RequestTimes | undefined {
+  const at = lines.lastIndexOf(`${requestId} `, lines.length, "latin1");
   if (at < 0) return undefined;
-  const said = /^(\d{1,15}) (\d{1,15})\n/.exec(lines.slice(at + requestId.length + 1, at + requestId.length + 40));
+  const from = at + requestId.length + 1;
+  const said = /^(\d{1,15}) (\d{1,15})\n/.exec(lines.toString("latin1", from, from + 40));
   return said ? { edgeMs: Number(said[1]) / 1000, waitMs: Number(said[2]) / 1000 } : undefined;
 }

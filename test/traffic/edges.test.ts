@@ -75,8 +75,8 @@ describe("two edges", { timeout: 60_000 }, () => {
   });
 
   it("two edges both tell an agent that asks for it how long its requests took there, and no other", async () => {
-    let lines = "";
-    const agent = { connections: 1, requestTimes: (told: string) => void (lines += told) };
+    let lines = Buffer.alloc(0);
+    const agent = { connections: 1, requestTimes: (told: Buffer) => void (lines = Buffer.concat([lines, told])) };
     const asking = await platform.startAgent({ ...atOne, agent, tunnel: { wantsTimes: true } });
     const timesOf = (id: string) =>
       eventually(

@@ -21,7 +21,7 @@ export interface Inspection {
   /** As `AgentOptions.exchanges`. */
   readonly exchanges: ExchangeKeeper;
   /** As `AgentOptions.requestTimes`. */
-  requestTimes(lines: string): void;
+  requestTimes(lines: Buffer): void;
   /** Whether there is a tunnel of this name. */
   knows(name: string): boolean;
   /** Has the local API control the agent from now on. */

@@ -1,4 +1,4 @@
-import { systemClock, timestamp } from "../../lib/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { forwardingLine, logService } from "./agent-view.ts";
 import type { AgentView, Shown } from "./agent-view.ts";
@@ -9,7 +9,7 @@ export type PlainForm = "text" | "json" | "named json";
 
 /** One line on stdout for each tunnel when it is online; the rest is logged. */
 export function plainView(log: Log, form: PlainForm): AgentView {
-  const requests = makeRequestLog(log, systemClock);
+  const requests = makeRequestLog(log);
   return {
     log,
     status(status) {

@@ -1,4 +1,3 @@
-import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { WatchedRequest } from "../../agent/request-watch.ts";
 import { printable } from "../terminal/request-line.ts";
@@ -7,16 +6,15 @@ import { printable } from "../terminal/request-line.ts";
 const perSecond = 100;
 
 /** Logs the requests that an agent saw, within a bound that keeps logging cheaper than forwarding. */
-export function makeRequestLog(log: Log, clock: Clock): { add(request: WatchedRequest): void } {
+export function makeRequestLog(log: Log): { add(request: WatchedRequest): void } {
   let logged = 0;
   let left = 0;
   let windowEnd = 0;
   return {
     add(request) {
-      const now = clock.monotonic();
-      if (now >= windowEnd) {
+      if (request.endedAt >= windowEnd) {
         if (left > 0) log.info("requests not logged", { count: left });
-        windowEnd = now + 1000;
+        windowEnd = request.endedAt + 1000;
         logged = 0;
         left = 0;
       }

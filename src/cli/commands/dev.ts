@@ -151,7 +151,7 @@ function publishLocally(
   log: Log,
 ): LocalAgent {
   const server = { host: "127.0.0.1", port: platform.agentPort };
-  const requests = makeRequestLog(log, systemClock);
+  const requests = makeRequestLog(log);
   const online = Promise.withResolvers<string>();
   const agent = startAgent({
     server,

@@ -8,7 +8,7 @@ import type { Mux } from "../../tunnel/mux/mux.ts";
 import { discard } from "../../tunnel/mux/stream.ts";
 import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
 import type { PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
-import { TextReader } from "../../tunnel/text-reader.ts";
+import { WholeReader } from "../../tunnel/whole-reader.ts";
 import { ArrivingStream } from "./arriving-stream.ts";
 import type { PeerHost } from "./arriving-stream.ts";
 import { makeDialledLines } from "./dialled-lines.ts";
@@ -126,9 +126,9 @@ export function makePeers(options: PeersOptions): Peers {
       lines.ask(place, { name: "relay", message }, (stream) => {
         if (!stream) return resolve(undefined);
         const deadline = clock.after(relayMs, () => stream.abort());
-        stream.receiver = new TextReader(stream, maxReplyBytes, (text) => {
+        stream.receiver = new WholeReader(stream, maxReplyBytes, (bytes) => {
           deadline.cancel();
-          resolve(text === undefined ? undefined : (JSON.parse(text) as RelayedAnswer));
+          resolve(bytes && (JSON.parse(bytes.toString()) as RelayedAnswer));
         });
       });
       return promise;

@@ -1,17 +1,17 @@
 import type { ByteReceiver } from "../lib/byte-stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 
-/** Reads a stream to its end. `done` is called once: with the text, or undefined where it was cut or is too long. */
-export class TextReader implements ByteReceiver {
+/** Reads a stream to its end. `done` is called once: with all of it, or undefined where it was cut or is too long. */
+export class WholeReader implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #maxBytes: number;
-  readonly #done: (text: string | undefined) => void;
+  readonly #done: (bytes: Buffer | undefined) => void;
   readonly #parts: Buffer[] = [];
   #length = 0;
   #isSettled = false;
 
-  /** @param maxBytes of a text that is not too long */
-  constructor(stream: MuxStream, maxBytes: number, done: (text: string | undefined) => void) {
+  /** @param maxBytes of what is not too long */
+  constructor(stream: MuxStream, maxBytes: number, done: (bytes: Buffer | undefined) => void) {
     this.#stream = stream;
     this.#maxBytes = maxBytes;
     this.#done = done;
@@ -27,7 +27,7 @@ export class TextReader implements ByteReceiver {
 
   ended(): void {
     this.#stream.end();
-    this.#settle(Buffer.concat(this.#parts).toString());
+    this.#settle(this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts));
   }
 
   drained(): void {}
@@ -36,9 +36,9 @@ export class TextReader implements ByteReceiver {
     this.#settle(undefined);
   }
 
-  #settle(text: string | undefined): void {
+  #settle(bytes: Buffer | undefined): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#done(text);
+    this.#done(bytes);
   }
 }
