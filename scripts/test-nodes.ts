@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from "node:fs";
 
 process.env["POSTERN_TEST_NODES"] ??= "2";
-const api = ["filter", "history", "input", "modules", "quotas", "resources", "small-resources", "traffic"];
+const api = ["documents", "filter", "history", "input", "modules", "quotas", "resources", "small-resources", "traffic"];
 /** On an edge with an agent; its sockets are counted in one. */
 const isOnEdges = (file: string): boolean =>
   readFileSync(file, "utf8").includes("startEdgeWithAgent(") && !file.endsWith("/upgrades.test.ts");
