@@ -8,7 +8,7 @@ import { header } from "../operation/call.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { objectChangeSchema, summarySchema } from "../history/change-set.ts";
-import { makeModuleIdentities, missingModuleIdentities } from "../objects/module-identities.ts";
+import { blankModuleIdentities, makeModuleIdentities } from "../objects/module-identities.ts";
 import type { ModuleIdentities } from "../objects/module-identities.ts";
 import { once } from "../objects/pages.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
@@ -134,14 +134,15 @@ async function identitiesFor(
   const made = new Map<string, ModuleIdentities>();
   for (const entry of document.entries.values()) {
     const present = presentOf(entry, call.principal.accountId, context.store, []);
-    const missing = missingModuleIdentities(entry.resource, entry.fields, present?.doc);
-    if (missing.length === 0) continue;
+    const blank = blankModuleIdentities(entry.resource, entry.fields, present?.doc);
+    const [name] = blank.keys();
+    if (name === undefined) continue;
     if (made.size === maxModuleIdentities) {
       const message = `must not be one of more than ${maxModuleIdentities} new ones in a document`;
-      throw inputRefusal(call.operation.id, [{ path: `${entry.path}.${missing[0]}`, message }]);
+      throw inputRefusal(call.operation.id, [{ path: `${entry.path}.${name}`, message }]);
     }
     const identities = forPlan
-      ? new Map(missing.map((name) => [name, () => ({})]))
+      ? blank
       : await makeModuleIdentities(entry.resource, entry.fields, present?.doc, context.clock.now());
     made.set(entry.key, identities);
   }

@@ -8,7 +8,7 @@ import { inputRefusal } from "../operation/input-refusal.ts";
 import { ownerOf, viewsFor } from "./context.ts";
 import type { ObjectContext } from "./context.ts";
 import { pathNames, theOne } from "./lookup.ts";
-import { identified, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
+import { blankModuleIdentities, identified, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
 import type { ModuleIdentities } from "./module-identities.ts";
 import { checkIfMatch } from "./preconditions.ts";
 import { prepare } from "./prepare.ts";
@@ -26,19 +26,26 @@ export async function writeChange(
 ): Promise<Changed> {
   const present = theOne(resource, call, context.store);
   check?.(present);
-  const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
-  const work = (draft: Draft): StoredObject => {
+  const work = (draft: Draft, identities: ModuleIdentities): StoredObject => {
     check?.(theOne(resource, call, draft));
     return changeIn(draft, resource, call, context, () => body, identities);
   };
   const { store } = context;
   const told = ({ doc }: StoredObject): readonly string[] => warningHeaders(resource, doc, present.doc).headers ?? [];
+  // An identity takes long to make: what is refused is refused without.
+  const blank = blankModuleIdentities(resource, body, present.doc);
+  if (blank.size > 0) rehearse(store, call, (draft) => work(draft, blank), idOf);
+  const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
   if (isDryRun(call)) {
-    const { result, also } = rehearse(store, call, work, ({ id }) => id);
+    const { result, also } = rehearse(store, call, (draft) => work(draft, identities), idOf);
     return { result, revision: store.revision, headers: [...told(result), ...also] };
   }
-  const written = await store.write(writeContext(call), work);
+  const written = await store.write(writeContext(call), (draft) => work(draft, identities));
   return { ...written, headers: told(written.result) };
+}
+
+function idOf({ id }: StoredObject): string {
+  return id;
 }
 
 interface Changed extends Written<StoredObject> {

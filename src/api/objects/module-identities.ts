@@ -26,13 +26,13 @@ export async function makeModuleIdentities(
   return new Map(made as [string, (owner: ModuleOwner) => Doc][]);
 }
 
-/** Names of the modules for which `makeModuleIdentities` would make one. */
-export function missingModuleIdentities(
+/** For the modules for which `makeModuleIdentities` would make one: identities that say nothing, for what is only tried. */
+export function blankModuleIdentities(
   resource: ResourceDeclaration,
   body: JsonObject,
   present: Doc | undefined,
-): readonly string[] {
-  return lackingIdentity(resource, body, present).map(([module]) => module.name);
+): ModuleIdentities {
+  return new Map(lackingIdentity(resource, body, present).map(([module]) => [module.name, () => ({})]));
 }
 
 function lackingIdentity(resource: ResourceDeclaration, body: JsonObject, present: Doc | undefined) {
