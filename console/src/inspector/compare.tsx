@@ -1,9 +1,9 @@
 /** Two exchanges, line by line. */
 import { useEffect, useState } from "preact/hooks";
 import { Diff } from "../ui/diff.tsx";
-import { readBody } from "./body-kinds.ts";
-import { bodyOf } from "./model.ts";
-import type { Exchange, Message } from "./model.ts";
+import { readBody } from "../exchange/body-kinds.ts";
+import { bodyOf } from "../exchange/model.ts";
+import type { Exchange, Message } from "../exchange/model.ts";
 import { attempt, whole } from "./store.ts";
 
 export function Compare({ one, otherId }: { readonly one: Exchange; readonly otherId: string }) {

@@ -1,16 +1,14 @@
 /** One request beside its response. */
 import { useState } from "preact/hooks";
-import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
+import { Copy, Dialog, Time } from "../ui/elements.tsx";
 import { bytesText } from "../ui/format.ts";
-import { Body } from "./body.tsx";
 import { Compare } from "./compare.tsx";
 import { EditReplay } from "./edit-replay.tsx";
-import { WebSocketMessages } from "./contents.tsx";
-import { Fact } from "./fact.tsx";
-import { cookiesOf, curlOf, download, harOf, queryOf } from "./export.ts";
+import { WebSocketMessages } from "../exchange/contents.tsx";
+import { Fact } from "../exchange/fact.tsx";
+import { curlOf, download, harOf } from "./export.ts";
 import { Outcome } from "./list.tsx";
-import { fieldOf, valuesOf } from "./model.ts";
-import type { Exchange, Headers } from "./model.ts";
+import type { Exchange } from "../exchange/model.ts";
 import {
   attempt,
   comparedId,
@@ -23,7 +21,8 @@ import {
   tunnels,
   whole,
 } from "./store.ts";
-import { TimingBar, TimingFacts } from "./timing.tsx";
+import { Sides } from "../exchange/sides.tsx";
+import { TimingBar, TimingFacts } from "../exchange/timing.tsx";
 
 export const isEditing = { open: (): void => {} };
 
@@ -47,10 +46,7 @@ export function Detail() {
         <Actions exchange={exchange} onEdit={() => setEdits(true)} />
         <Facts exchange={exchange} />
       </header>
-      <div class="sides">
-        <Request exchange={exchange} />
-        <Response exchange={exchange} />
-      </div>
+      <Sides exchange={exchange} onReveal={reveal} />
       {exchange.websocket && <WebSocketMessages {...exchange.websocket} />}
       {edits && <EditReplay exchange={exchange} onClose={() => setEdits(false)} />}
       {comparedId.value !== undefined && <CompareDialog exchange={exchange} />}
@@ -151,80 +147,5 @@ function Facts({ exchange }: { readonly exchange: Exchange }) {
       {fault !== undefined && <p class="notice bad">Could not be read: {fault}.</p>}
       {outcome === "cut" && <p class="notice warn">The connection ended before the answer was complete.</p>}
     </div>
-  );
-}
-
-function Request({ exchange: { request } }: { readonly exchange: Exchange }) {
-  const query = queryOf(request.uri);
-  const cookies = cookiesOf(valuesOf(request.headers, "cookie").join("; "));
-  return (
-    <section class="side" aria-label="Request">
-      <h2>Request</h2>
-      {query.length > 0 && <Pairs title="Query" pairs={query} />}
-      {cookies.length > 0 && <Pairs title="Cookies" pairs={cookies} />}
-      <Fields headers={request.headers} />
-      <Body message={request} title="Request body" />
-    </section>
-  );
-}
-
-function Response({ exchange: { response } }: { readonly exchange: Exchange }) {
-  return (
-    <section class="side" aria-label="Response">
-      <h2>Response {response && <span class="muted">{response.status}</span>}</h2>
-      {response ? (
-        <>
-          <Fields headers={response.headers} />
-          <Body message={response} title="Response body" />
-          {response.trailers && <Fields headers={response.trailers} title="Trailers" />}
-        </>
-      ) : (
-        <p class="muted">Nothing has been answered.</p>
-      )}
-    </section>
-  );
-}
-
-function Pairs({
-  title,
-  pairs,
-}: {
-  readonly title: string;
-  readonly pairs: readonly { name: string; value: string }[];
-}) {
-  return (
-    <section aria-label={title}>
-      <h3>{title}</h3>
-      <dl class="pairs box mono">
-        {pairs.map(({ name, value }, at) => [<dt key={`${at}n`}>{name}</dt>, <dd key={`${at}v`}>{value}</dd>])}
-      </dl>
-    </section>
-  );
-}
-
-function Fields({ headers, title = "Headers" }: { readonly headers: Headers; readonly title?: string }) {
-  return (
-    <section aria-label={title}>
-      <div class="row">
-        <h3 class="grow">{title}</h3>
-        {fieldOf(headers, "content-type") !== undefined && <Tag>{fieldOf(headers, "content-type")}</Tag>}
-      </div>
-      <dl class="pairs box mono">
-        {Object.entries(headers).flatMap(([name, values]) =>
-          values.map((value, at) => [
-            <dt key={`${name}${at}n`}>{name}</dt>,
-            <dd key={`${name}${at}v`}>
-              {value === "(hidden)" ? (
-                <button type="button" class="tiny" onClick={reveal}>
-                  hidden: show
-                </button>
-              ) : (
-                value
-              )}
-            </dd>,
-          ]),
-        )}
-      </dl>
-    </section>
   );
 }

@@ -1,8 +1,9 @@
 /** A request that is sent again otherwise. */
 import { useState } from "preact/hooks";
 import { Dialog, TextArea, TextInput } from "../ui/elements.tsx";
-import { base64Of, bodyOf } from "./model.ts";
-import type { Exchange, ReplayEdits } from "./model.ts";
+import { base64Of, bodyOf } from "../exchange/model.ts";
+import type { Exchange } from "../exchange/model.ts";
+import type { ReplayEdits } from "./tunnels.ts";
 import { attempt, replay, whole } from "./store.ts";
 
 interface Props {

@@ -1,7 +1,9 @@
 /** Requests for other tools: a curl command, and an archive (HAR 1.2). */
 import { quoted } from "../ui/shell.ts";
-import { bodyOf, fieldOf, msOf, urlOf, base64Of } from "./model.ts";
-import type { Exchange, Headers, Message, Tunnel } from "./model.ts";
+import { base64Of, bodyOf, cookiesOf, fieldOf, msOf, queryOf } from "../exchange/model.ts";
+import type { Exchange, Headers, Message } from "../exchange/model.ts";
+import { urlOf } from "./tunnels.ts";
+import type { Tunnel } from "./tunnels.ts";
 
 /** What curl writes itself. */
 const own = new Set(["host", "content-length", "connection", "transfer-encoding"]);
@@ -63,19 +65,6 @@ export function harOf(exchanges: readonly Exchange[], tunnels: readonly Tunnel[]
 
 function pairsOf(headers: Headers): { name: string; value: string }[] {
   return Object.entries(headers).flatMap(([name, values]) => values.map((value) => ({ name, value })));
-}
-
-export function queryOf(uri: string): { name: string; value: string }[] {
-  const at = uri.indexOf("?");
-  return at < 0 ? [] : [...new URLSearchParams(uri.slice(at + 1))].map(([name, value]) => ({ name, value }));
-}
-
-export function cookiesOf(field: string): { name: string; value: string }[] {
-  if (field === "" || field === "(hidden)") return [];
-  return field.split(/;\s*/).map((pair) => {
-    const at = pair.indexOf("=");
-    return { name: pair.slice(0, at), value: pair.slice(at + 1) };
-  });
 }
 
 function contentOf(message: Message): object {

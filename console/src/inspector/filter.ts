@@ -1,6 +1,6 @@
 /** Which of the requests are shown. */
-import { msOf } from "./model.ts";
-import type { Exchange } from "./model.ts";
+import { msOf } from "../exchange/model.ts";
+import type { Exchange } from "../exchange/model.ts";
 
 export interface Filter {
   readonly method: string;

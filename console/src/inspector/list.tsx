@@ -3,8 +3,8 @@ import { Tag } from "../ui/elements.tsx";
 import { clockText, durationText, statusTone } from "../ui/format.ts";
 import { emptyFilter } from "./filter.ts";
 import type { Filter } from "./filter.ts";
-import { msOf } from "./model.ts";
-import type { Exchange } from "./model.ts";
+import { msOf } from "../exchange/model.ts";
+import type { Exchange } from "../exchange/model.ts";
 import { comparedId, exchanges, filter, lookFor, select, selectedId, shown, tunnels } from "./store.ts";
 
 const set = (change: Partial<Filter>): void => {

@@ -2,6 +2,7 @@
 import { render } from "preact";
 import "../ui/theme.css";
 import "../ui/requests.css";
+import "../exchange/exchange.css";
 import "./inspector.css";
 import { Command, Failure, ThemeButton } from "../ui/elements.tsx";
 import type { Live } from "../ui/live.ts";

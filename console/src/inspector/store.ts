@@ -2,7 +2,8 @@
 import { computed, signal } from "@preact/signals";
 import { openLive } from "../ui/live.ts";
 import type { Live } from "../ui/live.ts";
-import type { Exchange, ReplayEdits, Tunnel } from "./model.ts";
+import type { Exchange } from "../exchange/model.ts";
+import type { ReplayEdits, Tunnel } from "./tunnels.ts";
 import { emptyFilter, matches } from "./filter.ts";
 
 /** Newest first. */

@@ -1,4 +1,4 @@
-/** What the agent's local API tells, as the page uses it. */
+/** A request with its answer as an agent has kept it, in the words of its local API. */
 
 export interface Sizes {
   readonly bytes: number;
@@ -86,22 +86,6 @@ export interface Exchange {
   readonly response: (Message & { readonly status: string; readonly status_code: number }) | null;
 }
 
-export interface Tunnel {
-  readonly name: string;
-  readonly public_url: string;
-  /** `signs`: the provider whose webhooks are signed anew where they are replayed. */
-  readonly config: { readonly addr: string; readonly inspect: boolean; readonly signs?: string };
-}
-
-export interface ReplayEdits {
-  readonly method?: string;
-  readonly uri?: string;
-  readonly headers?: Headers;
-  /** Base64. */
-  readonly body?: string;
-  readonly tunnel_name?: string;
-}
-
 export const msOf = (nanoseconds: number): number => nanoseconds / 1_000_000;
 
 /** The values of a field, whatever case its name has. */
@@ -129,9 +113,15 @@ export function bodyOf(message: Message): Uint8Array<ArrayBuffer> {
   return raw.slice(raw.length - message.body.kept);
 }
 
-/** The URL that a visitor asked for. */
-export function urlOf({ request, tunnel_name }: Exchange, tunnels: readonly Tunnel[]): string {
-  const tunnel = tunnels.find(({ name }) => name === tunnel_name);
-  const base = tunnel?.public_url || `https://${fieldOf(request.headers, "host") ?? "localhost"}`;
-  return base.replace(/\/$/, "") + request.uri;
+export function queryOf(uri: string): { name: string; value: string }[] {
+  const at = uri.indexOf("?");
+  return at < 0 ? [] : [...new URLSearchParams(uri.slice(at + 1))].map(([name, value]) => ({ name, value }));
+}
+
+export function cookiesOf(field: string): { name: string; value: string }[] {
+  if (field === "" || field === "(hidden)") return [];
+  return field.split(/;\s*/).map((pair) => {
+    const at = pair.indexOf("=");
+    return { name: pair.slice(0, at), value: pair.slice(at + 1) };
+  });
 }

@@ -18,7 +18,7 @@ export function TimingBar({ exchange }: { readonly exchange: Exchange }) {
   if (total === 0) return null;
   let at = 0;
   return (
-    <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label={spoken(parts)}>
+    <svg class="times" viewBox="0 0 100 4" preserveAspectRatio="none" role="img" aria-label={spoken(parts)}>
       {parts.map(({ kind, ms }) => {
         const x = (at / total) * 100;
         at += ms;
