@@ -1,14 +1,18 @@
 /** What agents have kept of requests, asked for through the management API: by real agents, as their operators start them. */
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
+import type { Browser, Page } from "playwright-core";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import { Postern } from "../../sdk/src/index.ts";
 import type { Exchange } from "../../sdk/src/index.ts";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { freePort } from "../support/connections.ts";
 import { protocols } from "../support/http-client.ts";
 import type { Asked } from "../support/http-client.ts";
 import { useInspectedAgent } from "../support/inspected-agent.ts";
+import { assertAccessible, openWatched } from "../support/pages.ts";
+import type { WatchedPage } from "../support/pages.ts";
 import type { ApiBody, RequestOptions } from "../support/platform.ts";
 
 describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
@@ -153,5 +157,129 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     const { url } = await startAt(String(port), "--inspector", "0");
     const { id } = await visit("/nobody", {}, url);
     await refused(`/requests/${id}/replay`, "replay_unreachable", "POST");
+  });
+
+  describe("in the console", { skip: chromiumAbsent }, () => {
+    let chromium: Browser;
+    let watched: WatchedPage;
+    let page: Page;
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    const captured = () => page.getByRole("region", { name: "Captured" });
+    const look = async (path: string): Promise<void> => {
+      await page.goto(`${inspected.platform.apiUrl}/#/traffic/${path}`);
+      await captured().waitFor();
+    };
+    before(async () => {
+      const { platform } = inspected;
+      chromium = await startChromium();
+      watched = await openWatched(chromium, platform.apiUrl);
+      ({ page } = watched);
+      await page.goto((await platform.api("POST", "/console_links")).body.url);
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+    });
+    after(() => chromium?.close());
+
+    it("what an agent has kept of a request is shown in the console side by side, set out and without credentials", async () => {
+      const headers = { "content-type": "application/json", authorization: "Bearer visitor-secret" };
+      const { id } = await visit("/cart?item=7", { method: "POST", headers, body: '{"item":{"id":7}}' });
+      await look(id);
+      const [request, response] = [
+        captured().getByLabel("Request", { exact: true }),
+        captured().getByLabel("Response", { exact: true }),
+      ];
+      assert.match(await request.getByLabel("Request body", { exact: true }).innerText(), /"item": \{\s+"id": 7/);
+      assert.match(await request.innerText(), /item\s+7[^]*\(hidden\)/);
+      assert.match(await response.innerText(), /POST \{"item":\{"id":7\}\}/);
+      assert.doesNotMatch(await request.innerText(), /visitor-secret/);
+      watched.assertQuiet();
+    });
+
+    it("what an agent has kept of a request is sent again from the console: by a click where that is safe, else asked first", async () => {
+      const times = (line: string) => received.filter((one) => one.startsWith(line)).length;
+      const { id } = await visit("/again");
+      await look(id);
+      await button("Replay").click();
+      await captured().getByRole("link", { name: "Show the new request" }).click();
+      await captured().getByText("This is a replay").waitFor();
+      assert.equal(times("GET /again"), 2);
+      assert.match(page.url(), new RegExp(`${id}\\?exchange=[0-9a-f]{16}$`));
+      await captured().getByRole("link", { name: "The request that it repeats" }).click();
+      await captured().getByText("This is a replay").waitFor({ state: "detached" });
+      const { id: paid } = await visit("/pay", { method: "POST", body: "7" });
+      await look(paid);
+      await button("Replay …").click();
+      await button("Cancel").click();
+      assert.equal(times("POST /pay"), 1);
+      await button("Replay …").click();
+      await button("Send it again").click();
+      await captured().getByRole("status").getByText("Sent again").waitFor();
+      assert.equal(times("POST /pay"), 2);
+      watched.assertQuiet();
+    });
+
+    it("P9: what an agent has kept of a request is text in the console, whatever it says, and runs nothing", async () => {
+      const hostile = `"><img src=x onerror="alert('ran')"><script>alert("ran")</script>{{7*7}}`;
+      const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="alert('ran')"><script>alert("ran")</script></svg>`;
+      const bodies = [
+        ["text/html", hostile],
+        ["application/json", JSON.stringify({ [hostile]: hostile })],
+        ["image/svg+xml", svg],
+        ["application/x-www-form-urlencoded", new URLSearchParams({ [hostile]: hostile }).toString()],
+        ["text/event-stream", `event: ${hostile}\ndata: ${hostile}\n\n`],
+        [hostile, hostile],
+      ] as const;
+      for (const [type, body] of bodies) {
+        const headers = { "content-type": type, "x-said": hostile };
+        const { id } = await visit(`/x?${encodeURIComponent(hostile)}`, { method: "POST", headers, body });
+        await look(id);
+        await captured().getByText(hostile).first().waitFor();
+        assert.equal(await captured().locator("script, iframe, [onerror], [onload]").count(), 0);
+      }
+      watched.assertQuiet();
+    });
+
+    it("what an agent has kept of a request is not there for everybody, and the console says why", async () => {
+      const closed = await start("--inspector", "0", "--remote-management", "false");
+      const { id } = await visit("/closed", {}, closed.url);
+      await look(id);
+      await captured().getByText("lets nobody ask").waitFor();
+      const silent = await start("--inspector", "off");
+      const { id: kept } = await visit("/silent", {}, silent.url);
+      await look(kept);
+      await captured().getByText("The agent keeps nothing").waitFor();
+      await silent.agent.end();
+      await page.reload();
+      await captured().getByText("is not connected any more").waitFor();
+      watched.assertQuiet();
+    });
+
+    it("what an agent has kept of a request is offered in the console to no key that may not see it", async () => {
+      const { id } = await visit("/limited");
+      const limited = await openWatched(chromium, inspected.platform.apiUrl);
+      const { page: other } = limited;
+      await other.goto(inspected.platform.apiUrl);
+      await other.getByLabel("API key").fill(await keyWith(["read"]));
+      await other.keyboard.press("Enter");
+      await other.getByRole("heading", { name: "Overview" }).waitFor();
+      await other.goto(`${inspected.platform.apiUrl}/#/traffic/${id}`);
+      await other.getByText("takes a key or role with the scope exchanges").waitFor();
+      assert.equal(await other.getByRole("button", { name: "Replay" }).count(), 0);
+      limited.assertQuiet();
+      await limited.context.close();
+    });
+
+    it("what an agent has kept of a request has no serious fault in the console in both colours, and fits 360 px", async () => {
+      const headers = { "content-type": "application/json" };
+      const { id } = await visit(`/${"long".repeat(30)}`, { method: "POST", headers, body: `["${"x".repeat(400)}"]` });
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width: colorScheme === "dark" ? 360 : 1280, height: 800 });
+        await look(id);
+        await captured().getByLabel("Response body", { exact: true }).waitFor();
+        await assertAccessible(page, colorScheme);
+        assert.equal(await page.evaluate("document.documentElement.scrollWidth > innerWidth"), false, colorScheme);
+      }
+      watched.assertQuiet();
+    });
   });
 });

@@ -5,8 +5,10 @@ import { Tag, Time } from "../ui/elements.tsx";
 import { bytesText, durationText, statusTone } from "../ui/format.ts";
 import { explainError, postern } from "./api.ts";
 import { kindOfId } from "./description.ts";
+import type * as CapturedModule from "./captured.tsx";
 import type { Description } from "./description.ts";
 import { Answer } from "./explain.tsx";
+import { Fact } from "../exchange/fact.tsx";
 import { Back } from "./history.tsx";
 import { Failed, Head, Id, Outcome } from "./parts.tsx";
 import { linkTo, place } from "./router.ts";
@@ -86,6 +88,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
         <WayOut request={request} />
       </div>
       <Failed error={failure} />
+      <CapturedPart request={request} />
       {now && (
         <section aria-label="Now" class="column">
           <Answer title="Now it would be" answer={now} description={description} />
@@ -123,11 +126,24 @@ function WayOut({ request }: { readonly request: Request }) {
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: preact.ComponentChildren }) {
+/** The rest of it is a part of the page that comes when it is needed. */
+function CapturedPart({ request }: { readonly request: Request }) {
+  const [part, setPart] = useState<typeof CapturedModule>();
+  const [failure, setFailure] = useState("");
+  const isServed = request.tunnel !== null;
+  useEffect(() => {
+    if (!isServed) return;
+    import("./captured.tsx").then(setPart, () =>
+      setFailure("This part of the page could not be loaded. Load it again."),
+    );
+  }, [isServed]);
+  if (!isServed && request.outcome !== "forwarded") return null;
   return (
-    <div>
-      <dt class="muted">{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <section aria-label="Captured" class="column">
+      <h2>Captured</h2>
+      {!isServed && <p>No agent has served it, so nobody has kept what it carried.</p>}
+      <Failed error={failure} />
+      {part && <part.Captured request={request} />}
+    </section>
   );
 }
