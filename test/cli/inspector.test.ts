@@ -190,6 +190,27 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     assert.equal(asked.at(-1), `POST ${host} /shop.Orders/Get 00000000012a`);
   });
 
+  it("a replay goes over HTTP/2 in TLS to a service that speaks nothing else, and to none that is not the one", async (t) => {
+    const { addr, asked, stop } = await startGrpcService(true);
+    t.after(stop);
+    const asks = { name: "secure", proto: "http", addr, hostname: "secure.localhost", upstream_protocol: "http2" };
+    const { public_url: url } = (await call("POST", "/api/tunnels", asks)).body;
+    await callGrpc(inspected.platform, url, Buffer.from("*"));
+    const [one] = await listed("?limit=1&tunnel_name=secure");
+    const again = await replayed({ id: one.id });
+    assert.deepEqual(
+      [again.request.proto, again.replay_of, again.outcome, again.response.grpc.status_name],
+      ["HTTP/2.0", one.id, "complete", "PERMISSION_DENIED"],
+    );
+    const sent = `POST ${new URL(url).host} /shop.Orders/Get te: trailers 00000000012a`;
+    assert.deepEqual(asked, [sent, sent]);
+    const strict = { ...asks, name: "strict", hostname: "strict.localhost", upstream_tls_verify: true };
+    assert.equal((await call("POST", "/api/tunnels", strict)).status, 201);
+    const refused = await call("POST", "/api/requests/http", { id: one.id, tunnel_name: "strict" });
+    assert.deepEqual([refused.status, refused.body.details.code], [502, errorCode("local_replay_unreachable")]);
+    assert.deepEqual(asked, [sent, sent]);
+  });
+
   it("a replay reaches the service once, with the credentials that it came with", async () => {
     await inspected.platform.request(`${inspected.url}/again`, {
       method: "PUT",

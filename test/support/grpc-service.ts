@@ -1,7 +1,9 @@
 /** A service of gRPC, which speaks HTTP/2 only, and calls of it as a visitor. */
 import { once } from "node:events";
-import { connect, createServer } from "node:http2";
+import { connect, createSecureServer, createServer } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { AddressInfo } from "node:net";
+import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import type { TestPlatform } from "./platform.ts";
 
 export interface GrpcService {
@@ -12,10 +14,10 @@ export interface GrpcService {
   stop(): void;
 }
 
-/** Refuses every call, with a message of two bytes before. */
-export async function startGrpcService(): Promise<GrpcService> {
+/** Refuses every call, with a message of two bytes before. @param isSecure it speaks TLS, certified by nobody that is known */
+export async function startGrpcService(isSecure = false): Promise<GrpcService> {
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const refuse = (request: Http2ServerRequest, response: Http2ServerResponse): void => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
@@ -26,10 +28,18 @@ export async function startGrpcService(): Promise<GrpcService> {
       response.addTrailers({ "grpc-status": "7", "grpc-message": "not%20you" });
       response.end(Buffer.from([0, 0, 0, 0, 2, 8, 1]));
     });
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const addr = `h2c://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const server = isSecure ? createSecureServer(await certified(), refuse) : createServer(refuse);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const addr = `${isSecure ? "https" : "h2c"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { addr, asked, stop: () => void server.close() };
+}
+
+async function certified(): Promise<{ readonly cert: string; readonly key: string }> {
+  const now = Date.now();
+  const authority = await createAuthority({ commonName: "test", now });
+  const { certificatePem, keyPem } = await issueLeaf(authority, { names: ["localhost"], now, days: 1 });
+  return { cert: certificatePem, key: keyPem };
 }
 
 /** One call, with one message. */
