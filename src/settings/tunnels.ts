@@ -128,7 +128,7 @@ export const httpTunnelSettings = {
     named("rewrite|preserve|NAME"),
   ),
   upstreamProtocol: one(
-    "What the service speaks: with http2 it is asked in HTTP/2 with prior knowledge, as gRPC services want it, and requests are not shown.",
+    "What the service speaks: with http2 it is asked in HTTP/2 with prior knowledge, as gRPC services want it.",
     oneOf(["http1", "http2"]),
     { default: "http1", also: ["app-protocol"] },
   ),
