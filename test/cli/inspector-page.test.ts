@@ -32,7 +32,9 @@ interface HarEntry {
     readonly headers: readonly { readonly value: string }[];
     readonly postData: { readonly text: string };
   };
-  readonly response: { readonly status: number };
+  readonly response: { readonly status: number; readonly cookies: readonly object[] };
+  readonly time: number;
+  readonly timings: Readonly<Record<string, number>>;
 }
 
 const hostile = `<img src=x onerror="alert('ran')"><script>alert("ran")</script>`;
@@ -116,7 +118,7 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     watched.assertQuiet();
   });
 
-  it("the inspector's page narrows the list by status, and by text in bodies that only the agent has", async () => {
+  it("the inspector's page narrows the list by status, method, path and duration, and by text in bodies that only the agent has", async () => {
     await ask("/missing");
     await ask("/noted", { "content-type": "text/plain" }, "a needle in here");
     await row("/noted").waitFor();
@@ -126,6 +128,21 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
       (count) => count === 1,
     );
     await page.getByLabel("Status").selectOption("");
+    await row("/noted").waitFor();
+    const shown = async (...paths: readonly string[]): Promise<void> => {
+      const fits = (rows: readonly string[]): boolean =>
+        rows.length === paths.length && paths.every((path) => rows.some((one) => one.includes(path)));
+      await eventually(() => page.locator(".requests button").allInnerTexts(), fits);
+    };
+    await page.getByLabel("Method").selectOption("POST");
+    await shown("/noted", "/x?q=");
+    await page.getByLabel("Method").selectOption("");
+    await page.getByLabel("Path contains").fill("MISS");
+    await shown("/missing");
+    await page.getByLabel("Path contains").fill("");
+    await page.getByLabel("Slower than").selectOption("5000");
+    await shown();
+    await page.getByLabel("Slower than").selectOption("0");
     await page.keyboard.press("Escape");
     await page.getByLabel("Text in heads and bodies").fill("NEEDLE");
     await eventually(
@@ -324,6 +341,11 @@ describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () 
     await page.getByRole("button", { name: "Show credentials" }).click();
     await page.getByText("Bearer handed-secret").waitFor();
     const { curl, har } = await handed();
+    assert.deepEqual(har.response.cookies, [{ name: "session", value: "service-secret" }]);
+    const { blocked = 0, connect = 0, send = 0, wait = 0, receive = 0 } = har.timings;
+    // The edge has told of it by now: without that it would be -1.
+    assert.ok(blocked > 0, JSON.stringify(har.timings));
+    assert.ok(Math.abs(blocked + Math.max(0, connect) + send + wait + receive - har.time) < 0.001);
     const words = spawnSync("sh", ["-c", `printf '%s\\n' ${curl}`], { encoding: "utf8" }).stdout.split("\n");
     assert.deepEqual(words.slice(0, 4), ["curl", `${url}/handed?on=1`, "-X", "POST"]);
     assert.ok(words.includes("authorization: Bearer handed-secret"), curl);

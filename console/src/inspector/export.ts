@@ -29,11 +29,11 @@ export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
 
 export function harOf(exchanges: readonly Exchange[], tunnels: readonly Tunnel[]): string {
   const entries = exchanges.map((exchange) => {
-    const { request, response, start, duration, first_byte } = exchange;
-    const firstMs = first_byte === null ? msOf(duration) : msOf(first_byte);
+    const { request, response, start } = exchange;
+    const timings = timingsOf(exchange);
     return {
       startedDateTime: start,
-      time: msOf(duration),
+      time: sumOf(timings),
       request: {
         method: request.method,
         url: urlOf(exchange, tunnels),
@@ -50,21 +50,56 @@ export function harOf(exchanges: readonly Exchange[], tunnels: readonly Tunnel[]
         statusText: response?.status.slice(4) ?? "",
         httpVersion: response?.proto ?? "",
         headers: pairsOf(response?.headers ?? {}),
-        cookies: [],
+        cookies: setCookiesOf(response?.headers ?? {}),
         content: response ? contentOf(response) : { size: 0, mimeType: "" },
         redirectURL: fieldOf(response?.headers ?? {}, "location") ?? "",
         headersSize: -1,
         bodySize: response?.body.bytes ?? -1,
       },
       cache: {},
-      timings: { send: 0, wait: firstMs, receive: Math.max(0, msOf(duration) - firstMs) },
+      timings,
     };
   });
   return JSON.stringify({ log: { version: "1.2", creator: { name: "Postern", version: "1" }, entries } }, undefined, 2);
 }
 
+/** Milliseconds; -1: it does not apply. What is not known of the edge and the way from there is none of it. */
+interface HarTimings {
+  readonly blocked: number;
+  readonly dns: -1;
+  readonly connect: number;
+  readonly send: 0;
+  readonly wait: number;
+  readonly receive: number;
+  readonly ssl: -1;
+}
+
+function timingsOf({ timing, duration, first_byte }: Exchange): HarTimings {
+  const firstMs = first_byte === null ? msOf(duration) : msOf(first_byte);
+  const before = timing?.edge == null ? -1 : msOf(timing.edge) + msOf(timing.tunnel ?? 0);
+  const connect = timing?.connect ? msOf(timing.connect) : -1;
+  return {
+    blocked: before,
+    dns: -1,
+    connect,
+    send: 0,
+    wait: Math.max(0, firstMs - Math.max(0, connect)),
+    receive: Math.max(0, msOf(duration) - firstMs),
+    ssl: -1,
+  };
+}
+
+function sumOf(timings: HarTimings): number {
+  return Object.values(timings).reduce((sum: number, ms: number) => sum + Math.max(0, ms), 0);
+}
+
 function pairsOf(headers: Headers): { name: string; value: string }[] {
   return Object.entries(headers).flatMap(([name, values]) => values.map((value) => ({ name, value })));
+}
+
+function setCookiesOf(headers: Headers): { name: string; value: string }[] {
+  const fields = pairsOf(headers).filter(({ name }) => name.toLowerCase() === "set-cookie");
+  return fields.flatMap(({ value }) => cookiesOf(value.split(";", 1)[0] ?? ""));
 }
 
 function contentOf(message: Message): object {
