@@ -8,6 +8,7 @@ import { Postern } from "../../sdk/src/index.ts";
 import type { Exchange } from "../../sdk/src/index.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { freePort } from "../support/connections.ts";
+import { eventually } from "../support/eventually.ts";
 import { protocols } from "../support/http-client.ts";
 import type { Asked } from "../support/http-client.ts";
 import { useInspectedAgent } from "../support/inspected-agent.ts";
@@ -150,6 +151,18 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     await one.agent.end();
     await refused(`/requests/${id}/exchange`, "exchange_agent_gone");
     await refused("/requests/req_none/exchange", "not_found");
+  });
+
+  it("what an agent has kept of a request is there after it was told to connect anew", async () => {
+    const { url } = await start("--inspector", "0");
+    const { id } = await visit("/before", {}, url);
+    const { tunnel_session_id: before } = (await api("GET", `/requests/${id}`)).body.tunnel;
+    assert.equal((await api("POST", `/tunnel_sessions/${before}/restart`)).status, 204);
+    const told = await eventually(
+      () => api("GET", `/requests/${id}/exchange`),
+      ({ body }) => body.tunnel_session_id !== before,
+    );
+    assert.equal(told.body.request?.target, "/before", JSON.stringify(told.body));
   });
 
   it("what an agent has kept of a request cannot be sent again to a service that is not there", async () => {

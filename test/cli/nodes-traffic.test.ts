@@ -12,6 +12,7 @@ import type { TunnelStatus } from "../../src/agent/tunnel.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { startCommitProxy } from "../storage/commit-proxy.ts";
 import { protocols } from "../support/http-client.ts";
+import { keeping } from "../support/keeping-agent.ts";
 import { startNode } from "../support/nodes.ts";
 import type { NodeReply, ServerNode } from "../support/nodes.ts";
 import type { OurAgent } from "../support/our-agent.ts";
@@ -207,6 +208,31 @@ describe("servers on one database", { skip: !postgres }, () => {
     const stopped = await nodes[2].call("POST", `/tunnel_sessions/${String(sessionId)}/stop`, {});
     assert.equal(stopped.status, 204, stopped.text);
     assert.equal((await agent.ended).reason, "stopped");
+  });
+
+  it("servers on one database: what an agent of one has kept of a request is told and sent again by any", async () => {
+    const kept = await keeping({ upstream: service.port, url: "https://kept.example.com", agent: single });
+    const agent = await nodes[0].agent(kept);
+    for (const [at, http] of [
+      [0, "h1"],
+      [1, "h2"],
+      [2, "h1"],
+    ] as const) {
+      // Each request comes to a node, and is asked for at the next.
+      await answered(nodes[at], "kept.example.com");
+      const { headers } = await nodes[at].ask(http, { host: "kept.example.com", path: "/kept?q=1" });
+      const id = String(headers["x-request-id"]);
+      const other = nodes[(at + 1) % 3] as ServerNode;
+      const told = await other.call("GET", `/requests/${id}/exchange`);
+      assert.equal(told.status, 200, told.text);
+      const { request, response } = told.body as { request: { target: string }; response: { status_code: number } };
+      assert.deepEqual([request.target, response.status_code], ["/kept?q=1", 200]);
+      const again = { "idempotency-key": "nodes" };
+      const sent = await Promise.all(nodes.map((node) => node.call("POST", `/requests/${id}/replay`, {}, again)));
+      assert.deepEqual(new Set(sent.map(({ status }) => status)), new Set([200]), sent[0]?.text ?? "");
+      assert.equal(new Set(sent.map(({ body }) => body["exchange_id"])).size, 1);
+    }
+    await agent.close();
   });
 
   it("servers on one database: a write that waits is in effect at all, or names who does not serve it", async () => {

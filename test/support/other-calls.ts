@@ -135,7 +135,11 @@ function answerTo(question: EdgeQuestion, accountId: string): EdgeAnswer {
   }
 }
 
-const servingTunnel = { id: `tn_${"a".repeat(27)}`, sessionId: `ts_${"a".repeat(27)}`, forwardsTo: "localhost:80" };
+export const servingTunnel = {
+  id: `tn_${"a".repeat(27)}`,
+  sessionId: `ts_${"a".repeat(27)}`,
+  forwardsTo: "localhost:80",
+};
 const body = { base64: "b2s=", bytes: 2, cut: false, ended: true };
 
 /** What an agent says that it has kept, to whatever it is asked. */

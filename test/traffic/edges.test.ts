@@ -5,6 +5,7 @@ import { checkEdges, usualEdges } from "../../src/cli/platform/edge-count.ts";
 import { findTimes } from "../../src/tunnel/request-times.ts";
 import { eventually } from "../support/eventually.ts";
 import type { Protocol } from "../support/http-client.ts";
+import { keeping } from "../support/keeping-agent.ts";
 import { metricSum } from "../support/metrics.ts";
 import type { OurAgent, OurAgentOptions } from "../support/our-agent.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -91,6 +92,19 @@ describe("two edges", { timeout: 60_000 }, () => {
     assert.ok(await timesOf((await platform.request(asking.url)).id));
     for (const id of others) assert.equal(findTimes(lines, id), undefined);
     await asking.close();
+  });
+
+  it("two edges both have what an agent at one of them has kept, and send it again once", async () => {
+    const agent = await platform.startAgent(await keeping(atOne));
+    const [first = "", ...others] = await visitBoth(agent, "h2");
+    for (const id of [first, ...others]) {
+      const { status, text, body } = await platform.api("GET", `/requests/${id}/exchange`);
+      assert.equal(status, 200, text);
+      assert.deepEqual([body.request_id, atob(body.response.body.base64)], [id, "served"]);
+    }
+    const { body: sent } = await platform.api("POST", `/requests/${first}/replay`, {});
+    assert.equal(atob(sent.response.body.base64), "served");
+    await agent.close();
   });
 
   it("two edges both serve over HTTP/2", async () => {

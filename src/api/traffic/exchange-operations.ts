@@ -28,7 +28,14 @@ export function exchangeOperations(asking: Asking): Operation[] {
     schemas: { Exchange: exchangeSchema },
   } as const;
   const refusals = [
-    ...(["edge_silent", "command_failed", "command_timeout", "exchange_no_agent", "exchange_agent_gone"] as const),
+    ...([
+      "edge_silent",
+      "command_unsupported",
+      "command_failed",
+      "command_timeout",
+      "exchange_no_agent",
+      "exchange_agent_gone",
+    ] as const),
     ...(["exchange_unsupported", "exchange_not_kept", "exchange_management_off"] as const),
     ...(["exchange_forgotten", "exchange_busy"] as const),
   ];
@@ -82,7 +89,7 @@ async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: 
     session: session.id,
   });
   const text = await queries.askAgent(session, { ...asked, requestId, tunnelId } as ExchangeCommand);
-  const exchange = readExchange(text);
+  const exchange = readExchange(text, asked.name);
   return { status: 200, body: JSON.stringify(view(exchange, requestId, session.id, call.baseUrl)) };
 }
 

@@ -23,11 +23,11 @@ const exchange = {
 const replays = [{ id: "548fb5c700000003", started_at: 1, status: null }];
 
 const read = (changes: object = {}, more: object = { replays }): ReturnType<typeof readExchange> =>
-  readExchange(JSON.stringify({ exchange: { ...exchange, ...changes }, ...more }));
+  readExchange(JSON.stringify({ exchange: { ...exchange, ...changes }, ...more }), "exchange");
 
-const refusedAs = (text: string): RefusalName | undefined => {
+const refusedAs = (text: string, asked: "exchange" | "replay" = "exchange"): RefusalName | undefined => {
   try {
-    readExchange(text);
+    readExchange(text, asked);
   } catch (error) {
     const { reason, message } = error as { readonly reason?: RefusalName; readonly message: string };
     assert.doesNotMatch(message, /captured/, "what an agent says is in no refusal");
@@ -47,7 +47,11 @@ describe("an agent's answer about a request", () => {
   });
 
   it("an agent's answer about a request may be a refusal of the list, and no other", () => {
-    for (const name of agentRefusals) assert.equal(refusedAs(JSON.stringify({ refused: name, why: "captured" })), name);
+    for (const name of agentRefusals) {
+      const text = JSON.stringify({ refused: name, why: "captured" });
+      assert.equal(refusedAs(text, "replay"), name);
+      assert.equal(refusedAs(text), name.startsWith("replay_") ? "command_failed" : name);
+    }
     for (const name of ["operator_only", "internal", "not_found", "captured", 7, null, ["exchange_busy"]]) {
       assert.equal(refusedAs(JSON.stringify({ refused: name })), "command_failed");
     }

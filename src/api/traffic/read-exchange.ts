@@ -6,6 +6,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { agentRefusals } from "../../lib/errors/agents.ts";
 import { parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import type { ExchangeCommand } from "../../routing/planes/messages.ts";
 
 /** Bounds of `src/inspector`, which keeps no more. */
 const maxBodyBytes = 262_144;
@@ -63,8 +64,11 @@ export interface KeptExchange {
   readonly replays: readonly { readonly id: string; readonly startedAt: number; readonly status: number | undefined }[];
 }
 
-/** Throws the `Refusal` that the agent answers, or one (command_failed) for what is none of its answers. */
-export function readExchange(text: string): KeptExchange {
+/**
+ * Throws the `Refusal` that the agent answers, or one (command_failed) for what is none of its answers.
+ * @param asked what it was asked for: of a replay there is more that can go wrong
+ */
+export function readExchange(text: string, asked: ExchangeCommand["name"]): KeptExchange {
   let answer: JsonObject;
   try {
     answer = parseJsonObject(Buffer.from(text));
@@ -72,7 +76,7 @@ export function readExchange(text: string): KeptExchange {
     throw unreadable();
   }
   const refused = agentRefusals.find((name) => name === answer["refused"]);
-  if (refused !== undefined) throw new Refusal(refused);
+  if (refused !== undefined && (asked === "replay" || !refused.startsWith("replay_"))) throw new Refusal(refused);
   const exchange = objectOf(answer["exchange"]);
   const request = objectOf(exchange["request"]);
   return {
