@@ -1,11 +1,7 @@
 /** What 10,000 logins, begun 200 at once, do to other traffic; logins per second; and a start with all these sessions. */
-import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { clientId, clientSecret } from "../test/support/oauth-providers.ts";
-import { api } from "./support/api-client.ts";
-import { startServer, startService } from "./support/postern.ts";
+import { startLoginServer } from "./support/login-server.ts";
+import { startServer } from "./support/postern.ts";
 import { interleave, median, quantile, table, verdict } from "./support/report.ts";
 import { client } from "./support/requests.ts";
 import { run, start, stop, threadTimes } from "./support/system.ts";
@@ -17,24 +13,7 @@ const perSecond = 300;
 
 const providers = start(process.execPath, ["bench/support/providers.ts"]);
 const [line] = (await once(providers.stdout as NonNullable<typeof providers.stdout>, "data")) as [Buffer];
-const service = await startService();
-const apps = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "apps.yml");
-const app = { client_id: clientId, client_secret: clientSecret, base_url: line.toString().trim() };
-writeFileSync(apps, JSON.stringify({ github: app }));
-chmodSync(apps, 0o600);
-process.env["POSTERN_OAUTH_APPS"] = apps;
-process.env["POSTERN_ALLOW_LOCAL_UPSTREAMS"] = "true";
-const server = await startServer();
-const call = <T>(method: string, path: string, body?: unknown): Promise<T> => api<T>(server.apiUrl, method, path, body);
-const backend = await call<{ id: string }>("POST", "/backends/static", { address: `127.0.0.1:${service.port}` });
-for (const [host, modules] of [
-  ["bare", {}],
-  ["login", { oauth: { provider: { github: {} } } }],
-] as const) {
-  const edge = await call<{ id: string }>("POST", "/edges/https", { hostports: [`${host}.localhost:443`] });
-  const route = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } };
-  await call("POST", `/edges/https/${edge.id}/routes`, { ...route, ...modules });
-}
+const { server, stopService } = await startLoginServer(line.toString().trim());
 
 /** Latency of other traffic at a fixed rate, until `rush` is over. */
 async function beside(rush: Promise<unknown>): Promise<{ readonly "p50 ms": number; readonly "p99 ms": number }> {
@@ -96,5 +75,5 @@ const began = performance.now();
 const again = await startServer(server.data);
 process.stdout.write(`  start with ${rounds * logins} sessions: ${(performance.now() - began).toFixed(0)} ms\n`);
 await again.stop();
-await stop(service.child);
+await stopService();
 await stop(providers);

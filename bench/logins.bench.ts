@@ -1,7 +1,5 @@
 /** What a login costs: CPU of a request with a valid session against one without the module, and memory per session. */
-import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { systemClock, timestamp } from "../src/lib/clock.ts";
@@ -12,11 +10,10 @@ import type { SessionRecord } from "../src/identity/session.ts";
 import { makeSessions } from "../src/identity/sessions.ts";
 import type { ResourceObject } from "../src/schema/object.ts";
 import { openBrowser } from "../test/support/browser.ts";
-import { clientId, clientSecret, startOAuthProviders } from "../test/support/oauth-providers.ts";
-import { api } from "./support/api-client.ts";
-import { startServer, startService } from "./support/postern.ts";
+import { startOAuthProviders } from "../test/support/oauth-providers.ts";
+import { startLoginServer } from "./support/login-server.ts";
 import { interleave, median, table, verdict } from "./support/report.ts";
-import { cpuMicros, stop } from "./support/system.ts";
+import { cpuMicros } from "./support/system.ts";
 import { wrk } from "./support/wrk.ts";
 
 const rounds = 8;
@@ -26,33 +23,13 @@ const sessions = 100_000;
 const figure = "edge CPU µs/request";
 
 const providers = await startOAuthProviders();
-const service = await startService();
-const apps = join(mkdtempSync(join(tmpdir(), "postern-bench-")), "apps.yml");
-writeFileSync(
-  apps,
-  `github:\n  client_id: ${clientId}\n  client_secret: ${clientSecret}\n  base_url: ${providers.baseUrl}\n`,
-);
-chmodSync(apps, 0o600);
-process.env["POSTERN_OAUTH_APPS"] = apps;
-process.env["POSTERN_ALLOW_LOCAL_UPSTREAMS"] = "true";
-const server = await startServer();
-const call = <T>(method: string, path: string, body?: unknown): Promise<T> => api<T>(server.apiUrl, method, path, body);
-const backend = await call<{ id: string }>("POST", "/backends/static", { address: `127.0.0.1:${service.port}` });
-for (const [host, modules] of [
-  ["bare", {}],
-  ["login", { oauth: { provider: { github: {} } } }],
-] as const) {
-  const edge = await call<{ id: string }>("POST", "/edges/https", { hostports: [`${host}.localhost:443`] });
-  const route = { match_type: "path_prefix", match: "/", backend: { backend_id: backend.id } };
-  await call("POST", `/edges/https/${edge.id}/routes`, { ...route, ...modules });
-}
-const url = (host: string): string => `https://${host}.localhost:${server.httpsPort}/`;
+const { server, url, stopService } = await startLoginServer(providers.baseUrl);
 const browser = openBrowser({ ca: readFileSync(server.caFile, "utf8") });
 const arrived = await browser.visit(url("login"));
 if (arrived.status !== 200) throw new Error(`log in: ${arrived.status} ${arrived.text}`);
 const cookie = `Cookie: ${browser.cookies(url("login"))}`;
 const samples = await interleave(
-  ["bare", "login"].map((host) => ({
+  (["bare", "login"] as const).map((host) => ({
     name: host === "bare" ? "without a login" : "with a session",
     async measure() {
       const before = cpuMicros(server.pid);
@@ -67,7 +44,7 @@ const costs = [...samples.values()].map((rows) => rows.map((row) => row[figure] 
 const ratios = (costs[1] ?? []).map((cost, round) => cost / (costs[0]?.[round] as number));
 verdict("CPU with a session / without the module", median(ratios), { atMost: 1.15 });
 await server.stop();
-await stop(service.child);
+await stopService();
 await providers.stop();
 
 setFlagsFromString("--expose-gc");
