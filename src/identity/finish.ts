@@ -184,7 +184,6 @@ export async function earlierModules(
 ): Promise<Step | undefined> {
   const visit = asVisit(exchange, path);
   for (const module of route.request) {
-    if (module === guard) return undefined;
     if (module.logins?.includes(guard) === true) return await module.beforeLogin?.(guard, visit);
     const step = await (module.rehearse ?? module.request)?.call(module, visit);
     if (step?.answer) return step;

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
+import { exchangeOf } from "../../test/support/exchange.ts";
+import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { ada, guarded } from "../../test/support/guarded.ts";
+import type { Exchange } from "../traffic/exchange.ts";
+import type { Step } from "../traffic/step.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 
 describe("I2: a session", () => {
@@ -135,6 +139,22 @@ describe("a check with the provider", () => {
     assert.equal(checks, 1);
   });
 
+  it("a check with the provider lets nobody in whose session was ended while it was under way", async () => {
+    const asked = Promise.withResolvers<void>();
+    const renew = async () => {
+      await asked.promise;
+      return { identity: ada, tokens: { access: "a", refresh: "r", id: "" } };
+    };
+    const { clock, status, logins } = guarded({ auth_check_interval: 60, renew });
+    clock.pass(61_000);
+    const waiting = status();
+    const session = logins.context.sessions.byId("appses_1");
+    assert.ok(session);
+    logins.context.end(session, "logged_out");
+    asked.resolve();
+    assert.equal(await waiting, 302);
+  });
+
   it("ends the session when the provider has withdrawn it", async () => {
     for (const reason of ["login_withdrawn", "login_token_invalid"] as const) {
       const renew = () => Promise.reject(new LoginRefusal(reason, "of somebody else"));
@@ -166,5 +186,139 @@ describe("a check with the provider", () => {
     isAway = false;
     clock.pass(30_000);
     assert.equal(await status(), 200);
+  });
+});
+
+describe("a route that asks for a login", () => {
+  type Given = ReturnType<typeof guarded>;
+  const act = async (
+    { siteNow }: Given,
+    init: ExchangeInit,
+    how: "request" | "rehearse" = "request",
+    more: Partial<Exchange> = {},
+  ) => {
+    const module = siteNow()?.findRoute("/", "app.example.com")?.request[0];
+    const exchange = Object.assign(exchangeOf(init), more);
+    const step = (await module?.[how]?.(exchange)) as Step;
+    const { answer } = step;
+    const shown = answer && "status" in answer ? answer : undefined;
+    const refused = answer && "refused" in answer ? answer.refused : undefined;
+    return {
+      step,
+      exchange,
+      status: shown?.status ?? 200,
+      body: String(shown?.body ?? ""),
+      headers: shown?.headers,
+      refused,
+    };
+  };
+  const page = { accept: "text/html" };
+
+  it("a route that asks for a login passes OPTIONS on where it says so, and nothing else, in a rehearsal as well", async () => {
+    for (const how of ["request", "rehearse"] as const) {
+      const open = guarded({ options_passthrough: true });
+      const closed = guarded({});
+      assert.equal((await act(open, { method: "OPTIONS" }, how)).status, 200, how);
+      assert.equal((await act(closed, { method: "OPTIONS" }, how)).status, 401, how);
+      assert.notEqual((await act(open, { method: "GET", headers: page }, how)).status, 200, how);
+    }
+  });
+
+  it("a route that asks for a login rehearses what it would do, with a session or as somebody, and tells nobody", async () => {
+    const told: string[] = [];
+    const given = guarded({ tell: (type) => void told.push(type) });
+    const { loginCookies } = given;
+    const rehearse = (init: ExchangeInit, more: Partial<Exchange> = {}) => act(given, init, "rehearse", more);
+    const as = (email: string): Partial<Exchange> => ({
+      rehearsedAs: { email, emailVerified: true, id: "2", name: "", groups: [] },
+    });
+    const inside = await rehearse({ loginCookies, headers: page });
+    assert.equal(inside.status, 200);
+    assert.equal(inside.exchange.request.headers.get("ngrok-auth-user-email"), "ada@example.com");
+    assert.equal((await rehearse({ headers: page })).status, 302);
+    assert.equal((await rehearse({ headers: { accept: "application/json" } })).status, 401);
+    const elsewhere = await rehearse({ loginCookies, headers: page, host: "other.example.com" });
+    assert.equal(elsewhere.status, 302);
+    assert.match(elsewhere.step.reason, /of another place/);
+    given.set({ email_addresses: ["grace@example.com"] });
+    const unlisted = await rehearse({ loginCookies, headers: page });
+    assert.deepEqual([unlisted.status, unlisted.refused], [403, "login_not_listed"]);
+    const described = await rehearse({ headers: page }, as("ada@example.com"));
+    assert.deepEqual([described.status, described.refused], [403, "login_not_listed"]);
+    const stranger = await rehearse({ headers: page }, as("eve@example.com"));
+    assert.deepEqual([stranger.status, stranger.refused], [403, "login_not_listed"]);
+    const welcome = await rehearse({ headers: page }, as("grace@example.com"));
+    assert.equal(welcome.status, 200);
+    assert.equal(welcome.exchange.request.headers.get("ngrok-auth-user-email"), "grace@example.com");
+    assert.deepEqual(told, []);
+  });
+
+  it("a route that asks for a login tells of somebody who is not on its lists once, however often they ask, and again when the lists are others", async () => {
+    const told: unknown[] = [];
+    const given = guarded({ tell: (type, _account, make) => void told.push([type, make().sessionId]) });
+    const { loginCookies } = given;
+    for (const lists of [["grace@example.com"], ["grace@example.com", "x@example.com"]]) {
+      given.set({ email_addresses: lists });
+      for (let count = 0; count < 3; count += 1) {
+        const { status, body } = await act(given, { loginCookies, headers: page });
+        assert.equal(status, 403);
+        assert.match(body, /signed in as ada@example\.com/);
+        assert.match(body, /prompt=select_account/);
+      }
+    }
+    assert.deepEqual(told, [
+      ["login_refused.v0", "appses_1"],
+      ["login_refused.v0", "appses_1"],
+    ]);
+  });
+
+  it("a route that asks for a login tells the service, and the trace, what holds by the lists that it has now", async () => {
+    const identity = { ...ada, memberships: ["acme/eng", "acme/ops"] };
+    const given = guarded({ teams: ["acme/eng"] }, { identity });
+    const { loginCookies } = given;
+    const groups = async (): Promise<readonly string[]> => {
+      const { exchange, step } = await act(given, { loginCookies, headers: page });
+      return [exchange.request.headers.get("postern-auth-groups") ?? "", step.reason];
+    };
+    const [before, why] = await groups();
+    assert.equal(before, "acme/eng");
+    given.set({ teams: ["acme/ops"] });
+    const [after, whyNow] = await groups();
+    assert.equal(after, "acme/ops");
+    assert.notEqual(whyNow, why);
+  });
+
+  it("a route that asks for a login sends only navigations over TLS away, and says where to log in to all others", async () => {
+    const given = guarded({});
+    const location = async (init: ExchangeInit) => {
+      const { status, headers, body, refused } = await act(given, { target: "/a?b=1", ...init });
+      return {
+        status,
+        refused,
+        body,
+        policy: String(headers?.["content-security-policy"]),
+        challenge: headers?.["www-authenticate"],
+      };
+    };
+    assert.equal((await location({ headers: page })).status, 302);
+    const own = 'Login url="https://app.example.com/.postern/login?path=%2Fa%3Fb%3D1"';
+    for (const init of [{ headers: page, scheme: "http" }, { headers: { accept: "application/json" } }] as const) {
+      const { status, refused, challenge } = await location(init);
+      assert.deepEqual([status, refused, challenge], [401, "login_required", own]);
+    }
+    const form = await location({
+      method: "POST",
+      headers: { ...page, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" },
+    });
+    assert.deepEqual([form.status, form.refused], [401, "login_form"]);
+    assert.equal(form.challenge, 'Login url="https://app.example.com/.postern/login?path=%2F"', "what is sent is lost");
+    assert.match(form.body, /<a [^>]*target="_blank"/);
+    assert.match(form.policy, /frame-ancestors 'none'/);
+    const framed = await location({
+      headers: { ...page, "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe", "sec-fetch-site": "cross-site" },
+    });
+    assert.deepEqual([framed.status, framed.refused], [401, "login_required"]);
+    assert.match(framed.body, /<a [^>]*target="_top"/);
+    assert.match(framed.policy, /frame-ancestors \*/);
   });
 });

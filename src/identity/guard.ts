@@ -178,8 +178,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     if (outcome === "unchecked") {
       return this.#answer(exchange, "login_unchecked", "the provider could not be asked for too long");
     }
-    if (outcome === "ended" || session.ended)
-      return await this.#turnAway(exchange, "the provider has withdrawn the login");
+    if (outcome === "ended") return await this.#turnAway(exchange, "the provider has withdrawn the login");
     return await this.#judged(exchange, session);
   }
 

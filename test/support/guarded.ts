@@ -4,6 +4,7 @@ import type { TellLogin } from "../../src/identity/events.ts";
 import { nobody } from "../../src/identity/calls/identity.ts";
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
 import type { SessionRecord } from "../../src/identity/session.ts";
+import type { LoginSettings } from "../../src/identity/settings.ts";
 import { modulesWith } from "../../src/modules/index.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { webhookSettings } from "../../src/settings/webhooks.ts";
@@ -22,23 +23,37 @@ interface Options {
   readonly maximum_duration?: number;
   readonly auth_check_interval?: number;
   readonly teams?: readonly string[];
+  readonly options_passthrough?: boolean;
   readonly maxSessions?: number;
+  /** Those of the operator. */
+  readonly apps?: LoginSettings["apps"];
   readonly tell?: TellLogin;
+}
+
+interface Own {
+  readonly id?: string;
+  readonly match?: string;
+  readonly cookie_prefix?: string;
+  readonly ip_restriction?: object;
 }
 
 type Jobs = Partial<Pick<LoginJobs, "login" | "renew">>;
 
 /** A guarded route, and a request with a session to it. */
 export function guarded(
-  { teams = [], maxSessions = 100, tell, login, renew, ...given }: Options & Jobs,
+  { teams = [], maxSessions = 100, apps = {}, tell, login, renew, ...given }: Options & Jobs,
   change: Partial<SessionRecord> = {},
 ) {
   const clock = makeManualClock();
-  const logins = testLogins(clock, { maxSessions }, { ...(login && { login }), ...(renew && { renew }) }, tell);
+  const logins = testLogins(clock, { maxSessions, apps }, { ...(login && { login }), ...(renew && { renew }) }, tell);
   after(() => logins.close());
   const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), { logins }));
   put({ kind: "https_edge", id: "edge", doc: { hostports: ["app.example.com:443"] } });
-  const set = (more: object = {}): void => {
+  /** The route's lists, or another route's. @param own of the route: its id, path, prefix of cookies, and other modules */
+  const set = (
+    more: object = {},
+    { id = "route", match = "/", cookie_prefix = "service.", ...modules }: Own = {},
+  ): void => {
     const github = {
       client_id: "c",
       client_secret: "s",
@@ -51,7 +66,7 @@ export function guarded(
     };
     const oauth = {
       options_passthrough: false,
-      cookie_prefix: "service.",
+      cookie_prefix,
       inactivity_timeout: 0,
       maximum_duration: 0,
       auth_check_interval: 0,
@@ -60,8 +75,8 @@ export function guarded(
     };
     put({
       kind: "https_edge_route",
-      id: "route",
-      doc: { edge_id: "edge", match_type: "path_prefix", match: "/", oauth },
+      id,
+      doc: { edge_id: "edge", match_type: "path_prefix", match, oauth, ...modules },
     });
   };
   set();
@@ -78,6 +93,7 @@ export function guarded(
     const { answer } = await ask();
     return answer && "status" in answer ? answer.status : 200;
   };
-  const site = table.httpsSite("app.example.com");
-  return { clock, ask, status, set, logins, site, tellOfUse };
+  const siteNow = () => table.httpsSite("app.example.com");
+  const site = siteNow();
+  return { clock, ask, status, set, put, logins, site, siteNow, tellOfUse, loginCookies };
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { createServer } from "../../lib/http.ts";
+import { createAuthority, issueLeaf } from "../../lib/x509.ts";
 import { makeFetches } from "./fetch.ts";
 import type { Fetches } from "./fetch.ts";
 import { LoginRefusal } from "./identity.ts";
@@ -51,6 +53,38 @@ describe("a call to a provider", () => {
     );
   };
   const all = (name: string): string[] => [name, name];
+
+  it("I7: a call to a provider is made to whoever has a certificate of the operator's authorities, or of the system's, and to nobody else", async () => {
+    const now = Date.now();
+    const authority = await createAuthority({ commonName: "A CA of providers", now });
+    const leaf = await issueLeaf(authority, { names: ["localhost"], days: 1, now });
+    const secure = createTlsServer({ cert: leaf.certificatePem, key: leaf.keyPem }, (_request, response) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(good),
+    );
+    await once(secure.listen(0, "127.0.0.1"), "listening");
+    const at = `https://localhost:${(secure.address() as AddressInfo).port}/`;
+    const other = await createAuthority({ commonName: "Another", now });
+    try {
+      for (const [ca, isTaken] of [
+        [authority.certificatePem, true],
+        [other.certificatePem, false],
+        [undefined, false],
+      ] as const) {
+        const own = makeFetches({ clock: systemClock, allowLocal: true, ca });
+        const asking = own.to("provider", false).get(at);
+        if (isTaken) assert.equal((await asking).json["access_token"], "at");
+        else
+          await assert.rejects(
+            asking,
+            (error) => error instanceof LoginRefusal && error.reason === "login_unreachable",
+          );
+        own.close();
+      }
+    } finally {
+      secure.closeAllConnections();
+      secure.close();
+    }
+  });
 
   it("I7: a call to a provider takes JSON, and nothing that only looks like it", async () => {
     for (const type of [
