@@ -693,7 +693,10 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     assert.doesNotMatch(await page.locator(".body-row").first().innerText(), /\dT\d/);
   });
 
-  it("the console's page tells an agent to stop once it was asked twice", async () => {
+  it("the console's page tells an agent to stop once it was asked twice, and shows that its tunnels have gone", async () => {
+    const other = await enter();
+    await visit("objects/tunnel", other);
+    await other.locator(".body-row").first().waitFor();
     await visit("objects/tunnel_session");
     await page.locator(".body-row a").first().click();
     await button("Stop").click();
@@ -701,6 +704,9 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await button("Do it").click();
     await agent.ended;
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    // Its tunnels are in no revision, and go from a list that somebody looks at.
+    await other.locator(".empty").waitFor();
+    await other.context().close();
   });
 
   it("P10: the console's page asks to log in again once its session was revoked", async () => {

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { freePorts, startCommand } from "../support/command.ts";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { eventually } from "../support/eventually.ts";
 import { startNode } from "../support/nodes.ts";
-import type { NodeReply } from "../support/nodes.ts";
+import type { NodeReply, ServerNode } from "../support/nodes.ts";
+import { openWatched } from "../support/pages.ts";
 import { databases } from "../support/postgres.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -39,7 +42,7 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 
-  it("postern serve --cluster: every server lists all of them, and one that is alone lists itself", async () => {
+  it("postern serve --cluster: every server lists all of them, in the console as well, and one that is alone lists itself", async () => {
     const place = await postgres.create();
     const [one, other] = await Promise.all([
       startNode(place.url, { POSTERN_REGION: "fra" }),
@@ -57,8 +60,15 @@ describe("postern serve --cluster", () => {
       assert.deepEqual(new Set(listed.map(({ api_url: url }) => url)), new Set([one.apiUrl, other.apiUrl]));
       assert.deepEqual(new Set(listed.map(({ lease }) => lease)), new Set(["held"]));
     }
-    await other.end("SIGKILL");
-    await one.until("/nodes", ({ body }) => (body["nodes"] as readonly unknown[]).length === 1);
+    const look = await openNodes(one);
+    try {
+      await look?.has("fra", "ams");
+      await other.end("SIGKILL");
+      await one.until("/nodes", ({ body }) => (body["nodes"] as readonly unknown[]).length === 1);
+      await look?.has("fra");
+    } finally {
+      await look?.done();
+    }
     await one.end();
     await place.drop();
   });
@@ -150,3 +160,28 @@ describe("postern serve --cluster", () => {
     await place.drop();
   });
 });
+
+/** The console's list of servers in a real browser, where there is one. */
+async function openNodes({ apiUrl, call }: ServerNode) {
+  if (chromiumAbsent !== undefined) return undefined;
+  const { body } = await call("POST", "/console_links");
+  const chromium = await startChromium();
+  const { page, assertQuiet } = await openWatched(chromium, apiUrl);
+  await page.goto(String(body["url"]));
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.goto(`${apiUrl}/#/objects/node`);
+  return {
+    /** Whether it comes to have a row for each of these regions, and no other. */
+    async has(...regions: readonly string[]): Promise<void> {
+      const rows = page.locator(".body-row");
+      await eventually(
+        async () => (await rows.allInnerTexts()).map((text) => regions.find((one) => text.includes(one))),
+        (found) => found.length === regions.length && regions.every((one) => found.includes(one)),
+      );
+    },
+    async done(): Promise<void> {
+      await chromium.close();
+      assertQuiet();
+    },
+  };
+}

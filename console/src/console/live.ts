@@ -32,13 +32,18 @@ export function stopLive(): void {
   live = undefined;
 }
 
-/** Runs at once, and every 5 s or more, while the part is shown and the page is looked at. */
+/** Runs every 5 s or more while the page is looked at. Returns what ends that. */
+export function every(ms: number, run: () => void): () => void {
+  const timer = setInterval(() => {
+    if (!document.hidden) run();
+  }, ms);
+  return () => clearInterval(timer);
+}
+
+/** Runs at once, and then so while the part is shown. */
 export function useEvery(ms: number, run: () => void, on: readonly unknown[]): void {
   useEffect(() => {
     run();
-    const timer = setInterval(() => {
-      if (!document.hidden) run();
-    }, ms);
-    return () => clearInterval(timer);
+    return every(ms, run);
   }, on);
 }

@@ -7,13 +7,14 @@ import { kindOfId, titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { newestOf } from "./lists.ts";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges, every } from "./live.ts";
 import { Failed, Head, ListFilter, Value, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 import { useSettled } from "./use-data.ts";
 
 const rowHeight = 36;
 const pageSize = 100;
+const everyMs = 5_000;
 const maxColumns = 4;
 const common = new Set(["id", "uri", "created_at", "started_at", "description", "metadata"]);
 
@@ -60,7 +61,14 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     }
     if (own === loading.current) setState("ready");
   };
-  useEffect(() => void load(), [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
+  const count = useRef(0);
+  count.current = listed.items.length;
+  useEffect(() => {
+    void load();
+    // What comes and goes by itself is in no revision. Whoever has gone down to later pages is not taken back.
+    if (kind.create !== undefined || atRevision.value !== undefined) return undefined;
+    return every(everyMs, () => void (count.current <= pageSize && load()));
+  }, [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
   const columns = columnsOf(kind, description);
   const title = `${titleOf(kind.name)}s`.replace(/ys$/, "ies");
   return (
