@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { timestamp } from "../../lib/clock.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { addressSource } from "./idp-source.ts";
+import type { AddressSourceNeeds } from "./idp-source.ts";
+
+const url = "https://id.example/metadata?key=secret";
+const hour = 3_600_000;
+
+describe("metadata that has an address", () => {
+  const sourceOf = (needs: Partial<AddressSourceNeeds> = {}) => {
+    const clock = makeManualClock();
+    const kept: { doc: Readonly<Record<string, unknown>> | undefined } = { doc: undefined };
+    const keep = (goodForMs: number, more: object = {}, validForMs?: number): void => {
+      const validUntilMs = validForMs === undefined ? {} : { validUntilMs: clock.now() + validForMs };
+      kept.doc = {
+        url,
+        metadata: JSON.stringify({ entityId: "https://id.example", ...validUntilMs }),
+        problem: "",
+        fetched_at: timestamp(clock.now()),
+        asked_at: timestamp(clock.now()),
+        good_until: timestamp(clock.now() + goodForMs),
+        ...more,
+      };
+    };
+    const given = { url, kept: () => kept.doc, document: undefined, ask: undefined, clock };
+    const source = addressSource({ ...given, ...needs });
+    const why = (): Promise<string> =>
+      source.get().then(
+        ({ entityId }) => entityId,
+        (error: unknown) => (error instanceof LoginRefusal ? `${error.reason}: ${error.message}` : String(error)),
+      );
+    return { clock, kept, keep, source, why };
+  };
+
+  it("metadata that has an address is good until the control plane has not seen it there for too long, and no longer than it says itself", async () => {
+    const { clock, keep, why } = sourceOf();
+    assert.match(await why(), /^saml_metadata: .*was not looked for yet$/);
+    keep(hour);
+    assert.equal(await why(), "https://id.example");
+    clock.pass(hour);
+    assert.match(await why(), /not seen at its address for too long/);
+    keep(2 * hour, {}, hour);
+    assert.equal(await why(), "https://id.example");
+    clock.pass(hour);
+    assert.match(await why(), /its validUntil has passed/);
+  });
+
+  it("metadata that has an address says what keeps it from being had, without what is secret in the address, and warns while an old one is good", async () => {
+    const { keep, why, source } = sourceOf();
+    keep(hour, { metadata: "", problem: "it answers 503" });
+    assert.equal(await why(), "saml_metadata: there is no metadata from https://id.example/metadata: it answers 503");
+    assert.equal(source.warning, undefined);
+    keep(hour, { problem: "it answers 503" });
+    assert.equal(await why(), "https://id.example");
+    assert.match(source.warning ?? "", /was not renewed: it answers 503/);
+  });
+
+  it("metadata that has an address is waited for where there is nothing else, asked for once a minute, and again after half a day", async () => {
+    let asked = 0;
+    const looked = Promise.withResolvers<void>();
+    const given = sourceOf({
+      ask: () => {
+        asked += 1;
+        return looked.promise;
+      },
+    });
+    const { clock, keep, why } = given;
+    const waiting = why();
+    keep(24 * hour);
+    looked.resolve();
+    assert.equal(await waiting, "https://id.example");
+    await why();
+    assert.equal(asked, 1);
+    clock.pass(12 * hour - 2_000);
+    await why();
+    assert.equal(asked, 1);
+    clock.pass(3_000);
+    await why();
+    await why();
+    assert.equal(asked, 2, "a minute goes by before the next");
+    clock.pass(61_000);
+    await why();
+    assert.equal(asked, 3);
+  });
+
+  it("metadata that has an address stands back for a document that the configuration has, until there is something at the address", async () => {
+    const document = {
+      known: undefined,
+      get: async () => ({ entityId: "https://document.example" }) as never,
+    };
+    const { keep, why } = sourceOf({ document });
+    assert.equal(await why(), "https://document.example");
+    keep(hour);
+    assert.equal(await why(), "https://id.example");
+  });
+});
