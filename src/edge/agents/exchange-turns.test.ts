@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeExchangeTurns } from "./exchange-turns.ts";
 
-describe("questions about requests at an edge", () => {
+describe("questions about requests at an edge", { timeout: 10_000 }, () => {
   it("G1: questions about requests at an edge are bounded for each account and in all, until they are answered", async () => {
     const turns = makeExchangeTurns({ exchanges: 3, exchangesPerAccount: 2 });
     const open: PromiseWithResolvers<string>[] = [];

@@ -624,4 +624,17 @@ describe("tunnels", () => {
     assert.deepEqual(session.commands, [{ name: "stop" }]);
     await assert.rejects(registry.command("ts_none", { name: "stop" }), refused("not_found"));
   });
+
+  it("G1: tunnels have only so many questions about requests under way with their agents, and any number of commands", async () => {
+    const { connect, token, registry } = one();
+    const session = connect(token);
+    const question = { name: "exchange", requestId: "req_1", tunnelId: "tn_1", exchangeId: "" } as const;
+    const all = Array.from({ length: defaultAgentLimits.exchangesPerAccount }, () =>
+      registry.command(session.id, question),
+    );
+    await assert.rejects(registry.command(session.id, question), refused("exchange_busy"));
+    await registry.command(session.id, { name: "stop" });
+    await Promise.all(all);
+    await registry.command(session.id, question);
+  });
 });
