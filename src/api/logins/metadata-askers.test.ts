@@ -32,17 +32,20 @@ describe("who asks for metadata of a SAML provider", () => {
     };
     return { clock, looked, release, askers: makeMetadataAskers({ book, look, clock, log: silentLog }) };
   };
+  /** What comes of it, once every look is over that it may have begun. */
+  const outcome = async (release: () => Promise<void>, asking: Promise<boolean>): Promise<boolean> => {
+    await release();
+    return await asking;
+  };
   const at = (url: string) => ({ url, document: "" });
 
   it("P1: who asks for metadata of a SAML provider under a name keeps it: no other account, and no edge for a route, has another address looked for", async () => {
     const { askers, looked, release, clock } = askersOf();
-    const first = askers.asked("ac_1", "rule", at("https://one.example"));
-    await release();
-    assert.equal(await first, true);
-    assert.equal(await askers.asked("ac_2", "rule", at("https://evil.example")), false);
+    assert.equal(await outcome(release, askers.asked("ac_1", "rule", at("https://one.example"))), true);
+    assert.equal(await outcome(release, askers.asked("ac_2", "rule", at("https://evil.example"))), false);
     const route = { ...at("https://route.example"), accountId: "ac_1", askedBy: "route", askedAt: undefined };
     askers.note(route);
-    assert.equal(await askers.asked("ac_1", "route", at("https://evil.example")), false);
+    assert.equal(await outcome(release, askers.asked("ac_1", "route", at("https://evil.example"))), false);
     clock.pass(3_600_000);
     askers.lookForDue();
     await release();
@@ -63,7 +66,7 @@ describe("who asks for metadata of a SAML provider", () => {
       void askers.asked("ac_full", `full${count}`, at("https://x.example"));
     await release();
     const { length } = looked;
-    assert.equal(await askers.asked("ac_full", "one more", at("https://x.example")), false);
+    assert.equal(await outcome(release, askers.asked("ac_full", "one more", at("https://x.example"))), false);
     assert.equal(looked.length, length);
     void askers.asked("ac_other", "its first", at("https://x.example"));
     assert.equal(looked.length, length + 1, "another account has room");
@@ -74,17 +77,13 @@ describe("who asks for metadata of a SAML provider", () => {
     const { askers, looked, release, clock } = askersOf();
     void askers.asked("ac_1", "rule", at("https://one.example"));
     await release();
-    assert.equal(await askers.refetched("ac_2", "rule"), false);
-    assert.equal(await askers.refetched("ac_1", "nobody's"), false);
+    assert.equal(await outcome(release, askers.refetched("ac_2", "rule")), false);
+    assert.equal(await outcome(release, askers.refetched("ac_1", "nobody's")), false);
     assert.equal(looked.length, 1);
-    const again = askers.refetched("ac_1", "rule");
-    await release();
-    assert.equal(await again, true);
-    assert.equal(await askers.refetched("ac_1", "rule"), false);
+    assert.equal(await outcome(release, askers.refetched("ac_1", "rule")), true);
+    assert.equal(await outcome(release, askers.refetched("ac_1", "rule")), false);
     clock.pass(60_000);
-    const later = askers.refetched("ac_1", "rule");
-    await release();
-    assert.equal(await later, true);
+    assert.equal(await outcome(release, askers.refetched("ac_1", "rule")), true);
     assert.equal(looked.length, 3);
   });
 });
