@@ -9,6 +9,7 @@ import type { Exchange } from "../../sdk/src/index.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { freePort } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
+import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
 import { protocols } from "../support/http-client.ts";
 import type { Asked } from "../support/http-client.ts";
 import { useInspectedAgent } from "../support/inspected-agent.ts";
@@ -151,6 +152,21 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     await one.agent.end();
     await refused(`/requests/${id}/exchange`, "exchange_agent_gone");
     await refused("/requests/req_none/exchange", "not_found");
+  });
+
+  it("what an agent has kept of a request is told with its trailers where the service speaks HTTP/2 only, and sent again", async (t) => {
+    const { addr, asked, stop } = await startGrpcService();
+    t.after(stop);
+    const tunnel = { name: "rpc", proto: "http", addr, hostname: "rpc.localhost" };
+    const { body: made } = await inspected.call("POST", "/api/tunnels", tunnel);
+    await callGrpc(inspected.platform, made.public_url, Buffer.from("*"));
+    const kept = (await api("GET", "/requests?text=rpc.localhost")).body.requests[0];
+    const { request, response } = await client().requests.exchange.get(kept.id);
+    assert.deepEqual([request.target, request.protocol], ["/shop.Orders/Get", "HTTP/2.0"]);
+    assert.ok(response?.trailers.some(({ name, value }) => name === "grpc-status" && value === "7"));
+    const again = await client().requests.replay(kept.id);
+    assert.equal(again.response?.body.base64, response?.body.base64);
+    assert.equal(asked.length, 2);
   });
 
   it("what an agent has kept of a request is there after it was told to connect anew", async () => {
