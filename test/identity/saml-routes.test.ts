@@ -261,6 +261,11 @@ for (const http of ["h1", "h2"] as const) {
       const third = await sent(`${at("/.postern/login")}?path=/again`, one);
       const late = await post(one, world.provider.answer(world.provider.read(third.page, route), route));
       assert.equal(late.url, at("/again"));
+      // SAML has no other way to be somebody else at the provider.
+      const other = await sent(`${at("/.postern/login")}?path=/again&prompt=select_account`);
+      assert.match(world.provider.read(other.page, route).xml, / ForceAuthn="true"/);
+      const plain = await sent(`${at("/.postern/login")}?path=/again`);
+      assert.doesNotMatch(world.provider.read(plain.page, route).xml, / ForceAuthn="true"/);
     });
 
     it(`a route with SAML, over ${http} takes names of its format alone`, async () => {
