@@ -56,8 +56,24 @@ describe("filters of lists", () => {
     }
     const twice = await api.request("GET", "/bot_users?filter=true&filter=true");
     assert.equal(twice.body.error_code, errorCode("query_invalid"));
-    const past = await api.request("GET", "/bot_users?filter=true&at_revision=2");
-    assert.equal(past.body.error_code, errorCode("query_invalid"));
+    const future = await api.request("GET", "/bot_users?filter=true&at_revision=999999999");
+    assert.equal(future.body.error_code, errorCode("revision_unknown"));
+  });
+
+  it("filters of lists look at what was at a revision, over pages: at what was deleted since, and not at what came or was changed", async () => {
+    const made = await Promise.all([1, 2, 3].map((at) => api.ok("POST", "/bot_users", { name: `owl ${at}` })));
+    const { headers } = await api.request("GET", "/bot_users?limit=1");
+    await api.request("DELETE", `/bot_users/${made[0]?.id}`);
+    await api.ok("PATCH", `/bot_users/${made[1]?.id}`, { name: "a lark" });
+    await api.ok("POST", "/bot_users", { name: "owl 4" });
+    const owls = 'obj.name.startsWith("owl")';
+    const now = await list(owls);
+    assert.deepEqual(now.bot_users.map(({ name }) => name).sort(), ["owl 3", "owl 4"]);
+    const first = await list(owls, `&limit=2&at_revision=${headers["postern-revision"]}`);
+    const rest = await api.ok("GET", first.next_page_uri.slice(api.baseUrl.length));
+    assert.equal(rest.next_page_uri, null);
+    const then = [...first.bot_users, ...rest.bot_users] as readonly { name: string }[];
+    assert.deepEqual(then.map(({ name }) => name).sort(), ["owl 1", "owl 2", "owl 3"]);
   });
 
   it("filters of lists look at references by id, and at live objects", async () => {

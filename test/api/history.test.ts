@@ -87,8 +87,10 @@ for (const database of databases) {
       }
       const future = await api.request("GET", "/bot_users?at_revision=999999999");
       assert.deepEqual([future.status, future.body.error_code], [404, errorCode("revision_unknown")]);
-      const live = await api.request("GET", "/tunnels?at_revision=1");
-      assert.equal(live.body.error_code, errorCode("query_unknown"));
+      for (const path of ["/tunnels", "/app/users", "/app/sessions", "/app/sessions/appses_1"]) {
+        const { body } = await api.request("GET", `${path}?at_revision=1`);
+        assert.equal(body.error_code, errorCode("query_unknown"), path);
+      }
     });
 
     it(`P1: the past on ${database.name} shows nothing of another account's past`, async () => {

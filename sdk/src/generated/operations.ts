@@ -1831,7 +1831,6 @@ export const operations: readonly Operation[] = [
     verb: "get",
     method: "GET",
     path: "/app/users/{id}",
-    query: ["at_revision"],
     answers: "object",
   },
   {
@@ -1849,7 +1848,7 @@ export const operations: readonly Operation[] = [
     verb: "list",
     method: "GET",
     path: "/app/users",
-    query: ["limit", "before_id", "filter", "at_revision"],
+    query: ["limit", "before_id", "filter"],
     answers: "list",
     listKey: "application_users",
   },
@@ -1859,7 +1858,6 @@ export const operations: readonly Operation[] = [
     verb: "get",
     method: "GET",
     path: "/app/sessions/{id}",
-    query: ["at_revision"],
     answers: "object",
   },
   {
@@ -1877,7 +1875,7 @@ export const operations: readonly Operation[] = [
     verb: "list",
     method: "GET",
     path: "/app/sessions",
-    query: ["limit", "before_id", "filter", "at_revision"],
+    query: ["limit", "before_id", "filter"],
     answers: "list",
     listKey: "application_sessions",
   },

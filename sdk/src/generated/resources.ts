@@ -176,7 +176,7 @@ export interface VaultsSecretsListOptions extends ReadOptions {
   readonly before_id?: string | undefined;
 }
 
-export interface TunnelSessionsListOptions extends ReadOptions {
+export interface AppUsersListOptions extends ReadOptions {
   /** Most objects on the page. */
   readonly limit?: number | undefined;
   /** Id of the last object of the page before. */
@@ -1268,21 +1268,21 @@ export interface App {
 /** `/app/users` */
 export interface AppUsers {
   /** Get an application user. `GET /app/users/{id}` */
-  get(id: string, options?: GetOptions): Promise<ApplicationUser>;
+  get(id: string, options?: ReadOptions): Promise<ApplicationUser>;
   /** Delete an application user; with `dry_run` say whether that is possible. `DELETE /app/users/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application users, newest first. `GET /app/users` */
-  list(options?: ListOptions): Listing<ApplicationUser>;
+  list(options?: AppUsersListOptions): Listing<ApplicationUser>;
 }
 
 /** `/app/sessions` */
 export interface AppSessions {
   /** Get an application session. `GET /app/sessions/{id}` */
-  get(id: string, options?: GetOptions): Promise<ApplicationSession>;
+  get(id: string, options?: ReadOptions): Promise<ApplicationSession>;
   /** Delete an application session; with `dry_run` say whether that is possible. `DELETE /app/sessions/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application sessions, newest first. `GET /app/sessions` */
-  list(options?: ListOptions): Listing<ApplicationSession>;
+  list(options?: AppUsersListOptions): Listing<ApplicationSession>;
 }
 
 /** `/tunnel_sessions` */
@@ -1290,7 +1290,7 @@ export interface TunnelSessions {
   /** Get a tunnel session. `GET /tunnel_sessions/{id}` */
   get(id: string, options?: ReadOptions): Promise<TunnelSession>;
   /** List tunnel sessions, newest first. `GET /tunnel_sessions` */
-  list(options?: TunnelSessionsListOptions): Listing<TunnelSession>;
+  list(options?: AppUsersListOptions): Listing<TunnelSession>;
   /** Tell the agent to restart. `POST /tunnel_sessions/{id}/restart` */
   restart(id: string, options?: CallOptions): Promise<void>;
   /** Tell the agent to stop. `POST /tunnel_sessions/{id}/stop` */
@@ -1311,7 +1311,7 @@ export interface Nodes {
   /** Get a node. `GET /nodes/{id}` */
   get(id: string, options?: ReadOptions): Promise<Node>;
   /** List nodes, newest first. `GET /nodes` */
-  list(options?: TunnelSessionsListOptions): Listing<Node>;
+  list(options?: AppUsersListOptions): Listing<Node>;
 }
 
 /** `/tunnels` */
@@ -1319,7 +1319,7 @@ export interface Tunnels {
   /** Get a tunnel. `GET /tunnels/{id}` */
   get(id: string, options?: ReadOptions): Promise<Tunnel>;
   /** List tunnels, newest first. `GET /tunnels` */
-  list(options?: TunnelSessionsListOptions): Listing<Tunnel>;
+  list(options?: AppUsersListOptions): Listing<Tunnel>;
 }
 
 /** `/endpoints` */

@@ -16,7 +16,7 @@ export function getOperation({ resource, path, suffix }: Collection, context: Ob
     resource,
     verb: "get",
     takes: "nothing",
-    ...(!resource.live && { query: pastQuery }),
+    query: pastQuery(resource),
     status: 200,
     replySchema: resource.schemaName,
     run: (call) => get(resource, call, context),

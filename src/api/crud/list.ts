@@ -2,7 +2,7 @@
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { filterQuery, listFiltered } from "../filter/list.ts";
 import { narrowedBy } from "../filter/narrow.ts";
-import { listPast, pastQuery } from "../history/past.ts";
+import { listPast, pastOf, pastQuery } from "../history/past.ts";
 import { viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { accountOf } from "../objects/lookup.ts";
@@ -25,7 +25,7 @@ export function listOperation(collection: Collection, context: ObjectContext): O
     verb: "list",
     takes: "nothing",
     listKey,
-    query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...(resource.live ? [] : pastQuery)],
+    query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...pastQuery(resource)],
     status: 200,
     replySchema: `${resource.schemaName}List${suffix}`,
     run: (call) => list(collection, call, context),
@@ -41,7 +41,13 @@ function list(collection: Collection, call: Call, context: ObjectContext): Reply
   const views = viewsFor(call, context);
   const more = narrowed?.query ?? "";
   if (call.query.has("filter")) {
-    return listFiltered(resource, { path, listKey, more }, call, { store: context.store, views }, read);
+    if (call.query.has("at_revision")) {
+      const past = pastOf(resource, call, context.store);
+      return listFiltered(resource, { path, listKey, more: `&at_revision=${past.revision}` }, call, past);
+    }
+    // Of when it began: what is written meanwhile may be seen or not.
+    const present = { revision: context.store.revision, read, viewsOf: () => views };
+    return listFiltered(resource, { path, listKey, more }, call, present);
   }
   if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, context.store);
   const { limit, beforeId } = readPageQuery(call);

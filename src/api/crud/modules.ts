@@ -41,7 +41,7 @@ export function moduleOperations(resource: ResourceDeclaration, context: ObjectC
       takes: "nothing",
       status: 200,
       replySchema: schemaName,
-      query: pastQuery,
+      query: pastQuery(resource),
       run(call) {
         if (call.query.size > 0) return readPast(resource, name, call, context);
         const object = theOne(resource, call, context.store);

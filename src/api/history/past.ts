@@ -4,12 +4,16 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
 import { accountOf, theOne } from "../objects/lookup.ts";
+import type { Looked } from "../objects/read-page.ts";
 import { once, pageBody, readPageQuery } from "../objects/pages.ts";
 import type { Scope } from "../operation/scope.ts";
 import { makeViews, ownedInside } from "../objects/views.ts";
 import type { Views } from "../objects/views.ts";
 
-export const pastQuery = ["at_revision"] as const;
+/** Of what is stored and recorded: of the rest there is no past. */
+export function pastQuery({ live, unrecorded }: ResourceDeclaration): readonly "at_revision"[] {
+  return live || unrecorded ? [] : ["at_revision"];
+}
 
 /** Objects shown inside one of the past; an edge has fewer routes. */
 const maxInside = 10_000;
@@ -29,16 +33,26 @@ export async function listPast(
   call: Call,
   store: Store,
 ): Promise<Reply> {
-  const accountId = accountOf(resource, call);
-  const revision = readRevision(call, store);
+  const { revision, read, viewsOf } = pastOf(resource, call, store);
   const { limit, beforeId } = readPageQuery(call);
-  const request = { limit, ...(beforeId !== undefined && { beforeId }) };
-  const { objects, more } = await store.history.pageAt(revision, accountId, resource.name, request);
-  const views = await viewsAt(revision, store, objects, call.principal.scope);
+  const { objects, more } = await read({ limit, beforeId });
+  const views = await viewsOf(objects);
   const items = objects.map((object) => views.json(object, call.baseUrl));
   const nextBeforeId = more ? objects.at(-1)?.id : undefined;
   const body = pageBody(call, path, listKey, items, { limit, nextBeforeId, more: `&at_revision=${revision}` });
   return { status: 200, body, revision };
+}
+
+/** What the collection had at the revision that the call names. */
+export function pastOf(resource: ResourceDeclaration, call: Call, store: Store): Looked {
+  const accountId = accountOf(resource, call);
+  const revision = readRevision(call, store);
+  return {
+    revision,
+    read: ({ limit, beforeId }) =>
+      store.history.pageAt(revision, accountId, resource.name, { limit, ...(beforeId !== undefined && { beforeId }) }),
+    viewsOf: (objects) => viewsAt(revision, store, objects, call.principal.scope),
+  };
 }
 
 /** The object that the path names as of `revision`; 404 when it did not exist then. */

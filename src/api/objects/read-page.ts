@@ -1,6 +1,7 @@
 /** Pages of objects, as they are read and before they are rendered; and pages without some of the objects. */
 import type { StoredObject } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
+import type { Views } from "./views.ts";
 import { isVisible, seesEverything } from "../operation/scope.ts";
 
 export interface Page {
@@ -11,6 +12,14 @@ export interface Page {
 
 /** Newest first, of those that sort before `beforeId`. */
 export type ReadPage = (request: { readonly limit: number; readonly beforeId: string | undefined }) => Page;
+
+/** A collection as it is, or was at a revision, to be looked through. */
+export interface Looked {
+  readonly revision: number;
+  read(request: Parameters<ReadPage>[0]): Page | Promise<Page>;
+  /** How these of its objects are shown. */
+  viewsOf(objects: readonly StoredObject[]): Views | Promise<Views>;
+}
 
 /** Objects looked at in one step. */
 const stepObjects = 100;
