@@ -2,9 +2,10 @@
 import type { Clock } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
-import type { AgentCommand, ExchangeCommand, SessionCommand } from "../routing/planes/messages.ts";
+import type { ExchangeCommand, SessionCommand, SessionPulse } from "../routing/planes/messages.ts";
 import { call, CallTimeout, renderMessage } from "./call.ts";
 import { maxExchangeBytes } from "./exchange-question.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 import type { TunnelLimits } from "./limits.ts";
 import type { AuthMessage } from "./messages.ts";
 import type { Mux } from "./mux/mux.ts";
@@ -21,7 +22,11 @@ interface Reached {
 }
 
 /** Carries a command to an agent, or a question: see `tellAgent` and `askAgent`. */
-export function commandAgent(at: Reached, agent: AuthMessage, command: AgentCommand): Promise<string | undefined> {
+export function commandAgent(
+  at: Reached,
+  agent: AuthMessage,
+  command: SessionCommand | ExchangeCommand,
+): Promise<string | undefined> {
   if (command.name === "exchange" || command.name === "replay") return askAgent(at, agent, command);
   return tellAgent(at, agent, command).then(() => undefined);
 }
@@ -53,6 +58,18 @@ function askAgent({ mux, clock, limits }: Reached, agent: AuthMessage, command: 
     const own = isReplay ? { ReplayId: command.replayId } : { ExchangeId: command.exchangeId };
     const question = { RequestId: command.requestId, TunnelId: command.tunnelId, ...own };
     stream.write(renderMessage(isReplay ? streamType.replay : streamType.exchange, question));
+  });
+}
+
+/** Resolves with the text of a `SessionPulse`, after `commandMs` at the latest. */
+export function askPulse({ mux, clock, limits }: Reached, heartbeat: Heartbeat | undefined): Promise<string> {
+  return new Promise((resolve) => {
+    const done = (_isThere: boolean, latencyMs?: number): void => {
+      const heardAt = clock.now() - Math.round(clock.monotonic() - mux.heardAt);
+      resolve(JSON.stringify({ latencyMs: latencyMs ?? null, heardAt } satisfies SessionPulse));
+    };
+    if (heartbeat) heartbeat.ask(limits.commandMs, done);
+    else done(false);
   });
 }
 

@@ -75,7 +75,7 @@ export class Heartbeat implements ByteReceiver {
   #sentAt = 0;
   #bytesBefore = 0;
   /** Who asked whether the peer is there. */
-  readonly #asking = new Set<(isThere: boolean) => void>();
+  readonly #asking = new Set<(isThere: boolean, tookMs?: number) => void>();
 
   /** `late` is called once, when neither the echo nor anything else came within the tolerance. */
   constructor(mux: Mux, clock: Clock, options: HeartbeatOptions, late: () => void) {
@@ -94,15 +94,15 @@ export class Heartbeat implements ByteReceiver {
   }
 
   /**
-   * Beats at once, and calls `done` once: with true when the echo has come, and after `withinMs` with whether anything
-   * came at all, since an echo queues behind what is being sent.
+   * Beats at once, and calls `done` once: with true and what it took when the echo has come, and after `withinMs` with
+   * whether anything came at all, since an echo queues behind what is being sent.
    */
-  ask(withinMs: number, done: (isThere: boolean) => void): void {
+  ask(withinMs: number, done: (isThere: boolean, tookMs?: number) => void): void {
     const before = this.#mux.bytesReceived;
-    const tell = (isThere: boolean): void => {
+    const tell = (isThere: boolean, tookMs?: number): void => {
       this.#asking.delete(tell);
       timer.cancel();
-      done(isThere);
+      done(isThere, tookMs);
     };
     const timer = this.#clock.after(withinMs, () => tell(this.#mux.bytesReceived !== before));
     this.#asking.add(tell);
@@ -129,7 +129,7 @@ export class Heartbeat implements ByteReceiver {
     const tookMs = this.#clock.monotonic() - this.#sentAt;
     const windows = this.#mux.windows;
     windows.roundTripMs = windows.roundTripMs === 0 ? tookMs : Math.min(windows.roundTripMs, tookMs);
-    for (const tell of this.#asking) tell(true);
+    for (const tell of this.#asking) tell(true, tookMs);
   }
 
   ended(): void {}

@@ -6,7 +6,7 @@ import type { AgentCommand } from "../routing/planes/messages.ts";
 import { readBind } from "./bind-asked.ts";
 import type { BindAsked } from "./bind-asked.ts";
 import { echoOptions } from "./bind-options.ts";
-import { commandAgent, moveAgentAway, tellStopped } from "./agent-commands.ts";
+import { askPulse, commandAgent, moveAgentAway, tellStopped } from "./agent-commands.ts";
 import { textMember } from "./json-message.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
@@ -113,6 +113,7 @@ export class ServerSession implements AgentSession {
   }
 
   command(command: AgentCommand): Promise<string | undefined> {
+    if (command.name === "pulse") return askPulse(this.#parts, this.#heartbeat);
     return commandAgent(this.#parts, this.#agent, command);
   }
 

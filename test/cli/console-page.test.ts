@@ -699,6 +699,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await other.locator(".body-row").first().waitFor();
     await visit("objects/tunnel_session");
     await page.locator(".body-row a").first().click();
+    await page.getByText(/^answers in [0-9.]+ ms$/).waitFor();
     await button("Stop").click();
     assert.equal((await platform.api("GET", "/tunnel_sessions")).body.tunnel_sessions.length, 1);
     await button("Do it").click();

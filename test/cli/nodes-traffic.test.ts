@@ -205,6 +205,9 @@ describe("servers on one database", { skip: !postgres }, () => {
     const agent = await nodes[0].agent({ upstream: service.port, url: "https://told.example.com", agent: single });
     const [sessionId, ...others] = await idsAt(nodes[2], "tunnel_sessions");
     assert.deepEqual(others, []);
+    const pulse = await nodes[1].call("GET", `/tunnel_sessions/${String(sessionId)}/pulse`);
+    assert.equal(pulse.status, 200, pulse.text);
+    assert.match(pulse.text, /^\{"latency_ms":[0-9.]+,"heard_at":"[0-9T:-]+Z"\}$/);
     const stopped = await nodes[2].call("POST", `/tunnel_sessions/${String(sessionId)}/stop`, {});
     assert.equal(stopped.status, 204, stopped.text);
     assert.equal((await agent.ended).reason, "stopped");

@@ -106,10 +106,15 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
   };
 }
 
+const pulse = JSON.stringify({ latencyMs: 1.5, heardAt: 0 });
+
 /** What an edge says to whatever it is asked; it knows one request and one connection, of the account `accountId`. */
 export function edgeAnswers(accountId: () => string): (message: Downward) => Upward | undefined {
   return (message) => {
-    if (message.type === "command") return { type: "command_result", call: message.call, text: keptExchange };
+    if (message.type === "command") {
+      const text = message.command.name === "pulse" ? pulse : keptExchange;
+      return { type: "command_result", call: message.call, text };
+    }
     if (message.type !== "question") return undefined;
     return { type: "answer", call: message.call, answer: answerTo(message.question, accountId()) };
   };

@@ -228,6 +228,26 @@ describe("a session", { timeout: 30_000 }, () => {
     });
   });
 
+  it("a session is asked when its agent was last heard, and how long an echo takes", async () => {
+    const [agent, session] = await authenticated();
+    const pulse = async (): Promise<unknown> => JSON.parse((await session.command({ name: "pulse" })) ?? "");
+    const beats = (): Buffer =>
+      Buffer.concat(agent.frames.filter(({ streamId }) => streamId === 2).map(({ body }) => body));
+    const answered = pulse();
+    await agent.until(() => beats().length === 8);
+    set.clock.pass(7);
+    const heardAt = set.clock.now();
+    agent.write(frame(1, 0, 2, beats().subarray(-4)));
+    assert.deepEqual(await answered, { latencyMs: 7, heardAt });
+    const silent = pulse();
+    await agent.until(() => beats().length === 12);
+    set.clock.pass(10_000);
+    assert.deepEqual(await silent, { latencyMs: null, heardAt });
+    const cut = pulse();
+    agent.socket.destroy();
+    assert.deepEqual(await cut, { latencyMs: null, heardAt });
+  });
+
   it("a session tells agents of version 3, and only those, that a tunnel is over", async () => {
     const [agent, session] = await authenticated();
     const { Id } = await bound(agent, 5, {});

@@ -14,6 +14,7 @@ import { configurationChanges } from "./live.ts";
 import { Failed, Head, Id, Value } from "./parts.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
+import { Pulse } from "./pulse.tsx";
 import { Commands, UsedBy } from "./related.tsx";
 import { go, goInstead, linkTo, place } from "./router.ts";
 import type { KindProps } from "./table.tsx";
@@ -63,6 +64,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
       {object && edits && (
         <Edit kind={kind} description={description} parents={parents} object={object} onDone={() => setEdits(false)} />
       )}
+      {object && isNow && kind.name === "tunnel_session" && <Pulse id={id} />}
       {object && !edits && <CertificateProgress object={object} />}
       {object && isNow && !edits && <Tester kind={kind} object={object} />}
       {object && !edits && <UsedBy kind={kind} description={description} id={id} />}

@@ -1960,6 +1960,14 @@ export const operations: readonly Operation[] = [
     answers: "object",
   },
   {
+    id: "getTunnelSessionPulse",
+    group: ["tunnel_sessions", "pulse"],
+    verb: "get",
+    method: "GET",
+    path: "/tunnel_sessions/{id}/pulse",
+    answers: "object",
+  },
+  {
     id: "restartTunnelSession",
     group: ["tunnel_sessions"],
     verb: "restart",

@@ -125,6 +125,7 @@ import type {
   TunnelGroupBackendCreate,
   TunnelGroupBackendUpdate,
   TunnelSession,
+  TunnelSessionPulse,
   Vault,
   VaultCreate,
   VaultUpdate,
@@ -1287,6 +1288,7 @@ export interface AppSessions {
 
 /** `/tunnel_sessions` */
 export interface TunnelSessions {
+  readonly pulse: TunnelSessionsPulse;
   /** Get a tunnel session. `GET /tunnel_sessions/{id}` */
   get(id: string, options?: ReadOptions): Promise<TunnelSession>;
   /** List tunnel sessions, newest first. `GET /tunnel_sessions` */
@@ -1304,6 +1306,15 @@ export interface TunnelSessions {
     },
     options?: CallOptions,
   ): Promise<void>;
+}
+
+/** `/tunnel_sessions/{id}/pulse` */
+export interface TunnelSessionsPulse {
+  /**
+   * Have the agent echo a beat, and tell how long that took and when it was last heard. `GET
+   * /tunnel_sessions/{id}/pulse`
+   */
+  get(id: string, options?: ReadOptions): Promise<TunnelSessionPulse>;
 }
 
 /** `/nodes` */

@@ -3117,6 +3117,14 @@ export interface EndpointList {
   readonly next_page_uri: string | null;
 }
 
+/** Whether the agent of a session is heard. */
+export interface TunnelSessionPulse {
+  /** From a beat to its echo, milliseconds; null where none came within ten seconds. */
+  readonly latency_ms: number | null;
+  /** When anything last came from the agent. */
+  readonly heard_at: string;
+}
+
 /** Every source of a subscription. */
 export interface EventSourceList {
   readonly sources: readonly EventSource[];

@@ -2,7 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
-import type { AgentCommand, Downward, ExchangeCommand, SessionCommand, Upward } from "../../routing/planes/messages.ts";
+import type { AgentCommand, Downward, SessionCommand, Upward } from "../../routing/planes/messages.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Reply } from "../operation/call.ts";
@@ -13,7 +13,7 @@ export interface EdgeQueries extends EdgeObserver {
   /** Carries `command` to the agent of `session`. Rejects with `Refusal` when it fails or is not answered. */
   command(session: StoredObject, command: SessionCommand): Promise<Reply>;
   /** What the agent of `session` says: a stranger's text. Rejects with `Refusal` as `command`. */
-  askAgent(session: StoredObject, question: ExchangeCommand): Promise<string>;
+  askAgent(session: StoredObject, question: Exclude<AgentCommand, SessionCommand>): Promise<string>;
   /** Asks every edge, and answers as one. Rejects with `Refusal` (edge_silent) when none answers in time. */
   ask(question: EdgeQuestion): Promise<EdgeAnswer>;
   /** Ids of the edges of other nodes that have not come so far by the end of `timeoutMs`. */

@@ -1,10 +1,22 @@
-/** EdgeQueries to connected agents. */
+/** What connected agents are told, and whether they are heard. */
+import { timestamp } from "../../lib/clock.ts";
+import type { SessionPulse } from "../../routing/planes/messages.ts";
 import type { Operation } from "../operation/call.ts";
+import { exampleTime } from "../operation/examples.ts";
+import { object } from "../operation/shapes.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { theOne } from "../objects/lookup.ts";
 import { f } from "../../schema/fields.ts";
+
+const pulseSchema = object("Whether the agent of a session is heard.", {
+  latency_ms: {
+    type: ["number", "null"],
+    description: "From a beat to its echo, milliseconds; null where none came within ten seconds.",
+  },
+  heard_at: { type: "string", format: "date-time", description: "When anything last came from the agent." },
+});
 
 /** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */
 export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries): Operation[] {
@@ -12,6 +24,27 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
   const shared = { resource, verb: "command", method: "POST", status: 204 } as const;
   const path = `${resource.path}/{id}`;
   return [
+    {
+      resource,
+      verb: "command",
+      reads: true,
+      id: "getTunnelSessionPulse",
+      method: "GET",
+      path: `${path}/pulse`,
+      summary: "Have the agent echo a beat, and tell how long that took and when it was last heard.",
+      takes: "nothing",
+      status: 200,
+      replySchema: "TunnelSessionPulse",
+      schemas: { TunnelSessionPulse: pulseSchema },
+      exampleReply: { latency_ms: 12.4, heard_at: exampleTime },
+      refusals: ["edge_silent", "command_timeout"],
+      async run(call) {
+        const text = await queries.askAgent(theOne(resource, call, liveObjects), { name: "pulse" });
+        const { latencyMs, heardAt } = JSON.parse(text) as SessionPulse;
+        const body = { latency_ms: latencyMs, heard_at: timestamp(heardAt) };
+        return { status: 200, body: JSON.stringify(body) };
+      },
+    },
     {
       ...shared,
       id: "restartTunnelSession",

@@ -83,7 +83,17 @@ export type ExchangeCommand =
   /** Sends it again, once for each `replayId`. */
   | { readonly name: "replay"; readonly requestId: string; readonly tunnelId: string; readonly replayId: string };
 
-export type AgentCommand = SessionCommand | ExchangeCommand;
+/** When the agent was last heard, and how long it takes to echo a beat: answered with the text of a `SessionPulse`. */
+export type PulseQuestion = { readonly name: "pulse" };
+
+export interface SessionPulse {
+  /** From the beat to its echo, milliseconds; null where none came in time. */
+  readonly latencyMs: number | null;
+  /** When anything last came from the agent, milliseconds since 1970 by the edge's clock. */
+  readonly heardAt: number;
+}
+
+export type AgentCommand = SessionCommand | ExchangeCommand | PulseQuestion;
 
 export type CommandFailure =
   | "command_unsupported"
