@@ -90,6 +90,7 @@ const always = ["test/citations.test.ts", "test/house.test.ts"];
 const longest = [
   "test/cli/nodes.test.ts",
   "test/cli/console-page.test.ts",
+  "test/cli/console-views.test.ts",
   "test/faults/leaks.test.ts",
   "test/api/coverage.test.ts",
   "test/cli/sso.test.ts",

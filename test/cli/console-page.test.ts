@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/connections.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
@@ -76,16 +77,11 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
 
   const link = async (): Promise<string> => (await platform.api("POST", "/console_links")).body.url;
   const enter = async (options: BrowserContextOptions = {}): Promise<Page> => {
-    const watched = await openWatched(chromium, platform.apiUrl, options);
+    const watched = await enterConsole(chromium, platform, options);
     opened.push(watched);
-    await watched.page.goto(await link());
-    await watched.page.getByRole("heading", { name: "Overview" }).waitFor();
     return watched.page;
   };
-  const visit = async (view: string, of = page): Promise<void> => {
-    await of.goto(`${platform.apiUrl}/#/${view}`);
-    await of.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
-  };
+  const visit = (view: string, of = page): Promise<void> => visitView(of, platform, view);
   const button = (name: string | RegExp, of = page) =>
     of.getByRole("button", { name, exact: typeof name === "string" });
   const routeId = async (): Promise<[edgeId: string, routeId: string]> => {
@@ -153,7 +149,10 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await page.getByRole("link", { name: "no rule allows the source" }).click();
     await page.getByText("no rule allows the source").waitFor();
     await page.getByRole("link", { name: "Let 127.0.0.1 pass" }).click();
-    await page.waitForFunction("document.querySelector('#field-cidr')?.value === '127.0.0.1/32'");
+    await eventually(
+      () => page.locator("#field-cidr").inputValue(),
+      (value) => value === "127.0.0.1/32",
+    );
     await button("Review …").click();
     await button("Apply").click();
     // Back at the request, with what would come of it now; the form is not in the way back.
@@ -162,7 +161,7 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     await platform.api("DELETE", `/ip_policy_rules/${body.ip_policy_rules[0].id}`);
     await page.goBack();
     await page.getByLabel("Filter requests").fill("/car");
-    await page.getByRole("button", { name: "/cart" }).waitFor();
+    await page.getByRole("button", { name: /GET .*\/cart/ }).waitFor();
     await page.getByLabel("Outcome").selectOption("forwarded");
     await page.getByText("No request that is kept fits the filter.").waitFor();
 

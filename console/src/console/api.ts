@@ -70,10 +70,24 @@ export async function call(operationId: string, ...args: readonly unknown[]): Pr
   return (await methodOf(operationId)(...args)) as ApiObject;
 }
 
+/** Whether what it reads has a history. */
+function hasPast(operationId: string): boolean {
+  return operations.find(({ id }) => id === operationId)?.query?.includes("at_revision") ?? false;
+}
+
+/** Whether what it reads is shown as it was, and not as it is. */
+export function isPast(operationId = ""): boolean {
+  return atRevision.value !== undefined && hasPast(operationId);
+}
+
 /** Options of a read: at which revision, where that is possible. */
 export function readOptions(operationId: string): { readonly at_revision?: number } {
-  const takes = operations.find(({ id }) => id === operationId)?.query?.includes("at_revision") ?? false;
-  return takes ? asOf() : {};
+  return hasPast(operationId) ? asOf() : {};
+}
+
+/** Whether an answer says that there is no such object. */
+export function isGone(error: unknown): boolean {
+  return error instanceof PosternError && error.status === 404;
 }
 
 /** Who is logged in, by the cookie; or by the code of a link, once. */

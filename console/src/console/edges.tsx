@@ -6,6 +6,7 @@ import type { Description } from "./description.ts";
 import { newestOf } from "./lists.ts";
 import type { ListPage } from "./lists.ts";
 import { EdgeState } from "./edge-state.tsx";
+import { Gone } from "./gone.tsx";
 import { configurationChanges } from "./live.ts";
 import { Edit } from "./objects.tsx";
 import { Failed, Head, ListFilter } from "./parts.tsx";
@@ -90,14 +91,26 @@ function List({ description }: Props) {
 const routesAtOnce = 50;
 
 function Edge({ id, routeId, description }: Props & { readonly id: string; readonly routeId: string | undefined }) {
-  const edge = useData(() => postern.edges.https.get(id, asOf()), [id, configurationChanges.value, atRevision.value]);
+  const { isGone, ...edge } = useData(
+    () => postern.edges.https.get(id, asOf()),
+    [id, configurationChanges.value, atRevision.value],
+  );
   const [adds, setAdds] = useState(false);
   const [text, setText] = useState("");
   const [shows, setShows] = useState(routesAtOnce);
+  const owner = description.kinds.get("https_edge");
   const kind = description.kinds.get("https_edge_route");
   const all = inOrder(edge.value?.routes ?? []).map((route, at) => ({ route, place: at + 1 }));
   const fitting = all.filter(({ route }) => `${route.match} ${route.description} ${route.id}`.includes(text.trim()));
   const asked = all.filter(({ route, place: at }) => route.id === routeId && at > shows);
+  if (isGone && owner && !adds) {
+    return (
+      <section class="column" aria-label="Edge">
+        <Head title={edge.value ? nameOf(edge.value) : "Edge"} />
+        <Gone kind={owner} id={id} />
+      </section>
+    );
+  }
   return (
     <section class="column" aria-label="Edge">
       <a class="back always" href="#/edges">
@@ -132,7 +145,14 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
         />
       )}
       {edge.value && all.length === 0 && !adds && (
-        <p class="empty">Without a route every request is answered 404. Add one.</p>
+        <div class="empty">
+          <p>A route says what may pass below a path, and where it goes. Without one every request is answered 404.</p>
+          {atRevision.value === undefined && (
+            <button type="button" class="primary" onClick={() => setAdds(true)}>
+              Add the first route
+            </button>
+          )}
+        </div>
       )}
       {all.length > routesAtOnce && (
         <ListFilter

@@ -42,10 +42,15 @@ export function Events() {
       </Head>
       <Failed error={destinations.error || subscriptions.error} again={destinations.again} />
       {value?.length === 0 && (
-        <p class="empty">
-          A destination is where events go: a webhook, a file, or a cloud's service. A subscription says which. There is
-          none yet.
-        </p>
+        <div class="empty">
+          <p>
+            A destination is where events go: a webhook, a file, or a cloud's service. A subscription says which. There
+            is none yet.
+          </p>
+          <a class="button primary" href={linkTo("objects", "event_destination", "new")}>
+            Make the first destination
+          </a>
+        </div>
       )}
       <ul class="cards">
         {value?.map((one) => (

@@ -44,7 +44,14 @@ export function History() {
         )}
       </Head>
       <Failed error={first.error} again={first.again} />
-      {first.value && all.length === 0 && <p class="empty">Nothing has been changed yet.</p>}
+      {first.value && all.length === 0 && (
+        <div class="empty">
+          <p>Nothing has been changed yet. Each change is here from then on, and can be taken back.</p>
+          <a class="button primary" href="#/publish">
+            Publish a service
+          </a>
+        </div>
+      )}
       <ol class="revisions">
         {all.map((one, at) => (
           <Row key={one.revision} revision={one} isLast={at === 0 && objectId === undefined} onRollback={setRolled} />

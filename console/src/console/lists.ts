@@ -26,13 +26,21 @@ export function filterOf(text: string, kind: Kind, { resolve }: Description): st
   return conditions.slice(0, mostFields).join(" || ");
 }
 
-/** The newest objects of a kind that have the text, a page of them. @param before the next page of those */
+interface Wanted {
+  readonly parents?: readonly string[];
+  /** The next page of those that were found. */
+  readonly before?: string | undefined;
+  /** To be chosen from: as it is, whatever revision is looked at. */
+  readonly isNow?: boolean;
+}
+
+/** The newest objects of a kind that have the text, a page of them. */
 export async function newestOf(
   kind: Kind,
   description: Description,
   text: string,
   limit: number,
-  { parents = [], before }: { readonly parents?: readonly string[]; readonly before?: string | undefined } = {},
+  { parents = [], before, isNow = false }: Wanted = {},
 ): Promise<ListPage> {
   const filter = filterOf(text, kind, description);
   if (filter === "") return { items: [], nextBeforeId: undefined };
@@ -40,7 +48,7 @@ export async function newestOf(
     limit,
     ...(before !== undefined && { before_id: before }),
     ...(filter !== undefined && { filter }),
-    ...readOptions(kind.list ?? ""),
+    ...(!isNow && readOptions(kind.list ?? "")),
   };
   return await (methodOf(kind.list ?? "")(...parents, options) as { page(): Promise<ListPage> }).page();
 }

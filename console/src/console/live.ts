@@ -32,6 +32,9 @@ export function stopLive(): void {
   live = undefined;
 }
 
+/** How often what comes and goes by itself is read again: no revision tells of it. */
+export const rereadMs = 5_000;
+
 /** Runs every 5 s or more while the page is looked at. Returns what ends that. */
 export function every(ms: number, run: () => void): () => void {
   const timer = setInterval(() => {

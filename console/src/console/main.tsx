@@ -6,7 +6,7 @@ import "../ui/requests.css";
 import "./console.css";
 import { ThemeButton } from "../ui/elements.tsx";
 import { startTheme } from "../ui/theme.ts";
-import { atRevision, begin, logOut, move, session, whyOut } from "./api.ts";
+import { atRevision, begin, isPast, logOut, move, session, whyOut } from "./api.ts";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
 import { Edges } from "./edges.tsx";
@@ -23,6 +23,7 @@ import { Failed } from "./parts.tsx";
 import { Publish } from "./publish.tsx";
 import { Published } from "./published.tsx";
 import { place } from "./router.ts";
+import type { Place } from "./router.ts";
 import { Search } from "./search.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { Traffic } from "./traffic.tsx";
@@ -41,16 +42,11 @@ function Page() {
   return isIn === null ? <SignIn /> : <Shell key={isIn.id} />;
 }
 
-/** Views of what is live, which no revision has. */
-const present: ReadonlySet<string> = new Set([
-  "overview",
-  "traffic",
-  "explain",
-  "logins",
-  "webhooks",
-  "events",
-  "publish",
-]);
+/** Whether a view shows what was at the revision that is looked at; the others show what is, or make something. */
+function showsPast({ view, rest: [name = "", id] }: Place, description: Description | undefined): boolean {
+  if (view === "edges") return true;
+  return view === "objects" && id !== "new" && isPast(description?.kinds.get(name)?.get);
+}
 
 function Shell() {
   const [opens, setOpens] = useState(false);
@@ -109,9 +105,9 @@ function Shell() {
         {atRevision.value !== undefined && (
           <p class="notice warn row" role="status">
             <span class="grow">
-              {present.has(view)
-                ? "This view shows the present, whatever the revision: what passes and who is there is in no history."
-                : `You see everything as it was at revision ${atRevision.value}. Nothing can be changed here.`}
+              {showsPast(place.value, description.value)
+                ? `You see everything as it was at revision ${atRevision.value}. Nothing can be changed here.`
+                : `This view shows the present, not how it was at revision ${atRevision.value}.`}
             </span>
             <button type="button" onClick={() => (atRevision.value = undefined)}>
               Back to now

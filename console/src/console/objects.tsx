@@ -1,8 +1,8 @@
 /** Any kind of objects: a table, one of them, and its form. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Command } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
-import { atRevision, call, readOptions } from "./api.ts";
+import { atRevision, call, isPast, readOptions } from "./api.ts";
 import { Review, pathOf, yamlOf } from "./change.tsx";
 import { fieldsOf } from "./writes.ts";
 import type { Change } from "./writes.ts";
@@ -10,7 +10,8 @@ import { Copies } from "./copies.tsx";
 import { kindOfId, titleOf } from "./description.ts";
 import { Fields } from "./form.tsx";
 import { labelOf } from "./label.ts";
-import { configurationChanges } from "./live.ts";
+import { configurationChanges, every, rereadMs } from "./live.ts";
+import { Gone } from "./gone.tsx";
 import { Failed, Head, Id, Value } from "./parts.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
@@ -29,12 +30,16 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
   );
   const [deletes, setDeletes] = useState(false);
   const [edits, setEdits] = useState(false);
-  const object = data.value;
+  const isNow = !isPast(kind.get);
+  const comesByItself = kind.create === undefined;
+  useEffect(() => (comesByItself && isNow ? every(rereadMs, data.again) : undefined), [comesByItself, isNow]);
+  // Nobody loses what they are about to do; what they are told then is that it is gone.
+  const isGone = data.isGone && !edits && !deletes;
+  const object = isGone ? undefined : data.value;
   const kindOf = (one: string): string | undefined => kindOfId(one, description);
-  const isNow = atRevision.value === undefined;
   return (
     <section aria-label={titleOf(kind.name)} class="column">
-      <Head title={object ? labelOf(object) : titleOf(kind.name)} doc={kind.doc}>
+      <Head title={data.value ? labelOf(data.value) : titleOf(kind.name)} doc={kind.doc}>
         <Id id={id} />
         {object && isNow && <Commands kind={kind} id={id} />}
         {object && isNow && kind.update !== undefined && !edits && (
@@ -48,7 +53,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
           </button>
         )}
       </Head>
-      <Failed error={data.error} again={data.again} />
+      {isGone ? <Gone kind={kind} id={id} /> : <Failed error={data.error} again={data.again} />}
       {object && !edits && (
         <dl class="panel inside pairs">
           {Object.entries(object)

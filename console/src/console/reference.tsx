@@ -66,7 +66,8 @@ async function objectsOf(
 ): Promise<{ readonly items: readonly ApiObject[]; readonly more: boolean }> {
   const pages = kinds.map(async (name) => {
     const kind = description.kinds.get(name);
-    return kind?.list !== undefined && kind.parents === 0 ? await newestOf(kind, description, text, 50) : undefined;
+    if (kind?.list === undefined || kind.parents > 0) return undefined;
+    return await newestOf(kind, description, text, 50, { isNow: true });
   });
   const found = (await Promise.all(pages)).filter((page) => page !== undefined);
   return {

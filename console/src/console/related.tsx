@@ -56,7 +56,7 @@ export function UsedBy({ kind, description, id }: RelatedProps) {
           </ul>
         </section>
       ))}
-      <Failed error={naming.error} />
+      <Failed error={belonging.error || naming.error} />
       {naming.value && naming.value.references.length > 0 && (
         <section class="panel" aria-label="Used by">
           <header>

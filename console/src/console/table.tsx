@@ -2,19 +2,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Command, Time } from "../ui/elements.tsx";
 import type { ApiObject } from "./api.ts";
-import { atRevision, explainError } from "./api.ts";
+import { atRevision, explainError, isPast } from "./api.ts";
 import { kindOfId, titleOf } from "./description.ts";
 import type { Description, Kind, Schema } from "./description.ts";
 import { labelOf } from "./label.ts";
 import { newestOf } from "./lists.ts";
-import { configurationChanges, every } from "./live.ts";
+import { configurationChanges, every, rereadMs } from "./live.ts";
 import { Failed, Head, ListFilter, Value, valueText } from "./parts.tsx";
 import { linkTo } from "./router.ts";
+import { SourceOf } from "./sources.tsx";
 import { useSettled } from "./use-data.ts";
 
 const rowHeight = 36;
 const pageSize = 100;
-const everyMs = 5_000;
 const maxColumns = 4;
 const common = new Set(["id", "uri", "created_at", "started_at", "description", "metadata"]);
 
@@ -61,13 +61,14 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     }
     if (own === loading.current) setState("ready");
   };
+  const isOld = isPast(kind.list);
   const count = useRef(0);
   count.current = listed.items.length;
   useEffect(() => {
     void load();
     // What comes and goes by itself is in no revision. Whoever has gone down to later pages is not taken back.
-    if (kind.create !== undefined || atRevision.value !== undefined) return undefined;
-    return every(everyMs, () => void (count.current <= pageSize && load()));
+    if (kind.create !== undefined || isOld) return undefined;
+    return every(rereadMs, () => void (count.current <= pageSize && load()));
   }, [kind.name, asked, parents.join(), atRevision.value, configurationChanges.value]);
   const columns = columnsOf(kind, description);
   const title = `${titleOf(kind.name)}s`.replace(/ys$/, "ies");
@@ -75,7 +76,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
     <section class="list-view" aria-label={title}>
       <Head title={title} doc={kind.doc}>
         <ListFilter placeholder="Filter" value={text} onText={setText} />
-        {kind.create !== undefined && atRevision.value === undefined && (
+        {kind.create !== undefined && !isOld && (
           <a class="button primary" href={linkTo("objects", kind.name, "new")}>
             New
           </a>
@@ -83,7 +84,7 @@ export function Table({ kind, description, parents = [] }: KindProps) {
       </Head>
       <Failed error={error} again={() => void load()} />
       {state === "ready" && listed.items.length === 0 && error === "" ? (
-        <Nothing kind={kind} isFiltered={asked !== ""} />
+        <Nothing kind={kind} isFiltered={asked !== ""} isOld={isOld} />
       ) : (
         <Rows
           columns={columns}
@@ -97,13 +98,21 @@ export function Table({ kind, description, parents = [] }: KindProps) {
   );
 }
 
-function Nothing({ kind, isFiltered }: { readonly kind: Kind; readonly isFiltered: boolean }) {
+interface NothingProps {
+  readonly kind: Kind;
+  readonly isFiltered: boolean;
+  /** At a revision of the past, where nothing can be made. */
+  readonly isOld: boolean;
+}
+
+function Nothing({ kind, isFiltered, isOld }: NothingProps) {
   if (isFiltered) return <p class="empty">Nothing fits the filter.</p>;
+  if (isOld) return <p class="empty">{`There were none at revision ${atRevision.value}. ${kind.doc}`}</p>;
   return (
     <div class="empty">
       <p>{kind.doc}</p>
       {kind.create === undefined ? (
-        <p>There are none now; they come by themselves.</p>
+        <SourceOf kind={kind.name} />
       ) : (
         <>
           <a class="button primary" href={linkTo("objects", kind.name, "new")}>

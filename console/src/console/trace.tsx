@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Explanation, Request } from "../../../sdk/src/index.ts";
 import { Tag, Time } from "../ui/elements.tsx";
 import { bytesText, durationText, statusTone } from "../ui/format.ts";
+import { AskAgain } from "./ask-again.tsx";
 import { explainError, postern } from "./api.ts";
 import { kindOfId } from "./description.ts";
 import type * as CapturedModule from "./captured.tsx";
@@ -92,6 +93,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
       {now && (
         <section aria-label="Now" class="column">
           <Answer title="Now it would be" answer={now} description={description} />
+          <AskAgain request={request} isOfEdge={kind === "https_edge"} />
         </section>
       )}
     </article>

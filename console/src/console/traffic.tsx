@@ -97,7 +97,8 @@ function NoTraffic() {
   return (
     <div class="empty">
       <p>No request has come lately. What is denied or fails is kept for a while, and a sample of the rest.</p>
-      {url !== undefined && <Command text={curlWithAuthority(url)} />}
+      {endpoints.value && url === undefined && <p>Nothing is published. This publishes what listens on port 3000:</p>}
+      {endpoints.value && <Command text={url === undefined ? "npx postern http 3000" : curlWithAuthority(url)} />}
     </div>
   );
 }

@@ -1,0 +1,52 @@
+/** The way back to the service for whoever has changed what denied a request. */
+import type { Request } from "../../../sdk/src/index.ts";
+import { Command } from "../ui/elements.tsx";
+import { curlWithAuthority } from "../ui/shell.ts";
+import { postern } from "./api.ts";
+import { useData } from "./use-data.ts";
+
+interface AskAgainProps {
+  readonly request: Request;
+  /** Of an HTTPS edge; otherwise of an endpoint. */
+  readonly isOfEdge: boolean;
+}
+
+export function AskAgain({ request, isOfEdge }: AskAgainProps) {
+  const { method, tunnel } = request;
+  const origin = useData(() => originOf(request, isOfEdge), [request.id]);
+  // Where the edge has gone meanwhile, there is nobody to ask.
+  if (origin.value === undefined) return null;
+  const url = `${origin.value}${request.path}`;
+  return (
+    <section class="column" aria-label="Ask again">
+      <h2>Ask the service again</h2>
+      {method === "GET" && (
+        <span>
+          <a class="button" href={url} target="_blank" rel="noreferrer">
+            Open {url.replace("https://", "")} ↗
+          </a>
+        </span>
+      )}
+      <Command text={curlWithAuthority(url, method)} />
+      {tunnel !== null && (
+        <span>
+          <button
+            type="button"
+            onClick={() => document.querySelector(`[aria-label="Captured"]`)?.scrollIntoView({ block: "start" })}
+          >
+            To what was captured, and Replay
+          </button>
+        </span>
+      )}
+    </section>
+  );
+}
+
+/** Scheme, name and port by which it came: requests are told apart by their host, without its port. */
+async function originOf({ site_id: id, host }: Request, isOfEdge: boolean): Promise<string> {
+  if (!isOfEdge) return new URL((await postern.endpoints.get(id)).public_url).origin;
+  const { hostports } = await postern.edges.https.get(id);
+  const fitting = [host, host.replace(/^[^.]+/, "*")];
+  const found = hostports?.find((one) => fitting.includes(one.replace(/:\d+$/, "")));
+  return new URL(`https://${host}${found?.match(/:\d+$/)?.[0] ?? ""}`).origin;
+}

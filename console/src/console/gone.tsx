@@ -1,0 +1,41 @@
+/** In place of an object that is not there: why, and what to do. */
+import { atRevision, isPast } from "./api.ts";
+import { titleOf } from "./description.ts";
+import type { Kind } from "./description.ts";
+import { linkTo } from "./router.ts";
+import { SourceOf } from "./sources.tsx";
+import { plural } from "./views.ts";
+
+export function Gone({ kind, id }: { readonly kind: Kind; readonly id: string }) {
+  const title = titleOf(kind.name);
+  if (isPast(kind.get)) {
+    return (
+      <div class="empty" role="status">
+        <p>{`At revision ${atRevision.value} there was no such ${title}.`}</p>
+        <button type="button" onClick={() => (atRevision.value = undefined)}>
+          Show the present
+        </button>
+      </div>
+    );
+  }
+  return (
+    <div class="empty" role="status">
+      {kind.create === undefined ? (
+        <>
+          <p>{`This ${title} has gone, or never was.`}</p>
+          <SourceOf kind={kind.name} />
+        </>
+      ) : (
+        <>
+          <p>{`This ${title} was deleted, or never was. Its history says by whom, and takes it back.`}</p>
+          <a class="button primary" href={linkTo("history", id)}>
+            History of this
+          </a>
+        </>
+      )}
+      <a class="button" href={kind.name === "https_edge" ? "#/edges" : linkTo("objects", kind.name)}>
+        {`All ${plural(kind.name)}`}
+      </a>
+    </div>
+  );
+}

@@ -1,0 +1,195 @@
+/** What the console's views say of the past, of what has gone, and of how it goes on. */
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import type { TestApi } from "../support/api.ts";
+import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { enterConsole, visitView } from "../support/console.ts";
+import { eventually } from "../support/eventually.ts";
+import type { WatchedPage } from "../support/pages.ts";
+import { startPlatform } from "../support/platform.ts";
+import type { TestPlatform } from "../support/platform.ts";
+import { startHttpService } from "../support/services.ts";
+import type { HttpService } from "../support/services.ts";
+import { makeWorld } from "../support/world.ts";
+
+/** Of these there is no history. */
+const present = ["application_session", "application_user", "endpoint", "node", "tunnel", "tunnel_session"];
+
+describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () => {
+  let platform: TestPlatform;
+  let service: HttpService;
+  let chromium: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  let main: Locator;
+  before(async () => {
+    [platform, chromium, service] = await Promise.all([
+      startPlatform({ drainMs: 50, allowLocalUpstreams: true }),
+      startChromium(),
+      startHttpService((_request, response) => response.end("answered")),
+    ]);
+    watched = await enterConsole(chromium, platform);
+    ({ page } = watched);
+    main = page.getByRole("main");
+  });
+  after(async () => {
+    await chromium?.close();
+    await platform?.stop();
+    await service?.stop();
+  });
+
+  const visit = (view: string): Promise<void> => visitView(page, platform, view);
+  const ok = async (method: string, path: string, body?: unknown, key?: string) => {
+    const answer = await platform.api(method, path, body, key);
+    assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
+    return answer.body;
+  };
+  /** Kinds that the menu has. */
+  const kindsOf = async (of = page): Promise<readonly string[]> => {
+    const links = of.locator("nav a[href^='#/objects/']");
+    await links.first().waitFor();
+    return links.evaluateAll((all) => all.map((one) => String(one.getAttribute("href")).slice("#/objects/".length)));
+  };
+
+  it("the console's views show what was at a revision, changed or deleted since, or say that they show the present", async () => {
+    const world = makeWorld({ ok, apiKey: platform.apiKey } as unknown as TestApi);
+    const made: { readonly kind: string; readonly id: string; readonly path: string; readonly text: string }[] = [];
+    const kinds = await kindsOf();
+    for (const kind of [...kinds, "https_edge"].filter((one) => !present.includes(one) && one !== "console_session")) {
+      const { id, path } = await world.make(kind);
+      const hasText = "description" in (await ok("GET", path));
+      if (hasText) await ok("PATCH", path, { description: `${kind} as it was` });
+      made.push({ kind, id, path, text: hasText ? `${kind} as it was` : id });
+    }
+    const policy = made.find(({ kind }) => kind === "ip_policy");
+    await ok("POST", "/ip_policy_rules", { ip_policy_id: policy?.id, cidr: "192.0.2.0/24", action: "allow" });
+    const { revision } = (await ok("GET", "/revisions?limit=1")).revisions[0];
+    for (const { kind, path } of made.toReversed()) {
+      if ("description" in (await ok("GET", path))) await ok("PATCH", path, { description: "since" });
+      if (!["account", "ip_policy", "https_edge"].includes(kind)) await ok("DELETE", path);
+    }
+
+    await visit("history");
+    const row = page.locator("ol.revisions > li").filter({ has: page.getByText(String(revision), { exact: true }) });
+    await row.first().locator("summary").click();
+    await row.first().getByRole("button", { name: "See everything as it was then" }).click();
+    const past = main.getByRole("status").getByText(`You see everything as it was at revision ${revision}.`);
+    const now = main
+      .getByRole("status")
+      .getByText(`This view shows the present, not how it was at revision ${revision}.`);
+    await past.waitFor();
+    await main.getByText("https_edge as it was").waitFor();
+    for (const { kind, id, text } of made) {
+      const isEdge = kind === "https_edge";
+      await visit(isEdge ? "edges" : `objects/${kind}`);
+      await past.waitFor();
+      await main.locator(`a[href$="/${id}"]`).first().waitFor();
+      assert.equal(await main.getByText("since", { exact: true }).count(), 0, kind);
+      await visit(isEdge ? `edges/${id}` : `objects/${kind}/${id}`);
+      await past.waitFor();
+      await main.getByText(text).first().waitFor();
+      assert.equal(await main.getByRole("button", { name: /^(?:Edit|Delete|Add a route)$/ }).count(), 0, kind);
+    }
+    await visit("objects/ip_policy");
+    await main.getByLabel("Filter").fill("as it was");
+    await main.getByText("ip_policy as it was").waitFor();
+    await visit(`objects/ip_policy/${policy?.id}`);
+    await main.getByRole("region", { name: "IP policy rules" }).getByText("192.0.2.0/24").waitFor();
+    await visit("objects/console_session");
+    await past.waitFor();
+    await main.locator(".body-row").first().waitFor();
+
+    const views = ["overview", "traffic", "publish", "explain", "history", "logins", "webhooks", "events"];
+    for (const view of [...views, ...present.map((kind) => `objects/${kind}`), "objects/ip_policy/new"]) {
+      await visit(view);
+      await now.waitFor();
+    }
+    const { nodes } = await ok("GET", "/nodes");
+    await visit(`objects/node/${nodes[0].id}`);
+    await now.waitFor();
+    await main.getByText(nodes[0].version).first().waitFor();
+
+    const vault = made.find(({ kind }) => kind === "vault");
+    await visit(`objects/vault/${vault?.id}`);
+    await past.waitFor();
+    await page.getByRole("button", { name: "Back to now" }).click();
+    await main.getByText("This Vault was deleted, or never was.").waitFor();
+    assert.equal(await main.getByRole("button", { name: "Edit" }).count(), 0);
+    await main.getByRole("link", { name: "History of this" }).click();
+    await page.locator(".revisions .tag", { hasText: "delete Vault" }).waitFor();
+    watched.assertQuiet();
+  });
+
+  it("the console's views of one tunnel, agent or public URL say that it has gone, and how another comes", async () => {
+    const agent = await platform.startAgent({ upstream: service.port });
+    const [tunnel] = (await ok("GET", "/tunnels")).tunnels;
+    const [session] = (await ok("GET", "/tunnel_sessions")).tunnel_sessions;
+    const shown = [`tunnel/${tunnel.id}`, `tunnel_session/${session.id}`, `endpoint/${tunnel.endpoint.id}`];
+    const context = page.context();
+    const pages = await Promise.all(
+      shown.map(async (view) => {
+        const other = await context.newPage();
+        await visitView(other, platform, `objects/${view}`);
+        await other.locator("dl.pairs").first().waitFor();
+        return other;
+      }),
+    );
+    await agent.close();
+    for (const other of pages) {
+      const gone = other.getByRole("status").filter({ hasText: "has gone, or never was" });
+      await gone.waitFor();
+      await gone.getByText("npx postern http 3000").waitFor();
+      await gone.getByRole("link", { name: /^All / }).waitFor();
+      assert.equal(await other.locator("dl.pairs").count(), 0);
+      await other.close();
+    }
+  });
+
+  it("the console's views lead whoever let an address pass back to the service that it was denied", async () => {
+    const host = `door.localhost:${platform.httpsPort}`;
+    const policy = await ok("POST", "/ip_policies", { description: "nobody" });
+    const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
+    await ok("POST", "/ip_policy_rules", rule);
+    const backend = await ok("POST", "/backends/http_response", { status_code: 200, body: "in" });
+    const edge = await ok("POST", "/edges/https", { hostports: [host] });
+    await ok("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      backend: { backend_id: backend.id },
+      ip_restriction: { ip_policy_ids: [policy.id] },
+    });
+    await eventually(
+      () => platform.request(`https://${host}/way/in`, { method: "DELETE" }),
+      ({ status }) => status === 403,
+    );
+    await eventually(
+      () => platform.request(`https://${host}/way/in`),
+      ({ status }) => status === 403,
+    );
+    await visit("traffic");
+    await page
+      .getByRole("button", { name: /GET .*\/way\/in/ })
+      .first()
+      .click();
+    await page.getByRole("link", { name: "Let 127.0.0.1 pass" }).click();
+    await eventually(
+      () => page.locator("#field-cidr").inputValue(),
+      (value) => value === "127.0.0.1/32",
+    );
+    await page.getByRole("button", { name: "Review …" }).click();
+    await page.getByRole("button", { name: "Apply", exact: true }).click();
+    const again = page.getByRole("region", { name: "Ask again" });
+    const link = again.getByRole("link", { name: `Open ${host}/way/in` });
+    assert.equal(await link.getAttribute("href"), `https://${host}/way/in`);
+    await again.getByText(`curl --cacert postern-ca.pem https://${host}/way/in`).waitFor();
+    await visit("traffic");
+    await page
+      .getByRole("button", { name: /DELETE .*\/way\/in/ })
+      .first()
+      .click();
+    await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
+    await again.getByText(`--request DELETE https://${host}/way/in`).waitFor();
+    assert.equal(await again.getByRole("link").count(), 0, "a link would ask by GET");
+  });
+});
