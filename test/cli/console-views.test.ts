@@ -1,8 +1,12 @@
-/** What the console's views say of the past, of what has gone, and of how it goes on. */
+/** What the console's views say of the past, of what has gone, of what is wrong, and where there is nothing. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
+import { acmeSettings } from "../../src/settings/acme.ts";
+import { defaultsOf } from "../../src/settings/setting.ts";
 import type { TestApi } from "../support/api.ts";
+import { pebbleAbsent, planPebble } from "../support/pebble.ts";
+import type { PebblePlan } from "../support/pebble.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
@@ -18,14 +22,18 @@ const present = ["application_session", "application_user", "endpoint", "node", 
 
 describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () => {
   let platform: TestPlatform;
+  let plan: PebblePlan;
   let service: HttpService;
   let chromium: Browser;
   let watched: WatchedPage;
   let page: Page;
   let main: Locator;
   before(async () => {
+    plan = await planPebble();
+    const authority = { acmeDirectory: plan.directoryUrl, acmeCa: plan.ca, acmeEmail: "ops@example.test" };
+    const acme = { ...defaultsOf(acmeSettings), ...authority, acmeAgree: true };
     [platform, chromium, service] = await Promise.all([
-      startPlatform({ drainMs: 50, allowLocalUpstreams: true }),
+      startPlatform({ drainMs: 50, allowLocalUpstreams: true, ...acme }),
       startChromium(),
       startHttpService((_request, response) => response.end("answered")),
     ]);
@@ -39,7 +47,13 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
     await service?.stop();
   });
 
-  const visit = (view: string): Promise<void> => visitView(page, platform, view);
+  /** Returns when the menu has the view, or the list that it belongs to, as the one that is shown. */
+  const visit = async (view: string, of = page): Promise<void> => {
+    await visitView(of, platform, view);
+    const [first = "", kind = ""] = view.split("/");
+    const path = first === "objects" ? `${first}/${kind}` : first;
+    await of.locator(`nav a[aria-current="page"][href="#/${path}"]`).waitFor();
+  };
   const ok = async (method: string, path: string, body?: unknown, key?: string) => {
     const answer = await platform.api(method, path, body, key);
     assert.ok(answer.status < 300, `${method} ${path}: ${answer.text}`);
@@ -88,6 +102,8 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
       assert.equal(await main.getByText("since", { exact: true }).count(), 0, kind);
       await visit(isEdge ? `edges/${id}` : `objects/${kind}/${id}`);
       await past.waitFor();
+      const own = isEdge ? main.getByRole("link", { name: "All fields" }) : main.getByLabel(`Copy ${id}`);
+      await own.waitFor();
       await main.getByText(text).first().waitFor();
       assert.equal(await main.getByRole("button", { name: /^(?:Edit|Delete|Add a route)$/ }).count(), 0, kind);
     }
@@ -130,7 +146,7 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
     const pages = await Promise.all(
       shown.map(async (view) => {
         const other = await context.newPage();
-        await visitView(other, platform, `objects/${view}`);
+        await visit(`objects/${view}`, other);
         await other.locator("dl.pairs").first().waitFor();
         return other;
       }),
@@ -191,5 +207,117 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
     await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
     await again.getByText(`--request DELETE https://${host}/way/in`).waitFor();
     assert.equal(await again.getByRole("link").count(), 0, "a link would ask by GET");
+  });
+
+  it("the console's views say how much passes and how much fails, and lead from what failed to why", async () => {
+    const host = `empty.localhost:${platform.httpsPort}`;
+    const backend = await ok("POST", "/backends/tunnel_group", { labels: { app: "nobody" } });
+    const edge = await ok("POST", "/edges/https", { hostports: [host] });
+    await ok("POST", `/edges/https/${edge.id}/routes`, {
+      match_type: "path_prefix",
+      match: "/",
+      backend: { backend_id: backend.id },
+    });
+    const agent = await platform.startAgent({ upstream: service.port });
+    await visit("overview");
+    const figures = page.getByRole("region", { name: "Numbers" }).locator(".figure");
+    const figure = (name: string) => figures.filter({ hasText: name }).locator("strong").innerText();
+    await eventually(
+      async () => {
+        assert.equal((await platform.request(agent.url)).text, "answered");
+        assert.ok((await platform.request(`https://${host}/nobody`)).status >= 500);
+        return {
+          requests: Number(await figure("Requests per second")),
+          errors: Number(await figure("Errors per second")),
+          took: await figure("p50 and p99"),
+          there: await figure("Connections, agents"),
+        };
+      },
+      ({ requests, errors, took, there }) =>
+        errors > 0 && requests > errors && /^\d.*, \d/.test(took) && there.endsWith(", 1"),
+      100,
+    );
+    const failed = page.getByRole("region", { name: "Denied and failed" });
+    await failed
+      .getByRole("link", { name: /empty\.localhost\/nobody/ })
+      .first()
+      .click();
+    const step = main.getByRole("listitem").filter({ hasText: "no tunnel that has its labels is online" });
+    await step.getByRole("link", { name: "Tunnel group backend" }).click();
+    await main.getByText("app").first().waitFor();
+    assert.ok(page.url().endsWith(`/objects/tunnel_group_backend/${backend.id}`), page.url());
+    await agent.close();
+  });
+
+  it(
+    "the console's views say which certificate could not be had, first of all, and why where it is mended",
+    { skip: pebbleAbsent },
+    async () => {
+      const pebble = await plan.start({ http: platform.httpPort ?? 0, https: platform.httpsPort });
+      try {
+        const domain = "blocked.example.test";
+        await ok("POST", "/reserved_domains", {
+          domain,
+          certificate_management_policy: { authority: "letsencrypt", private_key_type: "ecdsa" },
+        });
+        const edge = await ok("POST", "/edges/https", { hostports: [`${domain}:443`] });
+        await visit("overview");
+        const problem = page
+          .getByRole("region", { name: "Problems" })
+          .getByRole("link", { name: `${domain} has no certificate` });
+        await problem.waitFor({ timeout: 60_000 });
+        const regions = await main.locator("section[aria-label]").evaluateAll((all) => all.map((one) => one.ariaLabel));
+        assert.ok(regions.indexOf("Problems") < regions.indexOf("Denied and failed"), String(regions));
+        await problem.click();
+        const certificate = page.getByRole("region", { name: "Certificate", exact: true });
+        await certificate.getByText("failed", { exact: true }).waitFor();
+        await certificate.getByText("The last attempt failed: DOMAIN_REJECTED").waitFor();
+        await certificate.getByText(/blocked/).waitFor();
+        await certificate.getByText(/tried again/).waitFor();
+        await visit(`edges/${edge.id}`);
+        const stands = page.getByRole("region", { name: "How it stands" });
+        await stands.getByRole("link", { name: "no certificate of a public authority yet" }).waitFor();
+        await stands.getByText("failed", { exact: true }).waitFor();
+      } finally {
+        await pebble.stop();
+      }
+    },
+  );
+
+  it("the console's views that have nothing to show say what they are for, and give a command or a button", async () => {
+    const { api_key: key } = await ok("POST", "/accounts", { name: "nothing yet" });
+    const { credentials } = await ok("GET", "/credentials", undefined, key);
+    for (const { id } of credentials) await ok("DELETE", `/credentials/${id}`, undefined, key);
+    const other = await enterConsole(chromium, platform, {}, key);
+    const view = other.page.getByRole("main");
+    const ways = ".command, a.button, button";
+    for (const name of ["overview", "traffic", "edges", "explain", "logins", "webhooks", "events"]) {
+      await visit(name, other.page);
+      const empty = view
+        .locator(".empty")
+        .filter({ has: other.page.locator(ways) })
+        .first();
+      await empty.waitFor();
+      assert.ok((await empty.innerText()).length > 30, name);
+    }
+    const filled: string[] = [];
+    const refused: string[] = [];
+    for (const kind of await kindsOf(other.page)) {
+      await visit(`objects/${kind}`, other.page);
+      const empty = view.locator(".empty");
+      const refusal = view.getByRole("alert");
+      await empty.or(refusal).or(view.locator(".body-row").first()).waitFor();
+      if ((await refusal.count()) > 0) refused.push(kind);
+      else if ((await empty.count()) === 0) filled.push(kind);
+      else {
+        assert.ok((await empty.locator(ways).count()) > 0, kind);
+        assert.ok((await empty.locator("p").first().innerText()).length > 10, kind);
+      }
+    }
+    assert.deepEqual(filled.sort(), ["api_key", "console_session"]);
+    // They are of the server, and not of an account.
+    assert.deepEqual(refused.sort(), ["account", "node"]);
+    other.assertQuiet();
+    await other.context.close();
   });
 });
