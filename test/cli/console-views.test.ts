@@ -246,6 +246,14 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
     await step.getByRole("link", { name: "Tunnel group backend" }).click();
     await main.getByText("app").first().waitFor();
     assert.ok(page.url().endsWith(`/objects/tunnel_group_backend/${backend.id}`), page.url());
+    // What went through an agent is asked again at its URL, or by what the agent has kept.
+    const { requests } = await ok("GET", "/requests?outcome=forwarded&limit=1");
+    await visit(`traffic/${requests[0].id}`);
+    await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
+    const again = page.getByRole("region", { name: "Ask again" });
+    assert.equal(await again.getByRole("link").getAttribute("href"), `${agent.url}/`);
+    await again.getByRole("button", { name: "To what was captured, and Replay" }).click();
+    await page.getByRole("region", { name: "Captured" }).getByText("The agent keeps nothing").waitFor();
     await agent.close();
   });
 
