@@ -17,6 +17,7 @@ import { describedOperations } from "../../src/api/operations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
+import { sessionPulse } from "../support/other-calls.ts";
 import { databases } from "../support/postgres.ts";
 import { checkResponse } from "../support/response-check.ts";
 import { makeWorld, seedWorld } from "../support/world.ts";
@@ -49,7 +50,7 @@ describe("the SDK", () => {
     api = await startApi(databases[0] as (typeof databases)[number], { seed: seedWorld });
     world = makeWorld(api);
     api.edge.answer = (message) => {
-      if (message.type === "command") return { type: "command_result", call: message.call };
+      if (message.type === "command") return { type: "command_result", call: message.call, text: sessionPulse };
       return message.type === "question" ? { type: "answer", call: message.call, answer: undefined } : undefined;
     };
     postern = new Postern({

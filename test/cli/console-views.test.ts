@@ -10,6 +10,7 @@ import type { PebblePlan } from "../support/pebble.ts";
 import { chromiumAbsent, startChromium } from "../support/chromium.ts";
 import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
+import { assertAccessible } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
@@ -158,6 +159,7 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
       await gone.getByText("npx postern http 3000").waitFor();
       await gone.getByRole("link", { name: /^All / }).waitFor();
       assert.equal(await other.locator("dl.pairs").count(), 0);
+      await assertAccessible(other, "one that has gone", "#main");
       await other.close();
     }
   });
@@ -207,6 +209,7 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
     await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
     await again.getByText(`--request DELETE https://${host}/way/in`).waitFor();
     assert.equal(await again.getByRole("link").count(), 0, "a link would ask by GET");
+    await assertAccessible(page, "asking again", "#main");
   });
 
   it("the console's views say how much passes and how much fails, and lead from what failed to why", async () => {
@@ -307,6 +310,7 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
         .first();
       await empty.waitFor();
       assert.ok((await empty.innerText()).length > 30, name);
+      await assertAccessible(other.page, `${name} with nothing to show`, "#main");
     }
     const filled: string[] = [];
     const refused: string[] = [];

@@ -106,13 +106,14 @@ export function otherCalls(api: TestApi, world: World): Readonly<Record<string, 
   };
 }
 
-const pulse = JSON.stringify({ latencyMs: 1.5, heardAt: 0 });
+/** What an edge says of an agent that is heard. */
+export const sessionPulse = JSON.stringify({ latencyMs: 1.5, heardAt: 0 });
 
 /** What an edge says to whatever it is asked; it knows one request and one connection, of the account `accountId`. */
 export function edgeAnswers(accountId: () => string): (message: Downward) => Upward | undefined {
   return (message) => {
     if (message.type === "command") {
-      const text = message.command.name === "pulse" ? pulse : keptExchange;
+      const text = message.command.name === "pulse" ? sessionPulse : keptExchange;
       return { type: "command_result", call: message.call, text };
     }
     if (message.type !== "question") return undefined;
