@@ -28,9 +28,9 @@ const replayRefusals: Partial<Record<LocalRefusalName, AgentRefusal>> = {
 };
 
 export function keepExchanges(inspector: Inspector): ExchangeKeeper {
-  /** Oldest first; whatever became of one stays what it was. */
-  const replays = new Map<string, Promise<Exchange>>();
-  const once = (id: string, send: () => Promise<Exchange>): Promise<Exchange> => {
+  /** Ids of what was sent, oldest first: what the store has forgotten is not held here. Whatever became of one stays what it was. */
+  const replays = new Map<string, Promise<string>>();
+  const once = (id: string, send: () => Promise<string>): Promise<string> => {
     const sent = replays.get(id) ?? send();
     replays.set(id, sent);
     for (const oldest of replays.keys()) {
@@ -49,7 +49,9 @@ export function keepExchanges(inspector: Inspector): ExchangeKeeper {
         if (repeated?.replayOf !== exchange.id) throw new Refusal("exchange_forgotten");
         return textOf(inspector, repeated);
       }
-      const sent = await once(command.replayId, () => replay(inspector, exchange, through, {})).catch(refused);
+      const send = async (): Promise<string> => (await replay(inspector, exchange, through, {})).id;
+      const sent = inspector.store.get(await once(command.replayId, send).catch(refused));
+      if (!sent) throw new Refusal("exchange_forgotten");
       // Of another request: an id is of one.
       if (sent.replayOf !== exchange.id) throw new Refusal("replay_impossible");
       await answered(inspector, sent);

@@ -41,7 +41,9 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       async run(call) {
         const text = await queries.askAgent(theOne(resource, call, liveObjects), { name: "pulse" });
         const { latencyMs, heardAt } = JSON.parse(text) as SessionPulse;
-        const body = { latency_ms: latencyMs, heard_at: timestamp(heardAt) };
+        // To the microsecond: the rest is of how clocks are read.
+        const latency = latencyMs === null ? null : Math.round(latencyMs * 1000) / 1000;
+        const body = { latency_ms: latency, heard_at: timestamp(heardAt) };
         return { status: 200, body: JSON.stringify(body) };
       },
     },
