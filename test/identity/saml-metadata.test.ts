@@ -78,7 +78,8 @@ for (const { name, create } of databases) {
         provider.signIn(world.browser(), at("/rolling"), route, options);
       assert.equal(told(await signIn({})), "200");
       assert.equal(told(await signIn({ keys: second })), "200");
-      assert.equal(server.asked, 1, "both were known");
+      assert.equal(told(await signIn({ said: { audience: "https://other.example" } })), refused(403, "saml_assertion"));
+      assert.equal(server.asked, 1, "both were known, and what is wrong otherwise is no reason to look");
       server.serve(provider.metadata({ certificates: [...known, derOf(third.certificatePem)] }), { etag: '"2"' });
       assert.equal(told(await signIn({ keys: third, keyType: "ec" })), "200");
       assert.equal(server.asked, 2);

@@ -230,6 +230,15 @@ for (const http of ["h1", "h2"] as const) {
       const etag = String(shown.headers.etag);
       const again = await browser().ask(route.entity_id, { headers: { "if-none-match": etag } });
       assert.deepEqual([again.status, again.text], [304, ""]);
+      for (const [known, status] of [
+        ["*", 304],
+        [`W/${etag}`, 304],
+        [`"other", ${etag}`, 304],
+        ['"other"', 200],
+      ] as const) {
+        const { status: told } = await browser().ask(route.entity_id, { headers: { "if-none-match": known } });
+        assert.equal(told, status, known);
+      }
       await world.change(route.id, { saml: { idp_metadata: world.provider.metadata() } });
       assert.equal((await browser().ask(route.entity_id, { headers: { "if-none-match": etag } })).status, 304);
     });

@@ -113,6 +113,34 @@ for (const { name, create } of databases) {
       }
     });
 
+    it(`logins by SAML, on ${name} that are begun at the provider need no RelayState where the route has all below a path of a single host`, async () => {
+      const { api } = world.platform;
+      const routeAt = async (hostport: string, match: object) => {
+        const edge = (await api("POST", "/edges/https", { hostports: [hostport] })).body;
+        const backend = { backend_id: world.backendId };
+        const made = await api("POST", `/edges/https/${edge.id}/routes`, {
+          ...match,
+          backend,
+          saml: { idp_metadata: world.provider.metadata() },
+        });
+        return { ...made.body.saml, id: made.body.id };
+      };
+      const below = await routeAt("below.localhost:443", { match_type: "path_prefix", match: "/below" });
+      assert.equal(
+        (await post(begunThere(undefined, below), world.browser(), below)).url,
+        `${world.origin("below.localhost")}/below`,
+      );
+      for (const several of [
+        await routeAt("exact.localhost:443", { match_type: "exact_path", match: "/exact" }),
+        await routeAt("*.many.localhost:443", { match_type: "path_prefix", match: "/" }),
+      ]) {
+        assert.equal(
+          told(await post(begunThere(undefined, several), world.browser(), several)),
+          refused(400, "saml_relay_url"),
+        );
+      }
+    });
+
     it(`I4: logins by SAML, on ${name} have a ticket that is good once`, async () => {
       const one = world.browser();
       const on = await one.ask(route.assertion_consumer_service_url, { method: "POST", body: begunThere(at("/x")) });

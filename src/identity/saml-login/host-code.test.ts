@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { hostCodeOf, hostOfCode } from "./host-code.ts";
+import { placeOfName } from "./own-name.ts";
 
 const hosts = ["app.example.com", "other.example.com", "*.example.com", "*.team.example.com", "*.example.net"];
 
@@ -30,5 +31,25 @@ describe("the code of a host in RelayState", () => {
     const code = hostCodeOf(host, hosts);
     assert.ok(code);
     assert.equal(hostOfCode(code, hosts), host);
+  });
+});
+
+describe("the name of a login by SAML in its addresses", () => {
+  it("the name of a login by SAML in its addresses says whether it is of a route or of a host, with or without a rule", () => {
+    for (const [name, place] of [
+      ["edghtsrt_2abc", { id: "edghtsrt_2abc" }],
+      ["edghtsrt_2abc-rule", { id: "edghtsrt_2abc" }],
+      ["edghtsrt_2abc-rule-staff_1", { id: "edghtsrt_2abc" }],
+      ["app.example.com-abcdefgh", { host: "app.example.com" }],
+      ["app.example.com-abcdefgh-rule-staff", { host: "app.example.com" }],
+      // A host of one label has no "." by which it would be told.
+      ["app-abcdefgh", { host: "app" }],
+      ["app.example.com", undefined],
+      ["app.example.com-abc", undefined],
+      ["x_".repeat(60), undefined],
+      ["", undefined],
+    ] as const) {
+      assert.deepEqual(placeOfName(name), place, name);
+    }
   });
 });

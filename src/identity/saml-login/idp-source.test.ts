@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
+import { makeFoundMetadata } from "./found-metadata.ts";
 import { addressSource } from "./idp-source.ts";
 import type { AddressSourceNeeds } from "./idp-source.ts";
 
@@ -95,5 +96,39 @@ describe("metadata that has an address", () => {
     assert.equal(await why(), "https://document.example");
     keep(hour);
     assert.equal(await why(), "https://id.example");
+  });
+
+  it("P1: metadata that has an address is had by the login that it is of, of its account, and by no other address", () => {
+    const found = makeFoundMetadata();
+    const objectOf = (id: string, accountId: string, at: string) => ({
+      kind: "saml_metadata",
+      id,
+      account_id: accountId,
+      revision: 1,
+      doc: { asked_by: "route", url: at },
+    });
+    const [own, moved, theirs] = [
+      objectOf("one", "ac_1", url),
+      objectOf("two", "ac_1", "https://moved.example"),
+      objectOf("three", "ac_2", url),
+    ] as const;
+    const isHad = (accountId = "ac_1", askedBy = "route", at = url): boolean =>
+      found.of(accountId, askedBy, at) !== undefined;
+    found.load([own, { ...own, kind: "login_key", id: "four", doc: { asked_by: "other", url } }]);
+    assert.deepEqual([isHad(), isHad("ac_2"), isHad("ac_1", "other")], [true, false, false]);
+    assert.equal(isHad("ac_1", "route", "https://moved.example"), false, "the route's address is another one now");
+    found.change([{ ...theirs, object: theirs }]);
+    assert.deepEqual([isHad(), isHad("ac_2")], [true, true]);
+    // A newer one comes before the one that it stands for goes.
+    found.change([
+      { ...moved, object: moved },
+      { ...own, object: null },
+    ]);
+    assert.deepEqual([isHad(), isHad("ac_1", "route", "https://moved.example")], [false, true]);
+    found.change([{ ...moved, kind: "login_key", object: null }]);
+    assert.equal(isHad("ac_1", "route", "https://moved.example"), true, "an object of another kind");
+    found.change([{ ...moved, object: null }]);
+    found.load([theirs]);
+    assert.deepEqual([isHad("ac_1", "route", "https://moved.example"), isHad("ac_2")], [false, true]);
   });
 });

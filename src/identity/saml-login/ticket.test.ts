@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { createSecretKey } from "node:crypto";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { testLogins } from "../../../test/support/logins.ts";
+import { newFlow } from "../flow.ts";
 import { makeFlowSealer } from "../sealing.ts";
+import type { IdpMetadata } from "../saml/metadata/idp-metadata.ts";
 import type { SamlIdentity } from "../saml/response/work.ts";
+import { addressesOf } from "./own-name.ts";
+import { SamlMethod } from "./saml-method.ts";
 import { openTicket, sealTicket } from "./ticket.ts";
 
 const sealer = makeFlowSealer();
@@ -44,5 +50,70 @@ describe("a ticket of a login by SAML", () => {
     const count = opened?.groups.length ?? 0;
     assert.ok(count > 500 && count < 1_000, String(count));
     assert.throws(() => made({ ...ada, name: "x".repeat(9_000) }), /more of the visitor than can be passed on/);
+  });
+
+  /** A route's method, and tickets of it. */
+  const methodOf = (signOut: IdpMetadata["signOut"] = {}, isRenewable = true) => {
+    const clock = makeManualClock();
+    const logins = testLogins(clock);
+    after(() => logins.close());
+    const asked: string[] = [];
+    const renewMetadata = async (_accountId: string, askedBy: string): Promise<boolean> => asked.push(askedBy) > 0;
+    const context = { ...logins.context, reports: { ...logins.context.reports, renewMetadata } };
+    const metadata = { entityId: "https://id.example", signOn: {}, signOut, certificates: [], warnings: [] };
+    const route = {
+      ...addressesOf("edghtsrt_1", context.settings),
+      nameIdFormat: "",
+      forceAuthn: false,
+      allowIdpInitiated: true,
+      authorizedGroups: [],
+    };
+    const source = { known: metadata, get: async () => metadata };
+    const method = new SamlMethod(route, {
+      source,
+      signing: () => undefined,
+      worker: { call: () => assert.fail("nothing is to be read here"), stop: async () => {} },
+      context,
+      isRenewable,
+    });
+    const flow = newFlow({ routeId: "edghtsrt_1", returnPath: "/", tries: 0, anew: false }, clock.now());
+    const ticket = (url: string, id = flow.id): ReadonlyMap<string, string> => {
+      const sealing = { sealer: context.sealer, nowMs: clock.now() };
+      const said = { identity: ada, authorized: [], routeId: "edghtsrt_1" };
+      return new Map([["ticket", sealTicket({ id, url }, said, sealing)]]);
+    };
+    return { method, flow, ticket, asked };
+  };
+
+  it("I4: a ticket of a login by SAML that was begun at the provider is good at its own host alone, and for no flow; one of a flow is no arrival", async () => {
+    const { method, flow, ticket } = methodOf();
+    const begunThere = ticket("https://app.example.com/x?y=1");
+    const { returnPath, identity } = (await method.arrive(begunThere, "app.example.com")) ?? {};
+    assert.deepEqual([returnPath, identity?.subject], ["/x?y=1", "ada"]);
+    assert.equal(await method.arrive(begunThere, "other.example.com"), undefined);
+    assert.equal(await method.arrive(ticket(""), "app.example.com"), undefined);
+    await assert.rejects(method.finish(begunThere, flow), { reason: "login_elsewhere" });
+    await assert.rejects(method.finish(ticket("", "B".repeat(22)), flow), { reason: "login_elsewhere" });
+    assert.equal((await method.finish(ticket(""), flow)).identity.subject, "ada");
+  });
+
+  it("a ticket of a login by SAML leaves what a log-out has to name, by either binding, where the provider takes log-outs", async () => {
+    const at = { location: "https://id.example/slo", responseLocation: "https://id.example/slo" };
+    for (const [signOut, kept] of [
+      [{}, ""],
+      [{ redirect: at }, '[{"nameId":"ada"},"s1"]'],
+      [{ post: at }, '[{"nameId":"ada"},"s1"]'],
+    ] as const) {
+      const { method, flow, ticket } = methodOf(signOut);
+      assert.deepEqual((await method.finish(ticket(""), flow)).tokens, { access: "", refresh: "", id: kept });
+    }
+  });
+
+  it("metadata is looked for anew where it has an address, and the control plane is not asked where it has none", async () => {
+    const addressed = methodOf();
+    assert.equal(await addressed.method.renewMetadata("ac_1"), true);
+    const { method, asked } = methodOf({}, false);
+    assert.equal(await method.renewMetadata("ac_1"), false);
+    assert.deepEqual([addressed.asked, asked], [["edghtsrt_1"], []]);
   });
 });
