@@ -6,9 +6,12 @@ import { ada, guarded, realm } from "../../test/support/guarded.ts";
 import { putSession } from "../../test/support/logins.ts";
 import type { Step } from "../traffic/step.ts";
 import { LoginRefusal } from "./calls/identity.ts";
+import type { LoginSite } from "./context.ts";
 import type { TellLogin } from "./events.ts";
+import { finishLogin, guardsOf } from "./finish.ts";
 import { flowCookieName, newFlow, sealFlow, sealState } from "./flow.ts";
 import type { Flow, FlowState } from "./flow.ts";
+import { Guard } from "./guard.ts";
 import { realmOf } from "./realm.ts";
 import type { RealmParts } from "./realm.ts";
 import type { SessionRecord } from "./session.ts";
@@ -97,6 +100,48 @@ describe("the end of a login", () => {
     await finish({ ...given, site: given.siteNow() } as Given);
     const made = given.logins.context.sessions.ofSubject("1").find(({ record }) => record.id !== "appses_1");
     assert.deepEqual([made?.record.accessToken, made?.record.refreshToken, made?.record.idToken], ["", "", ""]);
+    const own = welcoming();
+    await finish(own);
+    const forwarded = own.logins.context.sessions.ofSubject("1").find(({ record }) => record.id !== "appses_1");
+    assert.deepEqual([forwarded?.record.accessToken, forwarded?.record.refreshToken], ["at", "rt"]);
+  });
+
+  it("I4: the end of a login is claimed once on all edges where nobody is asked about what it ends with, and nowhere else", async () => {
+    const given = welcoming();
+    const claims: unknown[] = [];
+    let outcome: "first" | "used" = "first";
+    const claimHere = async (...claim: readonly unknown[]) => {
+      claims.push(claim);
+      return outcome;
+    };
+    const context = { ...given.logins.context, reports: { ...given.logins.context.reports, claimHere } };
+    const [guard] = guardsOf(given.site as LoginSite, () => true) as readonly [Guard];
+    const calls: string[] = [];
+    const ends = async (id: string, repeatableMs: { readonly repeatableMs?: number }): Promise<string | undefined> => {
+      const finish = async (): Promise<never> => {
+        calls.push(id);
+        throw new LoginRefusal("login_provider_error", "asked");
+      };
+      const own = new Guard(
+        { ...guard.options, method: { ...guard.options.method, ...repeatableMs, finish } },
+        context,
+      );
+      const findRoute = () => ({ id: "route", problem: undefined, request: [own] });
+      const site: LoginSite = { accountId: "ac_1", hosts: [host], logins: [own], findRoute, advertises: () => true };
+      return refusedAs(await finishLogin(site, back(given, { flow: { id } }), context));
+    };
+    const ids = ["d", "e", "f"].map((one) => one.repeat(22)) as [string, string, string];
+    assert.equal(await ends(ids[0], { repeatableMs: 60_000 }), "login_provider_error");
+    outcome = "used";
+    assert.equal(await ends(ids[1], { repeatableMs: 60_000 }), "login_used");
+    // A code is the provider's to take once.
+    assert.equal(await ends(ids[2], {}), "login_provider_error");
+    assert.deepEqual(calls, [ids[0], ids[2]]);
+    const untilMs = given.clock.now() + 60_000;
+    assert.deepEqual(claims, [
+      ["ac_1", `flow ${ids[0]}`, untilMs],
+      ["ac_1", `flow ${ids[1]}`, untilMs],
+    ]);
   });
 
   it("the end of a login is a session for as long as an unused one lives, where the route sets no bound, and not for longer than the provider's", async () => {

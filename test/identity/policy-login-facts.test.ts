@@ -115,8 +115,11 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
   });
 
   it("a login by a rule ends by its age and its idle time, and is refreshed, as the rule says", async () => {
-    const header = { "x-fresh": "${actions.ngrok.oauth.userinfo_refreshed}" };
-    const add = { type: "add-headers", config: { headers: header } };
+    const headers = {
+      "x-fresh": "${actions.ngrok.oauth.userinfo_refreshed}",
+      "x-tokens": "${actions.ngrok.oauth.access_token}${actions.ngrok.oauth.refresh_token}.",
+    };
+    const add = { type: "add-headers", config: { headers } };
     const times = [
       ["/age", { max_session_duration: "1s" }],
       ["/fresh", { userinfo_refresh_interval: "1s" }],
@@ -142,6 +145,9 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
       const isFresh = (one: { readonly text: string }): boolean => seen(one)["x-fresh"] === "true";
       const refreshed = await until("/fresh", isFresh);
       assert.equal(seen(refreshed)["ngrok-auth-user-id"], "4711");
+      // It is kept to ask the provider with, and is the server's.
+      assert.equal(seen(refreshed)["x-tokens"], ".");
+      assert.equal(seen(refreshed)["ngrok-auth-oauth-access-token"], undefined);
       assert.ok(isFresh(refreshed));
     }
   });

@@ -37,15 +37,16 @@ interface Own {
   readonly ip_restriction?: object;
 }
 
-type Jobs = Partial<Pick<LoginJobs, "login" | "renew">>;
+type Jobs = Partial<Pick<LoginJobs, "login" | "renew" | "sign">>;
 
 /** A guarded route, and a request with a session to it. */
 export function guarded(
-  { teams = [], maxSessions = 100, apps = {}, tell, login, renew, ...given }: Options & Jobs,
+  { teams = [], maxSessions = 100, apps = {}, tell, login, renew, sign, ...given }: Options & Jobs,
   change: Partial<SessionRecord> = {},
 ) {
   const clock = makeManualClock();
-  const logins = testLogins(clock, { maxSessions, apps }, { ...(login && { login }), ...(renew && { renew }) }, tell);
+  const jobs = { ...(login && { login }), ...(renew && { renew }), ...(sign && { sign }) };
+  const logins = testLogins(clock, { maxSessions, apps }, jobs, tell);
   after(() => logins.close());
   const { table, put } = tableOf(clock, modulesWith(defaultsOf(webhookSettings), { logins }));
   put({ kind: "https_edge", id: "edge", doc: { hostports: ["app.example.com:443"] } });
