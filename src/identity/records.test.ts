@@ -3,7 +3,8 @@ import { describe, it } from "node:test";
 import { snapshotOf } from "../../test/support/logins.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import { nobody } from "./calls/identity.ts";
-import { docOf, gistOf, recordOf, recordOfText, sessionsIn } from "./records.ts";
+import { docOf, recordOf } from "./records.ts";
+import { emailAt, gistOf, hashAt, ownText, recordOfText, sessionsIn, subjectAt } from "./packed-sessions.ts";
 import type { SessionRecord } from "./session.ts";
 
 const record = (id: string, memberships: readonly string[]): SessionRecord => ({
@@ -41,10 +42,16 @@ function overTheLine(of: SessionRecord): SessionRecord | undefined {
 function inSnapshot(of: SessionRecord, browser: object = {}): SessionRecord | undefined {
   const [one] = sessionsIn(snapshotOf([of], { browser_session: browser }));
   if (!one) return undefined;
-  const found = recordOfText(one);
+  const found = recordOfText(one.id, one.place, ownText(one));
   const { cookieHash, loginAt, lastActive, endsAt = 0, identity } = found;
   const { subject, email } = identity;
-  assert.deepEqual(gistOf(one.own), { cookieHash, loginAt, lastActive, endsAt, subject, email });
+  const { bytes, places, ...times } = gistOf(one);
+  const textAt = (at: number): string => bytes.toString("utf8", places.starts[at], places.ends[at]);
+  const keys = { cookieHash: textAt(hashAt), subject: textAt(subjectAt), email: textAt(emailAt) };
+  assert.deepEqual(
+    { ...times, ...keys },
+    { loginAt, lastActive, endsAt, cookieHash, subject, email: email.toLowerCase() },
+  );
   return found;
 }
 
@@ -62,7 +69,7 @@ describe("the record of a session", () => {
     const full = { ...identity, providerSession: "p", authenticatedAt: 4, managedDomain: "b.c" };
     const silent = { ...plain, accessToken: "", identity: { ...plain.identity, subject: "" } };
     const without = { accessToken: "" };
-    const odd = ['"', "\\", "]", ',"', "1]", "Grüße", "\n", " ", "["];
+    const odd = ["A.b@C", "Ä", '"', "\\", "]", ',"', "1]", "Grüße", "\n", " ", "["];
     for (const one of [
       plain,
       silent,

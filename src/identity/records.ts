@@ -1,6 +1,5 @@
 /** Sessions as they are stored and as edges get them: the form of `application_session` that both planes read. */
 import type { ResourceObject } from "../schema/object.ts";
-import type { PackedObjects } from "../schema/packed.ts";
 import { nobody } from "./calls/identity.ts";
 import type { SessionRecord } from "./session.ts";
 
@@ -95,7 +94,7 @@ export interface Place {
 }
 
 /** Own values of a session, in the order in which `application_session` is packed; empty ones at the end are absent. */
-type OwnValues = readonly [
+export type OwnValues = readonly [
   userId: string,
   cookieHash: string,
   loginAt: number,
@@ -116,81 +115,6 @@ type OwnValues = readonly [
   endsAt?: number,
   tokens?: string,
 ];
-
-/** A session as it comes in a snapshot: there are very many, so nothing is made of it before somebody asks for it. */
-export interface PackedSession {
-  readonly id: string;
-  readonly place: Place;
-  /** JSON of its own values. */
-  readonly own: string;
-}
-
-export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterable<PackedSession> {
-  const places = given.map(({ account_id, text }) => {
-    const [, , routeId, , login] = JSON.parse(text) as string[];
-    return placeOf(account_id, routeId ?? "", login ?? "");
-  });
-  for (let start = 0; start < objects.length;) {
-    const line = objects.indexOf("\n", start);
-    const end = line < 0 ? objects.length : line;
-    const afterId = objects.indexOf(" ", start);
-    const afterPlace = objects.indexOf(" ", afterId + 1);
-    const place = places[Number(objects.slice(afterId + 1, afterPlace))];
-    const own = objects.slice(afterPlace + 1, end);
-    if (place) yield { id: objects.slice(start, afterId), place, own };
-    start = end + 1;
-  }
-}
-
-export function recordOfText({ id, place, own }: PackedSession): SessionRecord {
-  return recordFrom(id, place, JSON.parse(own) as OwnValues);
-}
-
-/** What sessions are found by, and what time goes by. */
-export interface Gist {
-  readonly cookieHash: string;
-  /** Milliseconds since 1970; 0 where no login of this version has made it. */
-  readonly loginAt: number;
-  readonly lastActive: number;
-  /** Likewise; 0: none. */
-  readonly endsAt: number;
-  readonly subject: string;
-  readonly email: string;
-}
-
-const word = String.raw`"([^"\\]*)"`;
-const passed = String.raw`(?:"[^"\\]*"|null)`;
-/** The first ten of the own values, where nothing in them is escaped. */
-const firstValues = new RegExp(
-  String.raw`^\[${passed},${word},(\d+),\d+,${word},${passed},${passed},(?:null|\{"country_code":${passed}\}),${word}(?:,${word}|\])`,
-);
-const [quote, bracket] = ['"'.charCodeAt(0), "]".charCodeAt(0)];
-
-/** Read from the text as far as that tells it: a quarter of what it takes to read all of it. */
-export function gistOf(own: string): Gist {
-  const found = hasLateValues(own) ? null : firstValues.exec(own);
-  if (!found) {
-    const values = JSON.parse(own) as OwnValues;
-    const [, cookieHash, loginAt, , lastActive, , , , subject = "", email = ""] = values;
-    return {
-      cookieHash,
-      loginAt,
-      lastActive: instantOf(lastActive) || loginAt,
-      endsAt: values[17] ?? 0,
-      subject,
-      email,
-    };
-  }
-  const [, cookieHash = "", login = "", lastActive = "", subject = "", email = ""] = found;
-  const loginAt = Number(login);
-  return { cookieHash, loginAt, lastActive: instantOf(lastActive) || loginAt, endsAt: 0, subject, email };
-}
-
-/** Whether the list may have come as far as the provider's bound: it ends with a number, or with tokens, which are a list. */
-function hasLateValues(own: string): boolean {
-  const [last, before] = [own.charCodeAt(own.length - 2), own.charCodeAt(own.length - 3)];
-  return (last >= 0x30 && last <= 0x39) || (last === quote && before === bracket);
-}
 
 /** Neighbours were used within one second, mostly. */
 let lastInstant = { text: "", at: 0 };
@@ -233,13 +157,13 @@ export function recordOf({
 }
 
 /** Undefined where a login of another version has left no text of this form. */
-function placeOf(accountId: string, routeId: string, login: string): Place | undefined {
+export function placeOf(accountId: string, routeId: string, login: string): Place | undefined {
   if (!login) return undefined;
   const common = oneOf(commons, login, () => JSON.parse(login) as Common);
   return { common, accountId: shared(accountId), routeId: shared(routeId) };
 }
 
-function recordFrom(id: string, { common, accountId, routeId }: Place, own: OwnValues): SessionRecord {
+export function recordFrom(id: string, { common, accountId, routeId }: Place, own: OwnValues): SessionRecord {
   const [endsAt = 0, tokens = ""] = [own[17], own[18]];
   const [accessToken = "", refreshToken = "", idToken = ""] = tokens === "" ? none : (JSON.parse(tokens) as string[]);
   const record: SessionRecord = {

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { PackedObjects } from "../schema/packed.ts";
 import type { LoginUse } from "./reports.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
-import { recordOfText, sessionsIn } from "./records.ts";
+import { ownText, recordOfText, sessionsIn } from "./packed-sessions.ts";
 import { Session, cookieHash, sessionCookieLength } from "./session.ts";
 import type { Moment, SessionRecord } from "./session.ts";
 import { SleepingSessions } from "./sleeping.ts";
@@ -121,7 +121,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
           if (isGone(place.accountId, id)) continue;
           if (!gone.delete(id)) {
             if (sleeping.add(one, at)) count(place.accountId);
-          } else if (!sleeping.holds(one)) put(recordOfText(one));
+          } else if (!sleeping.holds(one)) put(recordOfText(id, place, ownText(one)));
         }
       }
       for (const id of gone) {

@@ -4,8 +4,9 @@
  */
 import { Digests } from "../lib/digests.ts";
 import { PackedTexts } from "../lib/packed-texts.ts";
-import { gistOf, recordOfText } from "./records.ts";
-import type { PackedSession, Place } from "./records.ts";
+import { emailAt, gistOf, hashAt, recordOfText, subjectAt } from "./packed-sessions.ts";
+import type { Gist, PackedSession } from "./packed-sessions.ts";
+import type { Place } from "./records.ts";
 import { secondsUp } from "./session.ts";
 import type { Moment, SessionRecord } from "./session.ts";
 
@@ -59,33 +60,34 @@ export class SleepingSessions {
    *
    * @param at when it came: what it says is of times before
    */
-  add({ id, place, own }: PackedSession, at: Moment): boolean {
-    const { cookieHash, loginAt, lastActive, endsAt, subject, email } = gistOf(own);
-    if (loginAt === 0) return false;
+  add(session: PackedSession, at: Moment): boolean {
+    const gist = gistOf(session);
+    if (gist.loginAt === 0) return false;
+    const { place, bytes, start, own, end } = session;
     const number = this.#free.pop() ?? this.#arrivals.length;
     if (this.#last?.place !== place || this.#last.at !== at) this.#last = { place, at };
-    this.#texts.put(number, id + cut + own);
+    this.#texts.putBytes(number, bytes, start, end);
     this.#arrivals[number] = this.#last;
-    this.#loginAt[number] = loginAt;
-    this.#lastActive[number] = lastActive;
-    this.#endsAt[number] = endsAt;
-    this.#ids.add(id, number);
-    this.#hashes.add(cookieHash, number);
-    if (subject !== "") this.#subjects.add(subject, number);
-    if (email !== "") this.#emails.add(email.toLowerCase(), number);
+    this.#loginAt[number] = gist.loginAt;
+    this.#lastActive[number] = gist.lastActive;
+    this.#endsAt[number] = gist.endsAt;
+    this.#ids.addBytes(bytes, start, own - 1, number);
+    enter(this.#hashes, gist, hashAt, number);
+    enter(this.#subjects, gist, subjectAt, number);
+    enter(this.#emails, gist, emailAt, number);
     this.#size += 1;
     return true;
   }
 
   /** Whether it sleeps here, and is as it is said to be. */
-  holds({ id, place, own }: PackedSession): boolean {
+  holds({ id, place, bytes, start, end }: PackedSession): boolean {
     return this.#ids.candidates(id).some((number) => {
       const present = this.#arrivals[number]?.place;
       return (
         present?.common === place.common &&
         present.accountId === place.accountId &&
         present.routeId === place.routeId &&
-        this.#texts.read(number) === id + cut + own
+        this.#texts.read(number) === bytes.utf8Slice(start, end)
       );
     });
   }
@@ -186,7 +188,7 @@ export class SleepingSessions {
     if (!arrival) return undefined;
     const text = this.#texts.read(number);
     const end = text.indexOf(cut);
-    const record = recordOfText({ id: text.slice(0, end), place: arrival.place, own: text.slice(end + 1) });
+    const record = recordOfText(text.slice(0, end), arrival.place, text.slice(end + 1));
     if (!isIt(record)) return undefined;
     const { id, cookieHash, identity } = record;
     this.#ids.remove(id, number);
@@ -199,4 +201,9 @@ export class SleepingSessions {
     this.#size -= 1;
     return [{ record, cameAt: arrival.at }];
   }
+}
+
+function enter(index: Digests, { bytes, places }: Gist, place: number, number: number): void {
+  const [start, end] = [places.starts[place] as number, places.ends[place] as number];
+  if (start < end) index.addBytes(bytes, start, end, number);
 }

@@ -24,7 +24,15 @@ export class Digests {
 
   /** @param value at least 0, and below 2^32 */
   add(key: string, value: number): void {
-    const digest = digestOf(key);
+    this.#add(digestOf(key), value);
+  }
+
+  /** The same with a key that is bytes of UTF-8 already: those from `start` to `end`. */
+  addBytes(key: Uint8Array, start: number, end: number, value: number): void {
+    this.#add(digestOfBytes(key, start, end), value);
+  }
+
+  #add(digest: number, value: number): void {
     const entry = this.#newEntry();
     this.#digests[entry] = digest;
     this.#values[entry] = value;
@@ -135,18 +143,31 @@ function longer(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<Array
   return to;
 }
 
-/** As much of a key as is made a digest of, four bytes at a time: characters one by one take longer. */
-const bytes = Buffer.alloc(4096);
-const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+/** Of a key, as much is made a digest of; bytes. */
+const mostBytes = 4092;
+const scratch = Buffer.alloc(mostBytes);
 
 /** A whole number of 32 bits. */
 function digestOf(key: string): number {
-  const length = bytes.utf8Write(key, 0, bytes.length - 4);
-  // The last word has nothing of another key in it.
-  words[length >> 2] = (words[length >> 2] as number) & ((1 << ((length & 3) * 8)) - 1);
-  let digest = seed ^ length;
-  for (let at = 0; at * 4 < length; at += 1) {
-    digest = Math.imul(digest ^ (words[at] as number), 0x5bd1e995);
+  return digestOfBytes(scratch, 0, scratch.utf8Write(key, 0, mostBytes));
+}
+
+function digestOfBytes(bytes: Uint8Array, start: number, given: number): number {
+  let end = given;
+  if (end - start > mostBytes) {
+    end = start + mostBytes;
+    // As much as is written of a text that is too long: no part of a character.
+    while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
+  }
+  let digest = seed ^ (end - start);
+  // Four bytes at a time; the last word is what is left.
+  for (let at = start; at < end; at += 4) {
+    const left = end - at;
+    let word = bytes[at] as number;
+    if (left > 1) word |= (bytes[at + 1] as number) << 8;
+    if (left > 2) word |= (bytes[at + 2] as number) << 16;
+    if (left > 3) word |= (bytes[at + 3] as number) << 24;
+    digest = Math.imul(digest ^ word, 0x5bd1e995);
     digest ^= digest >>> 15;
     digest = Math.imul(digest, multiplier);
     digest ^= digest >>> 13;

@@ -27,12 +27,17 @@ describe("packed texts", () => {
       // One in a thousand has no room on a page of its own size.
       const length = random() < 0.001 ? 1_500_000 : 1 + random.below(900);
       const text = `id${step} ${random.pick(alphabet).repeat(length)}`;
-      texts.put(number, text);
+      const bytes = Buffer.from(`"${text}"`);
+      if (random() < 0.5) texts.put(number, text);
+      else texts.putBytes(number, bytes, 1, bytes.length - 1);
       held.set(number, text);
       if (step % 97 === 0) assert.equal(texts.read(number), text);
     }
     for (const [number, text] of held) {
       assert.ok(texts.read(number) === text, `text ${number}`);
+      const bytes = Buffer.alloc(texts.lengthOf(number) + 1);
+      assert.equal(texts.copy(number, bytes, 1), bytes.length);
+      assert.ok(bytes.toString("utf8", 1) === text, `bytes of text ${number}`);
       assert.equal(texts.begins(number, text.slice(0, text.indexOf(" ") + 1)), true);
       assert.equal(texts.begins(number, `${text.slice(0, text.indexOf(" "))}0 `), false);
     }
@@ -80,7 +85,9 @@ describe("digests", () => {
       if (gone !== undefined) digests.remove(key, gone);
       else {
         values.push(step);
-        digests.add(key, step);
+        const bytes = Buffer.from(`"${key}"`);
+        if (random() < 0.5) digests.add(key, step);
+        else digests.addBytes(bytes, 1, bytes.length - 1, step);
       }
     }
     for (const [key, values] of held) {
@@ -101,5 +108,9 @@ describe("digests", () => {
     assert.deepEqual(new Set(digests.candidates(one)), new Set([1, 2]));
     digests.remove(one, 1);
     assert.deepEqual(digests.candidates(other), [2]);
+    // Four bytes at a time would end within a character.
+    const third = Buffer.from(`x${"€".repeat(3_000)}`);
+    digests.addBytes(third, 0, third.length, 3);
+    assert.deepEqual(digests.candidates(third.toString()), [3]);
   });
 });

@@ -28,9 +28,27 @@ export class PackedTexts {
     this.#place(number, page, page.bytes.utf8Write(text, page.end));
   }
 
+  /** The same of a text that is bytes of UTF-8 already: those from `start` to `end`. */
+  putBytes(number: number, from: Buffer, start: number, end: number): void {
+    if (number >= this.#pageOf.length) this.#grow(number);
+    const page = this.#pageFor(end - start);
+    this.#place(number, page, from.copy(page.bytes, page.end, start, end));
+  }
+
   read(number: number): string {
     const start = this.#startOf[number] as number;
     return this.#page(number).bytes.utf8Slice(start, start + (this.#lengthOf[number] as number));
+  }
+
+  /** Bytes of the text. */
+  lengthOf(number: number): number {
+    return this.#lengthOf[number] as number;
+  }
+
+  /** Writes the text's bytes, which have room there. Returns where they end. */
+  copy(number: number, to: Buffer, at: number): number {
+    const start = this.#startOf[number] as number;
+    return at + this.#page(number).bytes.copy(to, at, start, start + this.lengthOf(number));
   }
 
   /** Whether the text begins with this one, which is of ASCII. */

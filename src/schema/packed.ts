@@ -22,8 +22,8 @@ export interface PackedDoc {
 export interface PackedObjects {
   readonly kind: string;
   readonly commons: readonly { readonly account_id: string; readonly text: string }[];
-  /** A line for each object: its id, which of `commons` is its, and its own values, with a space between. */
-  readonly objects: string;
+  /** A line for each object, with its end: which of `commons` is its, its id, and its own values, with a space between. */
+  readonly objects: Uint8Array<ArrayBuffer>;
 }
 
 export interface Packing {

@@ -1,10 +1,11 @@
 /** The committed objects of packed kinds: two texts of each, read when somebody asks for it. */
 import { timestamp } from "../lib/clock.ts";
 import type { Doc } from "../schema/doc.ts";
-import type { PackedDoc, Packing } from "../schema/packed.ts";
+import type { PackedDoc, PackedObjects as SentObjects, Packing } from "../schema/packed.ts";
 import { Digests } from "../lib/digests.ts";
 import type { Kinds } from "./kinds.ts";
 import { PackedTexts } from "../lib/packed-texts.ts";
+import { Part } from "./packed-part.ts";
 import { insertId, removeIds } from "./sorted-ids.ts";
 import type { StoredObject } from "./store.ts";
 import { indexEntriesOf, kindNamed, listKey } from "./view.ts";
@@ -21,14 +22,6 @@ export interface Common {
   readonly values: readonly unknown[];
   /** How many objects have it. */
   uses: number;
-}
-
-/** One of them, as its texts are. */
-export interface PackedObject {
-  readonly id: string;
-  /** JSON of its own values. */
-  readonly own: string;
-  readonly common: Common;
 }
 
 /** What there is of an account's objects of one kind. */
@@ -83,10 +76,18 @@ export class PackedObjects {
     }
   }
 
-  *ofKind(kind: string): Iterable<PackedObject> {
+  /** As they are sent. */
+  *parts(kind: string): Iterable<SentObjects> {
+    let part = new Part(kind);
     for (const [number, common] of this.#commonOf.entries()) {
-      if (common?.kind === kind) yield { ...this.#textsOf(number), common };
+      if (common?.kind !== kind) continue;
+      if (!part.hasRoom(this.#texts.lengthOf(number))) {
+        yield part.finish();
+        part = new Part(kind);
+      }
+      part.add(common, this.#texts, number);
     }
+    if (!part.isEmpty) yield part.finish();
   }
 
   /** Takes over an object that is not there yet. @param keys as much of the document as claims, references and the owner are of */

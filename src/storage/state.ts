@@ -2,9 +2,9 @@ import type { Kinds } from "./kinds.ts";
 import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
 import type { Account, Change, StoredObject } from "./store.ts";
 import type { Doc } from "../schema/doc.ts";
-import type { PackedDoc } from "../schema/packed.ts";
+import type { PackedDoc, PackedObjects as Part } from "../schema/packed.ts";
 import { PackedObjects } from "./packed-objects.ts";
-import type { ObjectPlace, PackedObject } from "./packed-objects.ts";
+import type { ObjectPlace } from "./packed-objects.ts";
 import { indexEntriesOf, kindNamed } from "./view.ts";
 import type { IndexEntries, View } from "./view.ts";
 import { docOf } from "../schema/doc.ts";
@@ -58,8 +58,8 @@ export class State implements View {
     if (!kinds || [...kinds].some(isPacked)) yield* this.#packed.all(kinds);
   }
 
-  packed(kind: string): Iterable<PackedObject> {
-    return this.#packed.ofKind(kind);
+  packed(kind: string): Iterable<Part> {
+    return this.#packed.parts(kind);
   }
 
   accounts(): readonly Account[] {

@@ -7,7 +7,7 @@ import type { Doc } from "../schema/doc.ts";
 import type { Job, Jobs } from "./cluster/jobs.ts";
 import type { Membership } from "./cluster/membership.ts";
 import type { ResourceObject } from "../schema/object.ts";
-import type { PackedObject } from "./packed-objects.ts";
+import type { PackedObjects } from "../schema/packed.ts";
 
 /** An object as kept. `doc` is complete and valid; secrets in it are open in memory and sealed at rest. */
 export type StoredObject<D = Doc> = ResourceObject<D> & { readonly created_at: string };
@@ -238,8 +238,8 @@ export interface Store extends Reader {
   subscribe(listener: (commit: Commit) => void): void;
   /** All current objects of the kinds, in no particular order. */
   objects(kinds: ReadonlySet<string>): Iterable<StoredObject>;
-  /** The same of a packed kind, as texts. */
-  packed(kind: string): Iterable<PackedObject>;
+  /** The same of a packed kind as it is sent, in parts of about a mebibyte, which are given away. */
+  packed(kind: string): Iterable<PackedObjects>;
   /** Every account, oldest first; the first one is the default account. */
   accounts(): readonly Account[];
   /** Adds an account; a held name is refused. */

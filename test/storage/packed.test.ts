@@ -5,6 +5,7 @@ import { f } from "../../src/schema/fields.ts";
 import { defineResource } from "../../src/schema/resource.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { isSealedField } from "../../src/schema/concealment.ts";
+import type { PackedObjects } from "../../src/schema/packed.ts";
 import type { Fields } from "../../src/schema/fields.ts";
 import { openStore } from "../../src/storage/open.ts";
 import { closedAtEnd } from "./fixture.ts";
@@ -62,10 +63,17 @@ function shown(store: Store, ids: readonly string[]): unknown {
     children: store.children("ticket", String(first?.doc["user_id"])),
     holders: odd.map((number) => store.holder(account, "ticket", number)?.id),
     referrers: store.referrers(String(first?.doc["user_id"])).map(({ id }) => id),
-    packed: new Map(
-      Array.from(store.packed("ticket"), ({ id, own, common }) => [id, [JSON.parse(own), common.values]]),
-    ),
+    packed: new Map([...store.packed("ticket")].flatMap(linesOf)),
   };
+}
+
+/** Ids and values of a part as it is sent. */
+function linesOf({ commons, objects }: PackedObjects): (readonly [id: string, values: readonly unknown[]])[] {
+  const lines = Buffer.from(objects).toString().split("\n").slice(0, -1);
+  return lines.map((line) => {
+    const [, at = "", id = "", own = ""] = /^(\d+) (\S+) (.*)$/su.exec(line) ?? [];
+    return [id, [JSON.parse(own), JSON.parse(commons[Number(at)]?.text ?? "")]];
+  });
 }
 
 for (const database of databases) {

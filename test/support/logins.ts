@@ -118,9 +118,9 @@ export function snapshotOf(records: readonly SessionRecord[], more: object = {})
     const doc = { ...docOf(record), last_active: timestamp(record.lastActive), ...more };
     const { own, common } = packing.pack(doc);
     commons.push({ account_id: record.accountId, text: common });
-    return `${record.id} ${commons.length - 1} ${own}`;
+    return `${commons.length - 1} ${record.id} ${own}\n`;
   });
-  return { kind: sessionKind, commons, objects: objects.join("\n") };
+  return { kind: sessionKind, commons, objects: new TextEncoder().encode(objects.join("")) };
 }
 
 /** A session as an edge is told of it, and the cookie that brings it. */

@@ -2,8 +2,6 @@
 import { resources } from "../../resources/index.ts";
 import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
-import type { PackedObjects } from "../../schema/packed.ts";
-import type { Common, PackedObject } from "../../storage/packed-objects.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -58,7 +56,7 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
       objects = [];
     }
     for (const { name, packed } of published) {
-      for (const part of packed ? partsOf(name, store.packed(name)) : []) {
+      for (const part of packed ? store.packed(name) : []) {
         line.send({ type: "snapshot", revision, objects: [], packed: part, last: false });
       }
     }
@@ -69,28 +67,6 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
       if (message.type === "hello") sendSnapshot(line);
     },
   };
-}
-
-/** Their texts as the store has them: there are very many. */
-function* partsOf(kind: string, all: Iterable<PackedObject>): Iterable<PackedObjects> {
-  let commons = new Map<Common, number>();
-  let texts: string[] = [];
-  let count = 0;
-  const part = (): PackedObjects => ({
-    kind,
-    commons: Array.from(commons.keys(), ({ account_id, text }) => ({ account_id, text })),
-    objects: texts.join("\n"),
-  });
-  for (const { id, common, own } of all) {
-    let at = commons.get(common);
-    if (at === undefined) commons.set(common, (at = commons.size));
-    texts.push(`${id} ${at} ${own}`);
-    count += 1;
-    if (count < snapshotChunk) continue;
-    yield part();
-    [commons, texts, count] = [new Map(), [], 0];
-  }
-  if (count > 0) yield part();
 }
 
 /** A name that is yet to be proven is held by nobody. */

@@ -1,5 +1,6 @@
 /**
- * What the planes say to each other: plain JSON, in order, over any link (a thread's port, a pipe, a socket).
+ * What the planes say to each other: plain JSON, and bytes of packed objects; in order, over any link (a thread's port, a
+ * pipe, a socket).
  * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
  */
 import type { ClaimOutcome, LoginReport } from "../../identity/reports.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads";
-import { controlPlanePortLink } from "./port-link.ts";
+import { controlPlanePortLink, edgePortLink } from "./port-link.ts";
 
 describe("the link between two threads", () => {
   it("the link between two threads passes on what was said at once in one piece, before anybody else is answered", async () => {
@@ -18,5 +18,39 @@ describe("the link between two threads", () => {
       [1, 2],
     );
     port1.close();
+  });
+
+  it("the link between two threads gives away the bytes of packed objects, in turn with what else is said", () => {
+    const { port1, port2 } = new MessageChannel();
+    const link = controlPlanePortLink();
+    link.attach(port1);
+    const objects = new Uint8Array([1, 2, 3]);
+    const packed = { kind: "session", commons: [], objects };
+    link.send({ type: "metrics_request", call: 1 });
+    link.send({ type: "snapshot", revision: 7, objects: [], packed, last: false });
+    link.send({ type: "metrics_request", call: 2 });
+    const received: unknown[] = [];
+    const edge = edgePortLink();
+    return new Promise<void>((resolve) => {
+      edge.receive((message) => {
+        received.push(message);
+        if (received.length < 3) return;
+        assert.deepEqual(received, [
+          { type: "metrics_request", call: 1 },
+          {
+            type: "snapshot",
+            revision: 7,
+            objects: [],
+            packed: { ...packed, objects: new Uint8Array([1, 2, 3]) },
+            last: false,
+          },
+          { type: "metrics_request", call: 2 },
+        ]);
+        assert.equal(objects.length, 0);
+        port1.close();
+        resolve();
+      });
+      edge.attach(port2);
+    });
   });
 });

@@ -7,7 +7,10 @@ export interface PortLink<Out, In> extends Link<Out, In> {
   attach(port: MessagePort): void;
 }
 
-function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): void } {
+/** @param bytesOf what goes with a message as it is, and is gone here then; undefined for most, which are plain JSON */
+function portLink<Out, In>(
+  bytesOf: (message: Out) => Uint8Array<ArrayBuffer> | undefined,
+): PortLink<Out, In> & { lost(handler: () => void): void } {
   let port: MessagePort | undefined;
   let handler: ((message: In) => void) | undefined;
   let lost: () => void = () => {};
@@ -15,18 +18,21 @@ function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): v
   const listen = (): void => {
     const current = port;
     if (!current || !handler) return;
-    current.on("message", (texts: readonly string[]) => {
-      for (const text of texts) if (port === current) handler?.(JSON.parse(text) as In);
+    current.on("message", (said: readonly (string | In)[]) => {
+      for (const one of said) {
+        if (port === current) handler?.(typeof one === "string" ? (JSON.parse(one) as In) : one);
+      }
     });
     current.once("close", () => {
       if (port === current) lost();
     });
   };
-  let waiting: string[] = [];
+  let waiting: (string | Out)[] = [];
+  let given: ArrayBuffer[] = [];
   const flush = (): void => {
-    const texts = waiting;
-    waiting = [];
-    if (texts.length > 0) port?.postMessage(texts);
+    const [said, buffers] = [waiting, given];
+    [waiting, given] = [[], []];
+    if (said.length > 0) port?.postMessage(said, buffers);
   };
   return {
     // A large configuration crosses as text in two thirds of the time that cloning its objects takes; and what is said at
@@ -35,7 +41,9 @@ function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): v
     send(message) {
       if (!port) return;
       if (waiting.length === 0) queueMicrotask(flush);
-      waiting.push(JSON.stringify(message));
+      const bytes = bytesOf(message);
+      if (bytes) given.push(bytes.buffer);
+      waiting.push(bytes ? message : JSON.stringify(message));
     },
     receive(take) {
       handler = take;
@@ -53,7 +61,9 @@ function portLink<Out, In>(): PortLink<Out, In> & { lost(handler: () => void): v
 
 /** The control plane's end: an edge that is new to it says hello by itself, and one that dies is gone at once. */
 export function controlPlanePortLink(): PortLink<Downward, Upward> {
-  const line = portLink<Downward, Upward>();
+  const line = portLink<Downward, Upward>((message) =>
+    message.type === "snapshot" ? message.packed?.objects : undefined,
+  );
   return {
     ...line,
     receive(take) {
@@ -74,7 +84,7 @@ export interface EdgePortLink extends PortLink<Upward, Downward> {
  */
 export function edgePortLink(): EdgePortLink {
   const configured = Promise.withResolvers<void>();
-  const line = portLink<Upward, Downward>();
+  const line = portLink<Upward, Downward>(() => undefined);
   let hello: Upward | undefined;
   let draining: Upward | undefined;
   const sessions = new Map<string, Upward>();

@@ -1,0 +1,73 @@
+/** The first values of JSON lists, found in their bytes: of very many lists, nothing else is read, and no text is made. */
+
+/** Where values stand: texts without their quotes. */
+export class ValuePlaces {
+  readonly starts: Int32Array;
+  readonly ends: Int32Array;
+
+  /** @param most how many values are looked for */
+  constructor(most: number) {
+    this.starts = new Int32Array(most);
+    this.ends = new Int32Array(most);
+  }
+
+  put(at: number, start: number, end: number): void {
+    this.starts[at] = start;
+    this.ends[at] = end;
+  }
+
+  isText(bytes: Uint8Array, at: number): boolean {
+    return bytes[(this.starts[at] as number) - 1] === quote;
+  }
+}
+
+const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
+const [bracket, bracketEnd, brace, braceEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Finds the first values of a list from `start` to `end`, written as `JSON.stringify` does.
+ * @returns how many there are, at most as many as are looked for; -1 when that takes a reader of JSON: one is a list, has
+ * one in it, or is written with escapes
+ */
+export function findValues(bytes: Uint8Array, start: number, end: number, places: ValuePlaces): number {
+  const most = places.starts.length;
+  if (bytes[start] !== bracket) return -1;
+  let at = start + 1;
+  if (bytes[at] === bracketEnd) return 0;
+  for (let found = 0; found < most; found += 1) {
+    const first = bytes[at];
+    const after = first === quote ? textEnd(bytes, at + 1, end) + 1 : otherEnd(bytes, at, end);
+    if (after <= 0) return -1;
+    if (first === quote) places.put(found, at + 1, after - 1);
+    else places.put(found, at, after);
+    if (bytes[after] !== comma) return bytes[after] === bracketEnd ? found + 1 : -1;
+    at = after + 1;
+  }
+  return most;
+}
+
+/** Where the quote behind a text is, or -1. */
+function textEnd(bytes: Uint8Array, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) return at;
+    if (byte === backslash) return -1;
+  }
+  return -1;
+}
+
+/** The end of a number, a word, or an object without lists and objects in it; or -1. */
+function otherEnd(bytes: Uint8Array, start: number, end: number): number {
+  const isObject = bytes[start] === brace;
+  for (let at = isObject ? start + 1 : start; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === bracket || byte === brace) return -1;
+    if (byte === quote) {
+      at = textEnd(bytes, at + 1, end);
+      if (at < 0) return -1;
+    } else if (isObject) {
+      if (byte === braceEnd) return at + 1;
+    } else if (byte === comma || byte === bracketEnd) return at;
+  }
+  return -1;
+}
