@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
+import { issuerTag } from "../../src/identity/realm.ts";
 import { oauthProviders } from "../../src/identity/oauth/providers.ts";
 import { catalogue } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
@@ -39,6 +40,12 @@ describe("the guide of logins", () => {
   it("the guide of logins has the addresses that the server tells of", async () => {
     const oauth = await api.ok("GET", "/login_addresses");
     const oidc = await api.ok("GET", `/login_addresses?issuer=${issuer}`);
+    const { id } = (await api.ok("GET", "/accounts")).accounts[0];
+    assert.ok(oidc.redirect_uri.endsWith(`/${issuerTag(id, issuer)}`), "each account has a place of its own");
+    assert.deepEqual(
+      [oauth.post_logout_redirect_uri, oauth.backchannel_logout_uri, oauth.development_provider],
+      [null, null, null],
+    );
     const tag = oidc.redirect_uri.slice(oidc.redirect_uri.lastIndexOf("/") + 1);
     const told = rows("Login").map(([, address = ""]) =>
       codes(address)[0]?.replace("<domain>", "t.example.com").replace("<tag>", tag),
