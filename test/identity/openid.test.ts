@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { openBrowser } from "../support/browser.ts";
+import { codeOf, startLoginWorld } from "../support/login-world.ts";
+import { startOwnIssuer } from "../support/own-issuer.ts";
 import { startOpenIdProvider } from "../support/openid.ts";
 import type { OpenIdProvider } from "../support/openid.ts";
 import { startPlatform } from "../support/platform.ts";
@@ -75,5 +78,28 @@ describe("a route whose visitors log in with an OpenID provider", () => {
     assert.equal(ended.status, 204);
     const again = await browser.ask(`${origin}/`, { headers: { accept: "text/html" } });
     assert.equal(again.status, 302);
+  });
+});
+
+describe("a server whose OpenID issuers share one callback", () => {
+  it("a server whose OpenID issuers share one callback has visitors come back there and nowhere else, and says so", async () => {
+    const [world, issuer] = await Promise.all([startLoginWorld({ oidcSharedCallback: true }), startOwnIssuer()]);
+    try {
+      const { api } = world.platform;
+      const told = (await api("GET", `/login_addresses?issuer=${encodeURIComponent(issuer.url)}`)).body;
+      assert.equal(told.redirect_uri, `${world.origin("idp.localhost")}/oauth2/callback`);
+      issuer.callbacks = [told.redirect_uri];
+      await world.route("/", { oidc: { issuer: issuer.url, client_id: "c", client_secret: "secret" } });
+      assert.equal((await world.browser().visit(world.origin())).status, 200);
+      const one = world.browser();
+      const isBack = (url: string): boolean => url.startsWith(told.redirect_uri);
+      const back = String((await one.visit(world.origin(), { stop: isBack })).headers.location);
+      const account = (await api("GET", "/accounts")).body.accounts[0].id;
+      const tagged = back.replace("/callback?", `/callback/${issuerTag(account, issuer.url)}?`);
+      assert.equal(codeOf(await one.visit(tagged)), errorCode("login_elsewhere").replace("ERR_POSTERN_", ""));
+    } finally {
+      await world.stop();
+      await issuer.stop();
+    }
   });
 });

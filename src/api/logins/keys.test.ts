@@ -90,7 +90,5 @@ describe("the keys of logins", () => {
     await new Promise(setImmediate);
     assert.equal(writes, 3);
     timer.cancel();
-    clock.pass(60_000);
-    await look(storeBut(store, { accounts: () => [], write: () => assert.fail("nobody is there to own them") }));
   });
 });

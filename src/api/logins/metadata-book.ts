@@ -104,7 +104,6 @@ export function makeMetadataBook(
       }
     },
     async forget(accountId, askedBy) {
-      if (!store.holder(accountId, metadataSpace, askedBy)) return;
       await store.write(systemWrite(accountId, "forgetMetadata", clock), (draft) => {
         const old = draft.holder(accountId, metadataSpace, askedBy);
         if (old) draft.delete(old);

@@ -31,7 +31,6 @@ export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): Met
     present: StoredObject | undefined,
   ): Promise<string | undefined> => {
     if (present) return String(present.doc["entity_id"]);
-    if (document === "") return undefined;
     const read = await worker.call("saml.readIdpMetadata", { text: document, nowMs: clock.now() });
     return "metadata" in read ? read.metadata.entityId : undefined;
   };

@@ -26,10 +26,6 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
     if (!known) ofAccount.set(accountId, (known = new Map()));
     known.set(id, untilMs);
   };
-  const forget = (accountId: string, id: string): void => {
-    const known = ofAccount.get(accountId);
-    if (known?.delete(id) && known.size === 0) ofAccount.delete(accountId);
-  };
   for (const { account_id, id, doc } of store.objects(new Set([kind]))) {
     note(account_id, id, Date.parse(String(doc["until"])));
   }
@@ -37,7 +33,7 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
     for (const { kind: of, id, before, after } of changes) {
       if (of !== kind) continue;
       if (after) note(after.account_id, id, Date.parse(String(after.doc["until"])));
-      else forget(before?.account_id ?? "", id);
+      else ofAccount.get(before?.account_id ?? "")?.delete(id);
     }
   });
   const job = store.jobs.want("forget messages");
