@@ -22,7 +22,7 @@ import { openKeyRing } from "./http/authenticate.ts";
 import type { KeyRing } from "./http/authenticate.ts";
 import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
-import type { EdgeObserver, Edges } from "./edges/edges.ts";
+import type { Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
@@ -124,12 +124,18 @@ async function serve(
   const metrics = makeMetrics();
   exportOutboundCounters(metrics);
   const edges = makeEdges(links);
-  const liveObjects = openLiveObjects(store, () => nodes.all());
+  const liveObjects = openLiveObjects(
+    store,
+    () => nodes.all(),
+    () => directory?.agents,
+  );
   /** Of this node alone. */
-  const here: Pick<LiveObjects, "count"> = { count: (of) => liveObjects.count(of) - (directory?.count(of) ?? 0) };
+  const here: Pick<LiveObjects, "count"> = {
+    count: (of) => liveObjects.count(of) - (directory?.agents.count(of) ?? 0),
+  };
   const keys = openKeyRing(store, clock);
   let directory: NodeDirectory | undefined;
-  const queries = makeEdgeQueries(edges, clock, () => directory?.lines() ?? []);
+  const queries = makeEdgeQueries(edges, clock, () => directory);
   const applied = appliedEverywhere(trackApplied(clock), (revision, timeoutMs) =>
     queries.reached({ revision, change: 0 }, timeoutMs),
   );
@@ -170,7 +176,7 @@ async function serve(
   });
   const readiness = trackReadiness(store, metrics);
   const logins = await keepLogins(options, store, metrics);
-  directory = await followNodes(options, store, edges, queries, [liveObjects, queries], events.heard);
+  directory = await followNodes(options, store, edges, queries, events.heard);
   edges.follow([
     ...logins.watchers,
     applied,
@@ -310,13 +316,12 @@ function reservingWith(options: ControlPlaneOptions, store: Store) {
   return { ...rules, domainChecks, requireReservation: requireReservedDomains, tcpPorts, allowLocalUpstreams };
 }
 
-/** What other nodes have; undefined for a server that is alone. @param observers are told of their edges as of one's own */
+/** What other nodes have; undefined for a server that is alone. */
 async function followNodes(
   { clock, log, peerAddress, peerListen }: ControlPlaneOptions,
   { node }: Store,
   edges: Edges,
   queries: EdgeQueries,
-  observers: readonly EdgeObserver[],
   heard: Events["heard"],
 ): Promise<NodeDirectory | undefined> {
   if (!node) return undefined;
@@ -325,12 +330,10 @@ async function followNodes(
   return openNodeDirectory({
     presence: node.presence,
     host: () => peerAddress ?? peerListen.host ?? node.localAddress ?? "127.0.0.1",
-    observers,
     reached: (milestone, timeoutMs) => queries.reached(milestone, timeoutMs),
     heard,
     relay: (place, message) => edges.joined()[0]?.send({ type: "relay", ...place, message: message as Relayed }),
     clock,
-    log,
   });
 }
 

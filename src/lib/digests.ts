@@ -4,25 +4,30 @@ import { randomBytes } from "node:crypto";
 const seed = randomBytes(4).readInt32LE();
 const multiplier = randomBytes(4).readInt32LE() | 1;
 const least = 16;
+/** Of the places, those that may be taken; how much longer a table becomes beyond it. */
+const fullest = 0.8;
+const growth = 1.4;
+/** Marks what is the first entry of a ring, and no value. */
+const ring = 0x80000000;
 
 /**
  * Numbers by digests of keys, for very many: the keys themselves, which are in the objects anyway, would take more than
  * those. What it finds is to be checked. All of it is arrays of numbers, with nothing for the collector to look at: a
- * table with linear probing leads from a digest to the first of a ring of entries, so that a key may have many.
+ * table with linear probing leads from a digest to its value, or to the first of a ring of them, so that a key may have many.
  */
 export class Digests {
-  /** By place: 0 where it is free, else one more than an entry. */
+  /** By place: 0 where it is free, else one more than a value, or than the first entry of a ring. */
   #table = new Uint32Array(least);
-  #taken = 0;
-  /** Of each entry. */
   #digests = new Int32Array(least);
+  #taken = 0;
+  /** Of each entry of a ring. */
   #values = new Uint32Array(least);
   #next = new Uint32Array(least);
   #previous = new Uint32Array(least);
   #entries = 0;
   readonly #free: number[] = [];
 
-  /** @param value at least 0, and below 2^32 */
+  /** @param value at least 0, and below 2^31 - 1 */
   add(key: string, value: number): void {
     this.#add(digestOf(key), value);
   }
@@ -33,49 +38,60 @@ export class Digests {
   }
 
   #add(digest: number, value: number): void {
-    const entry = this.#newEntry();
-    this.#digests[entry] = digest;
-    this.#values[entry] = value;
     const place = this.#placeOf(digest);
-    const first = (this.#table[place] as number) - 1;
-    if (first < 0) {
-      this.#link(entry, entry);
-      this.#table[place] = entry + 1;
+    const there = this.#table[place] as number;
+    if (there === 0) {
+      this.#table[place] = value + 1;
+      this.#digests[place] = digest;
       this.#taken += 1;
-      if (this.#taken * 2 > this.#table.length) this.#widen();
+      if (this.#taken > this.#table.length * fullest) this.#widen();
       return;
     }
-    const last = this.#previous[first] as number;
-    this.#link(last, entry);
+    const entry = this.#newEntry(value);
+    if (there < ring) {
+      const only = this.#newEntry(there - 1);
+      this.#link(only, entry);
+      this.#link(entry, only);
+      this.#table[place] = ring + only + 1;
+      return;
+    }
+    const first = there - ring - 1;
+    this.#link(this.#previous[first] as number, entry);
     this.#link(entry, first);
   }
 
   /** Takes out what was added once; harmless when it is not there. */
   remove(key: string, value: number): void {
     const place = this.#placeOf(digestOf(key));
-    const first = (this.#table[place] as number) - 1;
-    if (first < 0) return;
+    const there = this.#table[place] as number;
+    if (there < ring) {
+      if (there !== value + 1) return;
+      this.#taken -= 1;
+      this.#close(place);
+      return;
+    }
+    const first = there - ring - 1;
     let entry = first;
     while (this.#values[entry] !== value) {
       entry = this.#next[entry] as number;
       if (entry === first) return;
     }
     const next = this.#next[entry] as number;
-    this.#free.push(entry);
-    if (next === entry) {
-      this.#taken -= 1;
-      this.#close(place);
-      return;
-    }
     this.#link(this.#previous[entry] as number, next);
-    if (entry === first) this.#table[place] = next + 1;
+    this.#free.push(entry);
+    if (this.#next[next] === next) {
+      this.#table[place] = (this.#values[next] as number) + 1;
+      this.#free.push(next);
+    } else if (entry === first) this.#table[place] = ring + next + 1;
   }
 
   /** Those of `key` in the order in which they were added, and maybe of others. */
   candidates(key: string): number[] {
-    const first = (this.#table[this.#placeOf(digestOf(key))] as number) - 1;
+    const there = this.#table[this.#placeOf(digestOf(key))] as number;
+    if (there === 0) return [];
+    if (there < ring) return [there - 1];
     const found: number[] = [];
-    if (first < 0) return found;
+    const first = there - ring - 1;
     let entry = first;
     do {
       found.push(this.#values[entry] as number);
@@ -89,54 +105,64 @@ export class Digests {
     this.#previous[next] = entry;
   }
 
+  /** Where a digest's place is looked for first: the tables are of any length. */
+  #homeOf(digest: number): number {
+    return Math.floor(((digest >>> 0) * this.#table.length) / 2 ** 32);
+  }
+
   /** The one that leads to the digest, or the free one where it would. */
   #placeOf(digest: number): number {
     const table = this.#table;
-    const mask = table.length - 1;
-    let at = digest & mask;
-    while (table[at] !== 0 && this.#digests[(table[at] as number) - 1] !== digest) at = (at + 1) & mask;
+    let at = this.#homeOf(digest);
+    while (table[at] !== 0 && this.#digests[at] !== digest) at = at + 1 === table.length ? 0 : at + 1;
     return at;
   }
 
   /** Frees a place: what stands behind it because of it moves up, or it would not be found any more. */
   #close(place: number): void {
     const table = this.#table;
-    const mask = table.length - 1;
+    const size = table.length;
+    const behind = (at: number, from: number): number => (at >= from ? at - from : at - from + size);
     let gap = place;
-    for (let at = (gap + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
-      const home = (this.#digests[(table[at] as number) - 1] as number) & mask;
-      if (((at - home) & mask) < ((at - gap) & mask)) continue;
+    for (let at = (gap + 1) % size; table[at] !== 0; at = (at + 1) % size) {
+      const home = this.#homeOf(this.#digests[at] as number);
+      if (behind(at, home) < behind(at, gap)) continue;
       table[gap] = table[at] as number;
+      this.#digests[gap] = this.#digests[at] as number;
       gap = at;
     }
     table[gap] = 0;
   }
 
   #widen(): void {
-    const before = this.#table;
-    this.#table = new Uint32Array(before.length * 2);
-    for (const entry of before) {
-      if (entry !== 0) this.#table[this.#placeOf(this.#digests[entry - 1] as number)] = entry;
+    const [table, digests] = [this.#table, this.#digests];
+    const size = Math.ceil(table.length * growth);
+    this.#table = new Uint32Array(size);
+    this.#digests = new Int32Array(size);
+    for (const [at, there] of table.entries()) {
+      if (there === 0) continue;
+      const digest = digests[at] as number;
+      const place = this.#placeOf(digest);
+      this.#table[place] = there;
+      this.#digests[place] = digest;
     }
   }
 
-  #newEntry(): number {
-    const free = this.#free.pop();
-    if (free !== undefined) return free;
-    const entry = this.#entries;
-    this.#entries += 1;
-    if (entry < this.#values.length) return entry;
-    const size = entry * 2;
-    const digests = new Int32Array(size);
-    digests.set(this.#digests);
-    this.#digests = digests;
-    this.#values = longer(this.#values, size);
-    this.#next = longer(this.#next, size);
-    this.#previous = longer(this.#previous, size);
+  #newEntry(value: number): number {
+    const entry = this.#free.pop() ?? this.#entries;
+    if (entry === this.#entries) this.#entries += 1;
+    if (entry === this.#values.length) {
+      const size = entry * 2;
+      this.#values = longer(this.#values, size);
+      this.#next = longer(this.#next, size);
+      this.#previous = longer(this.#previous, size);
+    }
+    this.#values[entry] = value;
     return entry;
   }
 }
 
+/** The same with room for more. */
 function longer(from: Uint32Array<ArrayBuffer>, size: number): Uint32Array<ArrayBuffer> {
   const to = new Uint32Array(size);
   to.set(from);

@@ -27,6 +27,11 @@ export function derivedId(prefix: string, of: string, digest: Buffer): string {
   return `${prefix}_${time.padStart(timeDigits, "0")}${digits.padStart(randomDigits, "0").slice(-randomDigits)}`;
 }
 
+/** The id of the endpoint of an agent's tunnel. */
+export function endpointIdOf(tunnelId: string): string {
+  return `ep_${tunnelId.slice(tunnelId.lastIndexOf("_") + 1)}`;
+}
+
 /** Never hands out an id that sorts before `id` from now on (called for what storage already holds). */
 export function continueAfter(id: string): void {
   const micros = Number.parseInt(id.slice(id.lastIndexOf("_") + 1).slice(0, timeDigits), 36);

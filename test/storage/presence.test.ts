@@ -14,13 +14,50 @@ function presenceOf(store: Store): Presence {
   return store.node.presence;
 }
 
+/** What a node knows of the others, and those who want to hear of it. */
+interface Known {
+  readonly others: Map<string, string>;
+  readonly listeners: ((news: readonly PresenceNews[]) => void)[];
+}
+
+const known = new WeakMap<Presence, Known>();
+
+function knownTo(presence: Presence): Known {
+  let one = known.get(presence);
+  if (one) return one;
+  const others = new Map<string, string>();
+  const listeners: Known["listeners"] = [];
+  known.set(presence, (one = { others, listeners }));
+  presence.follow({
+    has: (id) => others.has(id),
+    ids: () => others.keys(),
+    heard(news) {
+      for (const each of news) {
+        if (each.what === "put") others.set(each.id, each.node);
+        else if (each.what === "removed") others.delete(each.id);
+      }
+      for (const listener of listeners) listener(news);
+    },
+  });
+  return one;
+}
+
+/** Entries of other nodes that a node knows, and which of them has each. */
+function othersOf(presence: Presence): ReadonlyMap<string, string> {
+  return knownTo(presence).others;
+}
+
+function subscribe(presence: Presence, listener: (news: readonly PresenceNews[]) => void): void {
+  knownTo(presence).listeners.push(listener);
+}
+
 /** Resolves once `isWanted` holds, looked at after each news. */
 function once(presence: Presence, isWanted: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
       if (isWanted()) resolve();
     };
-    presence.subscribe(look);
+    subscribe(presence, look);
     look();
   });
 }
@@ -28,7 +65,7 @@ function once(presence: Presence, isWanted: () => boolean): Promise<void> {
 /** What of other nodes is told, by entry. */
 function bodiesOf(presence: Presence): ReadonlyMap<string, string> {
   const bodies = new Map<string, string>();
-  presence.subscribe((news) => {
+  subscribe(presence, (news) => {
     for (const one of news) if (one.what === "put") bodies.set(one.id, one.body);
   });
   return bodies;
@@ -43,14 +80,14 @@ if (postgres) {
       const bodies = bodiesOf(there);
       here.put("ts_1", "a session");
       here.put("tn_1", "a tunnel");
-      await once(there, () => there.others().size === 2);
-      assert.deepEqual([there.others().get("tn_1"), bodies.get("tn_1")], [one.node?.id, "a tunnel"]);
-      assert.equal(here.others().size, 0);
+      await once(there, () => othersOf(there).size === 2);
+      assert.deepEqual([othersOf(there).get("tn_1"), bodies.get("tn_1")], [one.node?.id, "a tunnel"]);
+      assert.equal(othersOf(here).size, 0);
       here.put("tn_1", "changed");
       here.remove("ts_1");
-      await once(there, () => bodies.get("tn_1") === "changed" && there.others().size === 1);
+      await once(there, () => bodies.get("tn_1") === "changed" && othersOf(there).size === 1);
       await one.close();
-      await once(there, () => there.others().size === 0);
+      await once(there, () => othersOf(there).size === 0);
       await other.close();
       await place.drop();
     });
@@ -60,7 +97,7 @@ if (postgres) {
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
       const taken: PresenceNews[] = [];
-      here.subscribe((news) => taken.push(...news.filter(({ what }) => what === "taken")));
+      subscribe(here, (news) => taken.push(...news.filter(({ what }) => what === "taken")));
       const of = (accountId: string, pool?: string, name = "a.example.com") => ({
         name,
         accountId,
@@ -70,15 +107,15 @@ if (postgres) {
       assert.equal(await here.claim("tn_1", of("a")), "granted");
       assert.equal(await there.claim("tn_2", of("a")), "pending");
       here.put("tn_1", "first", of("a"));
-      await once(there, () => there.others().has("tn_1"));
+      await once(there, () => othersOf(there).has("tn_1"));
       assert.equal(await there.claim("tn_2", of("a")), "conflict");
       assert.equal(await there.claim("tn_2", of("b")), "conflict");
       assert.equal(await there.claim("tn_3", { ...of("a"), replaces: ["tn_1"] }), "granted");
-      assert.ok(there.others().has("tn_1"));
+      assert.ok(othersOf(there).has("tn_1"));
       there.put("tn_3", "newer", of("a"));
-      await once(here, () => taken.length > 0 && here.others().has("tn_3"));
+      await once(here, () => taken.length > 0 && othersOf(here).has("tn_3"));
       assert.deepEqual(taken, [{ what: "taken", id: "tn_1" }]);
-      await once(there, () => !there.others().has("tn_1"));
+      await once(there, () => !othersOf(there).has("tn_1"));
 
       const dropped = "dropped.example.com";
       assert.equal(await here.claim("tn_4", of("a", undefined, dropped)), "granted");
@@ -112,18 +149,18 @@ if (postgres) {
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const [here, there] = [presenceOf(one), presenceOf(other)];
       for (const id of ["tn_1", "tn_2"]) here.put(id, id, { accountId: "a", name: `${id}.example.com` });
-      await once(there, () => there.others().size === 2);
+      await once(there, () => othersOf(there).size === 2);
       const news: PresenceNews[] = [];
-      here.subscribe((more) => news.push(...more));
+      subscribe(here, (more) => news.push(...more));
       // As another node does that finds the lease dead; then an agent comes there.
       await execute("postgres", place.url, `delete from nodes where id = '${one.node?.id}'`, "select presence_bury()");
-      await once(there, () => there.others().size === 0);
+      await once(there, () => othersOf(there).size === 0);
       assert.equal(await there.claim("tn_3", { accountId: "b", name: "tn_1.example.com", replaces: [] }), "granted");
       there.put("tn_3", "tn_3", { accountId: "b", name: "tn_1.example.com" });
-      await once(there, () => there.others().has("tn_2"));
+      await once(there, () => othersOf(there).has("tn_2"));
       await once(here, () => news.some(({ what, id }) => what === "taken" && id === "tn_1"));
-      assert.deepEqual([...there.others().keys()], ["tn_2"]);
-      assert.ok(here.others().has("tn_3"));
+      assert.deepEqual([...othersOf(there).keys()], ["tn_2"]);
+      assert.ok(othersOf(here).has("tn_3"));
       for (const node of [one, other]) await node.close();
       await place.drop();
     });
@@ -135,10 +172,10 @@ if (postgres) {
       for (const id of ["tn_1", "tn_2"]) {
         const other = await open(place.url, { cluster: true });
         presenceOf(other).put(id, id);
-        await once(here, () => here.others().has(id));
+        await once(here, () => othersOf(here).has(id));
         await other.close();
       }
-      await once(here, () => here.others().size === 0);
+      await once(here, () => othersOf(here).size === 0);
       await one.close();
       await place.drop();
     });
@@ -148,7 +185,7 @@ if (postgres) {
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const here = presenceOf(one);
       const news: PresenceNews[] = [];
-      here.subscribe((more) => news.push(...more));
+      subscribe(here, (more) => news.push(...more));
       here.put("tn_1", "here");
       await here.told();
       // As another node does, before this one has heard of it.
@@ -175,7 +212,7 @@ if (postgres) {
       const [one, other] = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })];
       const here = presenceOf(one);
       const taken: PresenceNews[] = [];
-      here.subscribe((news) => taken.push(...news.filter(({ what }) => what === "taken")));
+      subscribe(here, (news) => taken.push(...news.filter(({ what }) => what === "taken")));
       const bodies = bodiesOf(presenceOf(other));
       here.put("tn_1", "here");
       await here.told();
@@ -225,14 +262,14 @@ if (postgres) {
       const [here, there] = [presenceOf(one), presenceOf(other)];
       here.put("tn_1", "here");
       there.put("tn_2", "there");
-      await once(there, () => there.others().has("tn_1"));
-      await once(here, () => here.others().has("tn_2"));
+      await once(there, () => othersOf(there).has("tn_1"));
+      await once(here, () => othersOf(here).has("tn_2"));
       // What a crash does to unlogged tables.
       await execute("postgres", place.url, "truncate presence, presence_names, presence_life");
       const rows = async (): Promise<number> =>
         (await execute("postgres", place.url, "select id from presence")).length;
       while ((await rows()) < 2);
-      assert.ok(here.others().has("tn_2") && there.others().has("tn_1"));
+      assert.ok(othersOf(here).has("tn_2") && othersOf(there).has("tn_1"));
       for (const node of [one, other]) await node.close();
       await place.drop();
     });
@@ -244,7 +281,7 @@ if (postgres) {
       const bodies = bodiesOf(there);
       const count = 20_000;
       for (let n = 0; n < count; n += 1) here.put(`tn_${n}`, JSON.stringify({ labels: { n } }));
-      await once(there, () => there.others().size === count);
+      await once(there, () => othersOf(there).size === count);
       assert.equal(bodies.get("tn_777"), '{"labels":{"n":777}}');
       for (const node of [one, other]) await node.close();
       await place.drop();

@@ -1,8 +1,9 @@
 /** Which public names agents serve now, whatever their account. */
-import { isInternalName } from "../../lib/internal-names.ts";
+import { internalKey, isInternalName } from "../../lib/internal-names.ts";
 import { wildcardBase } from "../../lib/host-cover.ts";
 import type { TunnelReport } from "../../routing/planes/messages.ts";
 import { hostOf, hostportOf } from "./live-docs.ts";
+import type { OtherAgents } from "./other-agents.ts";
 
 export interface NameHolder {
   readonly accountId: string;
@@ -24,7 +25,8 @@ export interface AgentNames {
 /** Most names are one tunnel's: a list is made for those of several. */
 type Serving = TunnelReport | readonly TunnelReport[];
 
-export function makeAgentNames(): AgentNames {
+/** @param others the agents of other nodes; undefined where there is none, or none yet */
+export function makeAgentNames(others: () => OtherAgents | undefined): AgentNames {
   const serving = new Map<string, Serving>();
   const at = (key: string): readonly TunnelReport[] => {
     const reports = serving.get(key) ?? [];
@@ -49,7 +51,8 @@ export function makeAgentNames(): AgentNames {
       );
     },
     holderOfHostport(hostport, accountId) {
-      const ofHost = at(hostOf(hostport)).filter(
+      const elsewhere = namedHosts(hostport, accountId).flatMap((host) => others()?.atHost(host) ?? []);
+      const ofHost = [...at(hostOf(hostport)), ...elsewhere].filter(
         ({ endpoint }) => endpoint && hostportOf(endpoint.publicUrl) === hostport,
       );
       const holders = [...at(exactKey(hostport, accountId)), ...ofHost].map(holderOf);
@@ -57,9 +60,10 @@ export function makeAgentNames(): AgentNames {
     },
     hasForeignHost(name, accountId) {
       const isForeign = (one: TunnelReport): boolean => one.accountId !== accountId;
-      if (at(name).some(isForeign)) return true;
+      if ([...at(name), ...(others()?.atHost(name) ?? [])].some(isForeign)) return true;
       const base = wildcardBase(name);
       if (base === undefined) return false;
+      if (others()?.hasForeignBelow(base, accountId) === true) return true;
       for (const host of serving.keys()) if (host.endsWith(`.${base}`) && at(host).some(isForeign)) return true;
       return false;
     },
@@ -76,6 +80,15 @@ function keyOf({ accountId, endpoint }: TunnelReport): string | undefined {
   const hostport = hostportOf(endpoint.publicUrl);
   const host = hostOf(hostport);
   return endpoint.proto === "tcp" || isInternalName(host) ? exactKey(hostport, accountId) : host;
+}
+
+/** Under which hosts (see `hostOfName`) the claimed names are that serve an account's host and port. */
+function namedHosts(hostport: string, accountId: string): string[] {
+  const host = hostOf(hostport);
+  if (!isInternalName(host)) return [host, hostport.slice(host.length)];
+  const port = Number(hostport.slice(host.length + 1));
+  const schemes = ["https", "http", "tcp"] as const;
+  return [...new Set(schemes.map((scheme) => internalKey({ scheme, host, port }, accountId)))];
 }
 
 /** Addresses of TCP are their ports, and names of internal endpoints are each account's own. */

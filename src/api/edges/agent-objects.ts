@@ -3,19 +3,20 @@ import type { SessionReport, TunnelReport } from "../../routing/planes/messages.
 import type { Reader } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 import { makeLabelIndex } from "./label-index.ts";
-import type { LabelIndex } from "./label-index.ts";
+import type { Labels } from "./label-index.ts";
 import { endpointObject, sessionObject, tunnelObject } from "./live-docs.ts";
 import { makeObjectsByAccount } from "./objects-by-account.ts";
 import type { ObjectsByAccount } from "./objects-by-account.ts";
 import { makeAgentNames } from "./agent-names.ts";
 import type { AgentNames } from "./agent-names.ts";
+import type { OtherAgents } from "./other-agents.ts";
 
 export interface AgentObjects extends EdgeObserver {
   readonly sessions: ObjectsByAccount<SessionReport>;
   readonly tunnels: ObjectsByAccount<TunnelReport>;
   readonly endpoints: ObjectsByAccount<TunnelReport>;
-  /** Tunnels by their labels. */
-  readonly labelled: LabelIndex<TunnelReport>;
+  /** Ids of an account's tunnels that have all of `labels`. */
+  having(accountId: string, labels: Labels): readonly string[];
   readonly names: AgentNames;
 }
 
@@ -25,12 +26,25 @@ interface Reported<T> {
   readonly line: EdgeLine;
 }
 
-export function makeAgentObjects(reader: Reader): AgentObjects {
-  const sessions = makeObjectsByAccount<SessionReport>(sessionObject);
-  const tunnels = makeObjectsByAccount<TunnelReport>(tunnelObject);
-  const endpoints = makeObjectsByAccount<TunnelReport>((report) => endpointObject(report, reader));
+/** @param others the agents of other nodes; undefined where there is none, or none yet */
+export function makeAgentObjects(reader: Reader, others: () => OtherAgents | undefined): AgentObjects {
+  const sessions = makeObjectsByAccount<SessionReport>(sessionObject, {
+    get: (id) => others()?.session(id),
+    ids: (accountId) => others()?.ids("sessions", accountId) ?? [],
+    count: () => others()?.count("sessions") ?? 0,
+  });
+  const tunnels = makeObjectsByAccount<TunnelReport>(tunnelObject, {
+    get: (id) => others()?.tunnel(id),
+    ids: (accountId) => others()?.ids("tunnels", accountId) ?? [],
+    count: () => others()?.count("tunnels") ?? 0,
+  });
+  const endpoints = makeObjectsByAccount<TunnelReport>((report) => endpointObject(report, reader), {
+    get: (id) => others()?.tunnelOfEndpoint(id),
+    ids: (accountId) => others()?.ids("endpoints", accountId) ?? [],
+    count: () => others()?.count("tunnels") ?? 0,
+  });
   const labelled = makeLabelIndex<TunnelReport>();
-  const names = makeAgentNames();
+  const names = makeAgentNames(others);
   const openTunnels = new Map<string, Reported<TunnelReport>>();
   const openSessions = new Map<string, Reported<SessionReport>>();
 
@@ -65,7 +79,9 @@ export function makeAgentObjects(reader: Reader): AgentObjects {
     sessions,
     tunnels,
     endpoints,
-    labelled,
+    having: (accountId, labels) => [
+      ...new Set([...labelled.having(accountId, labels), ...(others()?.having(accountId, labels) ?? [])]),
+    ],
     names,
     receive(message, line) {
       switch (message.type) {

@@ -16,6 +16,7 @@ import type { EdgeObserver } from "./edges.ts";
 import { indexGroupBackends, labelsOf } from "./group-backends.ts";
 import type { AgentNames } from "./agent-names.ts";
 import type { ObjectsById } from "./objects-by-account.ts";
+import type { OtherAgents } from "./other-agents.ts";
 
 export interface LiveObjects extends EdgeObserver, Pick<AgentNames, "holderOfHostport" | "hasForeignHost"> {
   get(accountId: string, kind: string, id: string): StoredObject | undefined;
@@ -40,13 +41,19 @@ export interface LiveObjects extends EdgeObserver, Pick<AgentNames, "holderOfHos
 /** Kinds of backends that need no agent. */
 const alwaysOnline: readonly string[] = [staticBackend.name, httpResponseBackend.name];
 
-/** @param nodes every node, asked when somebody wants them */
-export function openLiveObjects(store: Store, nodes: () => readonly StoredObject[] = () => []): LiveObjects {
-  const agents = makeAgentObjects(store);
+/**
+ * @param nodes every node, asked when somebody wants them
+ * @param others their agents; undefined where there are none
+ */
+export function openLiveObjects(
+  store: Store,
+  nodes: () => readonly StoredObject[] = () => [],
+  others: () => OtherAgents | undefined = () => undefined,
+): LiveObjects {
+  const agents = makeAgentObjects(store, others);
   const backends = indexGroupBackends(store);
   const { names } = agents;
-  const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) =>
-    agents.labelled.having(accountId, labels);
+  const matchingTunnels: LiveObjects["matchingTunnels"] = agents.having;
   /** Bumped with what may change which endpoints there are, besides what is stored. */
   let changes = 0;
   let kept: { readonly key: string; readonly objects: ObjectsById; readonly ids: readonly string[] } | undefined;
@@ -73,7 +80,7 @@ export function openLiveObjects(store: Store, nodes: () => readonly StoredObject
     accountId: string,
     kind: string,
   ): { readonly objects: ObjectsById; readonly ids: readonly string[] } => {
-    const key = `${accountId} ${store.commits} ${changes}`;
+    const key = `${accountId} ${store.commits} ${changes} ${others()?.changes ?? 0}`;
     if (kind === endpoint.name && kept?.key === key) return kept;
     const objects = objectsOf[kind]?.(accountId) ?? new Map<string, StoredObject>();
     const ids = [...objects.keys()].sort((left, right) => (left < right ? 1 : -1));

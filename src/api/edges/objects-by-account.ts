@@ -19,8 +19,16 @@ export interface ObjectsById {
   keys(): Iterable<string>;
 }
 
+/** More of the same kind, kept elsewhere. */
+interface Others<T extends Told> {
+  get(id: string): T | undefined;
+  ids(accountId: string): Iterable<string>;
+  count(): number;
+}
+
 export function makeObjectsByAccount<T extends Told>(
   objectOf: (told: T) => StoredObject | undefined,
+  others: Others<T>,
 ): ObjectsByAccount<T> {
   const byAccount = new Map<string, Map<string, T>>();
   return {
@@ -39,14 +47,15 @@ export function makeObjectsByAccount<T extends Told>(
       const own = byAccount.get(accountId);
       return {
         get(id) {
-          const told = own?.get(id);
-          return told && objectOf(told);
+          const told = own?.get(id) ?? others.get(id);
+          return told?.accountId === accountId ? objectOf(told) : undefined;
         },
-        keys: () => own?.keys() ?? [],
+        // What moves may be both here and elsewhere for a moment.
+        keys: () => new Set([...(own?.keys() ?? []), ...others.ids(accountId)]),
       };
     },
     get size() {
-      return [...byAccount.values()].reduce((sum, own) => sum + own.size, 0);
+      return [...byAccount.values()].reduce((sum, own) => sum + own.size, others.count());
     },
   };
 }

@@ -32,12 +32,20 @@ const maxQueries = 1_000;
 
 type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
 
-/** @param elsewhere lines to the edges of other nodes */
+/** The edges of other nodes. */
+export interface OtherLines {
+  lines(): readonly EdgeLine[];
+  /** The one that has a session. */
+  lineOf(sessionId: string): EdgeLine | undefined;
+}
+
+/** @param others undefined where there is no other node, or none yet */
 export function makeEdgeQueries(
   edges: Pick<Edges, "joined" | "lines">,
   clock: Clock,
-  elsewhere: () => readonly EdgeLine[] = () => [],
+  others: () => OtherLines | undefined = () => undefined,
 ): EdgeQueries {
+  const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
   const waiting = new Map<number, (answer: Answer | undefined) => void>();
   /** Where the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
@@ -68,7 +76,7 @@ export function makeEdgeQueries(
     timeoutMs: number,
   ): Promise<readonly (Answer | undefined)[]> => Promise.all(lines.map((line) => query(line, message, timeoutMs)));
   const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
-    const line = lineOfSession.get(sessionId);
+    const line = lineOfSession.get(sessionId) ?? others()?.lineOf(sessionId);
     const answer =
       line && (await query(line, (call) => ({ type: "command", call, sessionId, command }), commandTimeoutMs));
     if (answer?.type !== "command_result") throw new Refusal("command_timeout");

@@ -19,6 +19,8 @@ export interface Claimant {
 export interface Claims<Name> {
   /** The first that serves it. */
   tunnel(name: Name): Tunnel | undefined;
+  /** Whether something serves it that has been put. */
+  isAwake(name: Name): boolean;
   /** All that serve it; another list once that changes. */
   tunnels(name: Name): readonly Tunnel[];
   /**
@@ -32,6 +34,8 @@ export interface Claims<Name> {
   isLastHere(name: Name, claimant: Claimant): boolean;
   put(name: Name, tunnel: Tunnel): void;
   release(name: Name, tunnel: Tunnel): void;
+  /** What had it, and was never put, is gone: see `ClaimsOptions.wake`. */
+  forget(name: Name, holder: Claimant): void;
   /**
    * Tunnels of this edge whose very name has meanwhile been given to an edge or reserved by another account. A wildcard takes
    * nothing from those that are there (R5).
@@ -52,6 +56,8 @@ export interface ClaimsOptions<Name> {
   ) => string | undefined;
   /** A name that belongs to the account that has this one, whoever of it may have it. */
   readonly sibling?: (name: Name) => Name;
+  /** Puts what serves the name and is not there yet, since nobody has come for it. */
+  readonly wake?: ((name: Name) => void) | undefined;
   /** The name as messages show it. */
   readonly shown: (name: Name) => string;
   /** Milliseconds, see `Clock`. */
@@ -68,12 +74,27 @@ interface Former extends Claimant {
   readonly until: number;
 }
 
-export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: ClaimsOptions<Name>): Claims<Name> {
+export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic }: ClaimsOptions<Name>): Claims<Name> {
   const serving = new Map<Name, readonly Tunnel[]>();
   const former = new Map<Name, Former>();
 
+  const at = (name: Name): readonly Tunnel[] => {
+    const tunnels = serving.get(name);
+    if (tunnels || !wake) return tunnels ?? none;
+    wake(name);
+    return serving.get(name) ?? none;
+  };
+  const remember = (name: Name, { accountId, credentialId }: Claimant, isElsewhere: boolean): void => {
+    former.set(name, { accountId, credentialId, isElsewhere, until: monotonic() + reservedMs });
+    // Insertion order is expiry order.
+    for (const [one, { until }] of former) {
+      if (former.size <= maxFormer && until > monotonic()) break;
+      former.delete(one);
+    }
+  };
+
   const joins = (name: Name, { accountId }: Claimant, company: Company | undefined): boolean => {
-    const tunnels = serving.get(name) ?? none;
+    const tunnels = at(name);
     return (
       company !== undefined &&
       tunnels.length > 0 &&
@@ -82,7 +103,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
   };
   /** Whether another account has the name, or just had it. */
   const isForeign = (name: Name, accountId: string): boolean => {
-    const holder = serving.get(name)?.[0]?.session;
+    const holder = at(name)[0]?.session;
     if (holder) return holder.accountId !== accountId;
     const before = former.get(name);
     return before !== undefined && before.accountId !== accountId && before.until > monotonic();
@@ -93,7 +114,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
     const reserved = reservation(name, accountId, false, poolOf(company));
     if (reserved !== undefined) return reserved;
     if (joins(name, claimant, company)) return undefined;
-    const tunnels = serving.get(name) ?? none;
+    const tunnels = at(name);
     const holder = tunnels[0]?.session;
     if (isOneAgents(tunnels) && holder?.credentialId === credentialId) return undefined;
     if (holder?.accountId === accountId) {
@@ -105,16 +126,17 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
     return isTaken ? "it is not available" : undefined;
   };
   return {
-    tunnel: (name) => serving.get(name)?.[0],
-    tunnels: (name) => serving.get(name) ?? none,
+    tunnel: (name) => at(name)[0],
+    isAwake: (name) => serving.has(name),
+    tunnels: at,
     claim(name, claimant, company) {
       const why = obstacle(name, claimant, company);
       if (why !== undefined) throw new Refusal("agent_name_taken", `publish "${shown(name)}": ${why}`);
-      return joins(name, claimant, company) ? none : (serving.get(name) ?? none);
+      return joins(name, claimant, company) ? none : at(name);
     },
     isFree: (name, claimant, company) => obstacle(name, claimant, company) === undefined,
     isLastHere(name, { credentialId }) {
-      const tunnels = serving.get(name) ?? none;
+      const tunnels = at(name);
       if (tunnels.length > 0) {
         return tunnels.some(({ session, isElsewhere }) => !isElsewhere && session.credentialId === credentialId);
       }
@@ -124,7 +146,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
     put(name, tunnel) {
       former.delete(name);
       // Most have a name alone, and of another edge's nothing is read for being put.
-      const before = serving.get(name) ?? none;
+      const before = at(name);
       const beside = before.length > 0 && tunnel.company !== undefined ? before : none;
       serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
     },
@@ -137,14 +159,9 @@ export function makeClaims<Name>({ reservation, shown, sibling, monotonic }: Cla
         return;
       }
       serving.delete(name);
-      const { accountId, credentialId } = tunnel.session;
-      former.set(name, { accountId, credentialId, isElsewhere: tunnel.isElsewhere, until: monotonic() + reservedMs });
-      // Insertion order is expiry order.
-      for (const [one, { until }] of former) {
-        if (former.size <= maxFormer && until > monotonic()) break;
-        former.delete(one);
-      }
+      remember(name, tunnel.session, tunnel.isElsewhere);
     },
+    forget: (name, holder) => remember(name, holder, true),
     dispossessed: () =>
       [...serving].flatMap(([name, tunnels]) =>
         tunnels.filter(

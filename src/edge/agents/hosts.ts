@@ -11,10 +11,17 @@ export type EndpointHosts = Claims<string>;
 
 /**
  * @param monotonic milliseconds, see `Clock`
+ * @param wake see `ClaimsOptions`
  * @param freeBelow the only domain below which names need no reservation; undefined: none needs one
  */
-export function makeEndpointHosts(table: RoutingTable, monotonic: () => number, freeBelow?: string): EndpointHosts {
+export function makeEndpointHosts(
+  table: RoutingTable,
+  monotonic: () => number,
+  wake?: (name: string) => void,
+  freeBelow?: string,
+): EndpointHosts {
   return makeClaims({
+    wake,
     reservation(name, accountId, exactOnly, pool) {
       const host = hostOfName(name);
       // Names of internal endpoints are each account's own.

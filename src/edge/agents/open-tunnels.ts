@@ -34,13 +34,30 @@ export interface OpenTunnelsOptions {
   /** What other edges are told of a tunnel; undefined where there are none. */
   readonly share: ((tunnel: Tunnel) => SharedTunnel) | undefined;
   readonly log: Log;
+  /** Wakes another edge's tunnel that nobody has come for; undefined where there are no others. */
+  readonly wake?: ((id: string) => void) | undefined;
+}
+
+/** Who serves a name. */
+interface Holder {
+  readonly accountId: string;
+  readonly credentialId: string;
 }
 
 export interface OpenTunnels {
   byId(id: string): Tunnel | undefined;
+  /** As `byId`, without waking it. */
+  awake(id: string): Tunnel | undefined;
+  /** Those that are awake. */
   all(): Iterable<Tunnel>;
   /** Its name or port must have been claimed. */
   open(tunnel: Tunnel): void;
+  /** Another edge's, of the account, is there; nobody has come for it. Its name must have been claimed. */
+  sleep(accountId: string): void;
+  /** Somebody has come for one that sleeps. */
+  woken(tunnel: Tunnel): void;
+  /** One that sleeps is gone. */
+  forget(name: string, holder: Holder): void;
   /** It serves another endpoint from now on, at the same place. */
   change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
   /** It has another endpoint by itself, at the same place. */
@@ -56,7 +73,7 @@ export interface OpenTunnels {
 }
 
 export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
-  const { sessions, hosts, addresses, tcp, groups, report, region, share, log } = options;
+  const { sessions, hosts, addresses, tcp, groups, report, region, share, wake, log } = options;
   const tunnels = new Map<string, Tunnel>();
   const listeners: TunnelClosed[] = [];
 
@@ -111,7 +128,13 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
     tunnel.session.stopTunnel(tunnel.id, message, reason);
   };
   return {
-    byId: (id) => tunnels.get(id),
+    byId(id) {
+      const tunnel = tunnels.get(id);
+      if (tunnel || !wake) return tunnel;
+      wake(id);
+      return tunnels.get(id);
+    },
+    awake: (id) => tunnels.get(id),
     all: () => tunnels.values(),
     open(tunnel) {
       tunnels.set(tunnel.id, tunnel);
@@ -119,6 +142,15 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
       if (tunnel.name === "") groups.add(tunnel);
       else publish(tunnel);
       tellOpened(tunnel);
+    },
+    sleep: (accountId) => sessions.countElsewhere(accountId, 1),
+    woken(tunnel) {
+      tunnels.set(tunnel.id, tunnel);
+      publish(tunnel);
+    },
+    forget(name, holder) {
+      sessions.countElsewhere(holder.accountId, -1);
+      hosts.forget(name, holder);
     },
     change(tunnel, endpoint, metadata) {
       tunnel.endpoint = endpoint;

@@ -3,6 +3,7 @@ import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { nameOf } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { endpointIdOf } from "../../lib/ids.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
@@ -138,7 +139,7 @@ function endpointAt(
   const { clock, modules, table } = options;
   const { accountId } = session;
   const { proto } = request;
-  const endpointId = `ep_${id.slice(id.lastIndexOf("_") + 1)}`;
+  const endpointId = endpointIdOf(id);
   const termination = proto === "tls" ? readTermination(request.options) : undefined;
   const named = new AccountObjects(table, accountId);
   const compiled = compileOptions(

@@ -111,7 +111,9 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const monotonic = (): number => clock.monotonic();
   const credentials = makeCredentials(table, clock);
   const sessions = makeSessionBook();
-  const hosts = makeEndpointHosts(table, monotonic, options.requireReservedNames ? domain : undefined);
+  const wakeName = others && ((name: string): void => elsewhere?.wake(name));
+  const wake = others && ((id: string): void => elsewhere?.wakeTunnel(id));
+  const hosts = makeEndpointHosts(table, monotonic, wakeName, options.requireReservedNames ? domain : undefined);
   const groups = makeTunnelGroups();
   const addresses = tcp && makeEndpointAddresses(table, domain, tcp.range, monotonic);
   const share = others && ((tunnel: Tunnel) => shareTunnel(tunnel, opening.requestOf(tunnel)));
@@ -124,6 +126,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     report,
     region,
     share,
+    wake,
     log,
     finishMs: limits.finishMs,
   });
@@ -144,7 +147,8 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     return hosts.isLastHere(claimedName(endpoint), session);
   };
   const avoidPort = (port: number): void => addresses?.avoid(port);
-  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, avoidPort, log });
+  const { isAwake } = hosts;
+  const elsewhere = others && followElsewhere({ ...others, tunnels, opening, isAwake, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
   const exchangeTurns = makeExchangeTurns(limits);
   const otherNodes = (): number => elsewhere?.nodeCount() ?? 0;

@@ -1,12 +1,9 @@
 /**
- * A tunnel of another edge. Each edge has all of them, and visitors of most go elsewhere: until somebody comes for it, it
- * is little more than a pattern that many share (see `Patterns`).
+ * A tunnel of another edge that somebody has come for. Each edge has all of them, and visitors of most go elsewhere: until
+ * then it is a row (see `AgentRows`).
  */
 import type { Log } from "../../lib/log.ts";
-import { unfold } from "../../lib/patterns.ts";
-import type { Pattern, Patterns } from "../../lib/patterns.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
-import { partsOfTunnel } from "../../lib/tunnel-parts.ts";
 import type { BindRequest } from "../../tunnel/server-hooks.ts";
 import { companyOf } from "./company.ts";
 import type { Company } from "./company.ts";
@@ -15,7 +12,6 @@ import type { Endpoint, Tunnel } from "./tunnel.ts";
 
 /** What the tunnels of another edge have in common. */
 export interface RemoteKind {
-  readonly patterns: Patterns;
   /** Throws where the endpoint does not compile here. */
   readonly compile: (shared: SharedTunnel, session: RemoteSession) => Endpoint | undefined;
   readonly log: Log;
@@ -36,22 +32,18 @@ export class RemoteTunnel implements Tunnel {
   readonly isElsewhere = true;
   online = true;
   readonly #kind: RemoteKind;
-  #pattern: Pattern;
+  #read: () => string;
   #opened: Opened | undefined;
 
-  constructor(shared: SharedTunnel, session: RemoteSession, kind: RemoteKind) {
+  /** @param read the text of what is told of it, as long as its row is there */
+  constructor(shared: SharedTunnel, session: RemoteSession, kind: RemoteKind, read: () => string) {
     this.id = shared.id;
     this.session = session;
     this.startedAt = shared.startedAt;
     this.name = shared.endpoint?.name ?? "";
     this.labels = shared.labels;
     this.#kind = kind;
-    this.#pattern = this.#fold(shared);
-  }
-
-  /** As it was told. */
-  get text(): string {
-    return unfold(this.#pattern, this.#parts());
+    this.#read = read;
   }
 
   get isOpened(): boolean {
@@ -93,35 +85,29 @@ export class RemoteTunnel implements Tunnel {
   get company(): Company | undefined {
     if (this.name === "") return undefined;
     if (this.#opened) return this.#opened.served?.company;
-    const { endpoint } = JSON.parse(this.text) as SharedTunnel;
+    const { endpoint } = this.#told();
     return endpoint && companyOf(this.session, JSON.parse(endpoint.request) as BindRequest);
   }
 
   /** Its agent has changed it, but for its place: throws where what it is now does not compile here. */
   change(shared: SharedTunnel): void {
-    const served = this.#opened && this.#kind.compile(shared, this.session);
-    this.#kind.patterns.release(this.#pattern);
-    this.#pattern = this.#fold(shared);
-    this.#opened &&= { ...shared, served };
+    this.#opened &&= { ...shared, served: this.#kind.compile(shared, this.session) };
   }
 
-  /** It is not wanted any more. */
-  release(): void {
-    this.#kind.patterns.release(this.#pattern);
+  /** Its row goes: what is under way through it may still ask. */
+  part(): void {
+    const text = this.#read();
+    this.#read = () => text;
   }
 
-  #fold(shared: SharedTunnel): Pattern {
-    return this.#kind.patterns.fold(JSON.stringify(shared), this.#parts());
-  }
-
-  #parts(): readonly string[] {
-    return partsOfTunnel(this, this.session);
+  #told(): SharedTunnel {
+    return JSON.parse(this.#read()) as SharedTunnel;
   }
 
   /** What somebody has come for is kept as it is compiled: it has state, such as that of circuit breakers. */
   #open(): Opened {
     if (this.#opened) return this.#opened;
-    const shared = JSON.parse(this.text) as SharedTunnel;
+    const shared = this.#told();
     const opened: Opened = { ...shared, served: undefined };
     this.#opened = opened;
     try {

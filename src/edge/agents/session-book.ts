@@ -13,6 +13,8 @@ export interface SessionBook {
   countOfAccount(accountId: string): number;
   addTunnel(tunnel: Tunnel): void;
   removeTunnel(tunnel: Tunnel): void;
+  /** Another edge has one more tunnel of the account (1), or one less (-1). */
+  countElsewhere(accountId: string, by: 1 | -1): void;
   tunnelsOf(session: AgentSession): readonly Tunnel[];
   tunnelCounts(session: AgentSession): { readonly inSession: number; readonly inAccount: number };
 }
@@ -30,6 +32,11 @@ export function makeSessionBook(): SessionBook {
   };
   const tidy = (accountId: string, { sessions, tunnels }: { sessions: number; tunnels: number }): void => {
     if (sessions === 0 && tunnels === 0) accounts.delete(accountId);
+  };
+  const count = (accountId: string, by: 1 | -1): void => {
+    const counts = countsOf(accountId);
+    counts.tunnels += by;
+    tidy(accountId, counts);
   };
   return {
     add(session) {
@@ -62,15 +69,12 @@ export function makeSessionBook(): SessionBook {
     countOfAccount: (accountId) => accounts.get(accountId)?.sessions ?? 0,
     addTunnel(tunnel) {
       held.get(tunnel.session)?.add(tunnel);
-      countsOf(tunnel.session.accountId).tunnels += 1;
+      count(tunnel.session.accountId, 1);
     },
     removeTunnel(tunnel) {
-      const { accountId } = tunnel.session;
-      if (!held.get(tunnel.session)?.delete(tunnel) && !tunnel.isElsewhere) return;
-      const counts = countsOf(accountId);
-      counts.tunnels -= 1;
-      tidy(accountId, counts);
+      if (held.get(tunnel.session)?.delete(tunnel) || tunnel.isElsewhere) count(tunnel.session.accountId, -1);
     },
+    countElsewhere: count,
     tunnelsOf: (session) => [...(held.get(session) ?? [])],
     tunnelCounts: (session) => ({
       inSession: held.get(session)?.size ?? 0,

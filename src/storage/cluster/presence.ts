@@ -48,10 +48,18 @@ export interface Presence {
   told(): Promise<number>;
   /** Everything of others that was told so far is known when it resolves. Rejects when the database does not answer. */
   refresh(): Promise<void>;
-  /** Entries of other nodes, and which of them has each. */
-  others(): ReadonlyMap<string, string>;
   /** Up to which change what others have is known. */
   readonly change: number;
-  /** Called with what has changed, in order; the first to subscribe is told of all that came before, and nobody keeps it. */
-  subscribe(listener: (news: readonly PresenceNews[]) => void): void;
+  /** Called once: whoever follows is told of all that came before. */
+  follow(follower: PresenceFollower): void;
+}
+
+/** Keeps what other nodes have. */
+export interface PresenceFollower {
+  /** What has changed, in order. */
+  heard(news: readonly PresenceNews[]): void;
+  /** Whether another node has the entry, as far as was told. */
+  has(id: string): boolean;
+  /** All that other nodes have, as far as was told. */
+  ids(): Iterable<string>;
 }

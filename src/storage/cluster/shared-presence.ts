@@ -6,7 +6,7 @@ import type { Sealer } from "../sealing/sealing.ts";
 import { makeNameQuestions } from "./claims.ts";
 import type { AskForName } from "./claims.ts";
 import type { Lease } from "./lease.ts";
-import type { ClaimOutcome, NameClaim, Presence, PresenceNews, ServedName } from "./presence.ts";
+import type { ClaimOutcome, NameClaim, Presence, PresenceFollower, PresenceNews, ServedName } from "./presence.ts";
 
 interface Own {
   readonly body: string;
@@ -45,9 +45,8 @@ export class SharedPresence implements Presence {
   readonly #log: Log;
   readonly #askForName: AskForName;
   readonly #own = new Map<string, Own>();
-  readonly #others = new Map<string, string>();
-  readonly #listeners: ((news: readonly PresenceNews[]) => void)[] = [];
-  /** What came before anybody listened. */
+  #follower: PresenceFollower | undefined;
+  /** What came before anybody followed. */
   #unheard: PresenceNews[] = [];
   /** What is still to be told: as it is when it is told. */
   #untold = new Set<string>();
@@ -124,15 +123,11 @@ export class SharedPresence implements Presence {
     return this.#nextRead;
   }
 
-  others(): ReadonlyMap<string, string> {
-    return this.#others;
-  }
-
-  subscribe(listener: (news: readonly PresenceNews[]) => void): void {
-    this.#listeners.push(listener);
+  follow(follower: PresenceFollower): void {
+    this.#follower = follower;
     const unheard = this.#unheard;
     this.#unheard = [];
-    if (unheard.length > 0) listener(unheard);
+    if (unheard.length > 0) follower.heard(unheard);
   }
 
   /** There may be news of others. */
@@ -282,16 +277,18 @@ export class SharedPresence implements Presence {
     for (const { id, node: of, change, body } of rows) {
       this.#change = Math.max(this.#change, change);
       const isOwn = of === node;
+      const isTold = this.#own.get(id)?.isTold === true;
       if (body !== null && !isOwn) {
         there.add(id);
-        if (this.#own.get(id)?.isTold) news.push({ what: "taken", id });
+        if (isTold) news.push({ what: "taken", id });
         const opened = this.#open(id, body);
         if (opened !== undefined) news.push({ what: "put", id, node: of, body: opened });
-      } else if (this.#others.has(id)) news.push({ what: "removed", id });
-      else if (!isOwn && this.#own.get(id)?.isTold) news.push({ what: "taken", id });
+      } else if (this.#follower?.has(id) ?? !isTold) news.push({ what: "removed", id });
+      else if (!isOwn && isTold) news.push({ what: "taken", id });
     }
     if (isWhole) {
-      for (const id of this.#others.keys()) if (!there.has(id)) news.push({ what: "removed", id });
+      this.#unheard = [];
+      for (const id of this.#follower?.ids() ?? []) if (!there.has(id)) news.push({ what: "removed", id });
     }
     this.#take(news);
   }
@@ -308,13 +305,9 @@ export class SharedPresence implements Presence {
 
   #take(news: readonly PresenceNews[]): void {
     if (news.length === 0) return;
-    for (const one of news) {
-      if (one.what === "put") this.#others.set(one.id, one.node);
-      else if (one.what === "removed") this.#others.delete(one.id);
-      else this.#own.delete(one.id);
-    }
-    if (this.#listeners.length === 0) this.#unheard.push(...news);
-    for (const listener of this.#listeners) listener(news);
+    for (const { what, id } of news) if (what === "taken") this.#own.delete(id);
+    if (this.#follower) this.#follower.heard(news);
+    else this.#unheard.push(...news);
   }
 }
 
