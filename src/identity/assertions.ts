@@ -38,6 +38,9 @@ const goodMs = 110_000;
 const lifetimeSeconds = 120;
 /** Sessions whose assertion is remembered. */
 const maxKept = 10_000;
+/** Of an assertion: with header and signature, in base64url, it is a header field of 2 KiB at most. */
+const maxClaimBytes = 1_360;
+const maxGroups = 16;
 /** Routes of one realm that a session has assertions for at a time. */
 const maxRoutes = 8;
 
@@ -52,19 +55,22 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
     if (!key) return Promise.resolve(undefined);
     const { id, userId, identity, providerUrl } = session.record;
     const { email, emailVerified, name } = identity;
-    const claims = {
+    const said = {
       iss: ofRoute.issuer,
       aud: ofRoute.audience,
       sub: userId,
       iat: now,
       exp: now + lifetimeSeconds,
       ...(email !== "" && { email: email.slice(0, 320), email_verified: emailVerified }),
-      ...(name !== "" && { name: name.slice(0, 128) }),
-      ...(ofRoute.groups.length > 0 && { groups: ofRoute.groups.slice(0, 16) }),
       idp: providerUrl.slice(0, 256),
       sid: id,
       route: routeId,
     };
+    const shownName = name.slice(0, 128);
+    const named =
+      name === "" || bytesOf({ ...said, name: shownName }) > maxClaimBytes ? said : { ...said, name: shownName };
+    const groups = groupsIn(maxClaimBytes - bytesOf({ ...named, groups: [] }), ofRoute.groups);
+    const claims = groups.length > 0 ? { ...named, groups } : named;
     return jobs.sign({ keyId: key.id, keyPem: key.keyPem, claims });
   };
   const hold = (session: Session, routeId: string): KeptAssertion => {
@@ -111,6 +117,17 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
     },
     keySet: () => JSON.stringify({ keys: keys.map(({ jwk, id }) => ({ ...jwk, kid: id, alg: "ES256", use: "sig" })) }),
   };
+}
+
+/** The first of them, as many as there is room for. */
+function groupsIn(roomBytes: number, groups: readonly string[]): readonly string[] {
+  let room = roomBytes;
+  const fitting = groups.slice(0, maxGroups).findIndex((one) => (room -= bytesOf(one) + 1) < 0);
+  return groups.slice(0, fitting < 0 ? maxGroups : fitting);
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function keptOf({ assertions = [] }: Session, routeId: string): KeptAssertion | undefined {

@@ -105,11 +105,14 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
       const found = await metadata();
       checkIssuer(parameters, found, kind === "oidc" ? issuer : undefined);
       const error = parameters.get("error");
-      if (error !== undefined) throw refusedBy(error, parameters.get("error_description") ?? "", redirectUri());
+      if (error !== undefined)
+        throw toRegister(refusedBy(error, parameters.get("error_description") ?? ""), redirectUri());
       const code = parameters.get("code") ?? "";
       if (code === "") throw new LoginRefusal("login_provider_error", "the provider sent neither a code nor an error");
       const exchange = { code, verifier: flow.verifier, nonce: flow.nonce, redirectUri: redirectUri() };
-      const done = await jobs.login(connection, exchange);
+      const done = await jobs.login(connection, exchange).catch((error: unknown) => {
+        throw toRegister(error, redirectUri());
+      });
       checkGranted(
         done.scopes,
         kind === "oidc" ? scopes.filter((one) => one !== "offline_access") : [],
@@ -162,9 +165,14 @@ function checkGranted(granted: readonly string[], each: readonly string[], oneOf
   }
 }
 
-function refusedBy(error: string, description: string, redirectUri: string): LoginRefusal {
+function refusedBy(error: string, description: string): LoginRefusal {
   const errorName = Object.hasOwn(byError, error) ? (byError[error] as LoginRefusalName) : "login_provider_error";
   const said = JSON.stringify(`${error}: ${description}`.slice(0, 200));
-  const hint = errorName === "login_redirect_refused" ? `; register ${redirectUri}` : "";
-  return new LoginRefusal(errorName, `the provider answers ${said}${hint}`);
+  return new LoginRefusal(errorName, `the provider answers ${said}`);
+}
+
+/** Where a provider does not know the callback, its operator is told which one it is. */
+function toRegister(error: unknown, redirectUri: string): unknown {
+  if (!(error instanceof LoginRefusal) || error.reason !== "login_redirect_refused") return error;
+  return new LoginRefusal(error.reason, `${error.message}; register ${redirectUri}`);
 }

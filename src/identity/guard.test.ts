@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import { generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { ada, guarded } from "../../test/support/guarded.ts";
-import { timestamp } from "../lib/clock.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
 import { LoginRefusal } from "./calls/identity.ts";
@@ -355,25 +353,5 @@ describe("a route that asks for a login", () => {
     assert.deepEqual(await told(), ["at", "rt"]);
     given.set({ client_id: "", client_secret: "" });
     assert.deepEqual(await told(), [undefined, undefined]);
-  });
-
-  it("a route that asks for a login tells the service who it is by a text that is signed anew once a minute", async () => {
-    let signed = 0;
-    const given = guarded({ sign: async ({ claims }) => `${JSON.stringify(claims["sub"])} ${(signed += 1)}` });
-    const { clock, logins, loginCookies } = given;
-    const key = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
-    const usedFrom = timestamp(clock.now() - 1_000);
-    const doc = { purpose: "assertion", key, certificate: "", made_at: usedFrom, used_from: usedFrom };
-    const object = { kind: "login_key", id: "lgnkey_2", account_id: "ac_1", revision: 1, doc };
-    logins.change([{ kind: object.kind, id: object.id, object }]);
-    const told = async (): Promise<string | undefined> =>
-      (await act(given, { loginCookies, headers: page })).exchange.request.headers.get("postern-assertion");
-    assert.deepEqual([await told(), await told()], ['"appusr_1" 1', '"appusr_1" 1']);
-    clock.pass(60_000);
-    assert.equal(await told(), '"appusr_1" 1', "good for a while, and nobody waits for the next");
-    assert.equal(await told(), '"appusr_1" 2');
-    clock.pass(110_000);
-    assert.equal(await told(), '"appusr_1" 3', "too old to be sent");
-    assert.equal(signed, 3);
   });
 });

@@ -37,14 +37,19 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       const asked = { method: "GET", url: `${world.origin()}/`, headers: { accept: "text/html" } };
       const explained = await api("POST", `/edges/https/${world.edgeId}/explain`, asked);
       assert.ok(explained.text.includes(`to come back to ${callback}`), explained.text);
-      world.providers.declines = "redirect_uri_mismatch";
-      const refused = await world.browser().visit(`${world.origin()}/`);
-      world.providers.declines = undefined;
-      assert.equal(refused.headers["postern-error-code"], errorCode("login_redirect_refused"));
-      assert.ok(!refused.text.includes("/oauth2/callback"));
-      const id = /request <code>(\w+)<\/code>/.exec(refused.text)?.[1];
-      const trace = await api("GET", `/requests/${id}`);
-      assert.ok(trace.text.includes(`register ${callback}`), trace.text);
+      for (const refuse of [
+        () => void (world.providers.declines = "redirect_uri_mismatch"),
+        () => void (world.providers.failure = { status: 200, body: '{"error":"redirect_uri_mismatch"}' }),
+      ]) {
+        refuse();
+        const refused = await world.browser().visit(`${world.origin()}/`);
+        [world.providers.declines, world.providers.failure] = [undefined, undefined];
+        assert.equal(refused.headers["postern-error-code"], errorCode("login_redirect_refused"));
+        assert.ok(!refused.text.includes("/oauth2/callback"));
+        const id = /request <code>(\w+)<\/code>/.exec(refused.text)?.[1];
+        const trace = await api("GET", `/requests/${id}`);
+        assert.ok(trace.text.includes(`register ${callback}`), trace.text);
+      }
       const bare = await startPlatform({ idpHost });
       try {
         const edge = (await bare.api("POST", "/edges/https", { hostports: ["a.localhost:443"] })).body;

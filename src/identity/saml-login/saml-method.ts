@@ -98,7 +98,9 @@ export class SamlMethod implements LoginMethod {
   }
 
   get warning(): string | undefined {
-    return this.#needs.source.warning;
+    const { warning, known } = this.#needs.source;
+    const all = [warning, ...(known?.warnings ?? []).map((one) => `in its metadata ${one}`)];
+    return all.filter((one) => one !== undefined).join("; ") || undefined;
   }
 
   async begin(flow: Flow, _state: string, prompt: string | undefined, host: string): Promise<string | Answer> {

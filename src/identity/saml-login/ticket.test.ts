@@ -53,14 +53,14 @@ describe("a ticket of a login by SAML", () => {
   });
 
   /** A route's method, and tickets of it. */
-  const methodOf = (signOut: IdpMetadata["signOut"] = {}, isRenewable = true) => {
+  const methodOf = (signOut: IdpMetadata["signOut"] = {}, isRenewable = true, warnings: readonly string[] = []) => {
     const clock = makeManualClock();
     const logins = testLogins(clock);
     after(() => logins.close());
     const asked: string[] = [];
     const renewMetadata = async (_accountId: string, askedBy: string): Promise<boolean> => asked.push(askedBy) > 0;
     const context = { ...logins.context, reports: { ...logins.context.reports, renewMetadata } };
-    const metadata = { entityId: "https://id.example", signOn: {}, signOut, certificates: [], warnings: [] };
+    const metadata = { entityId: "https://id.example", signOn: {}, signOut, certificates: [], warnings };
     const route = {
       ...addressesOf("edghtsrt_1", context.settings),
       nameIdFormat: "",
@@ -115,5 +115,13 @@ describe("a ticket of a login by SAML", () => {
     const { method, asked } = methodOf({}, false);
     assert.equal(await method.renewMetadata("ac_1"), false);
     assert.deepEqual([addressed.asked, asked], [["edghtsrt_1"], []]);
+  });
+
+  it("what is odd about metadata, though it is good, is told to whoever has a login explained", () => {
+    assert.equal(methodOf().method.warning, undefined);
+    assert.equal(
+      methodOf({}, true, ["a certificate expired at 2020", "a certificate is not base64"]).method.warning,
+      "in its metadata a certificate expired at 2020; in its metadata a certificate is not base64",
+    );
   });
 });
