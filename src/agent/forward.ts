@@ -2,6 +2,7 @@
 import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { catalogue } from "../lib/errors.ts";
+import { readingIntoShared } from "../lib/read-buffers.ts";
 import { socketStream } from "../lib/socket-stream.ts";
 import { splice } from "../lib/splice.ts";
 import { duplexOf } from "./stream-duplex.ts";
@@ -34,7 +35,7 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
     upstream.local.serve(duplexOf(stream, along));
     return;
   }
-  const socket = dialUpstream(upstream);
+  const socket = dialUpstream(upstream, readingIntoShared());
   const early = new Early(stream, watch, () => service.abort());
   stream.receiver = early;
   const unconnected: ByteReceiver = {

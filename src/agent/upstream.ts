@@ -1,6 +1,7 @@
 import { connect as connectTcp, isIP } from "node:net";
 import type { LookupFunction, Socket, TcpNetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
+import type { TcpReading } from "../lib/read-buffers.ts";
 import type { LocalService } from "./local-service.ts";
 
 /** The service that the agent publishes; the only place it ever dials besides the server (G4). */
@@ -81,8 +82,11 @@ export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream
   return { host, port, tls: false, text: `${scheme}://${url.hostname}:${port}` };
 }
 
-/** Opens a connection; the socket tells of its success by `connect`, or `secureConnect` with TLS. */
-export function dialUpstream(upstream: Upstream): Socket {
+/**
+ * Opens a connection; the socket tells of its success by `connect`, or `secureConnect` with TLS.
+ * @param reading how the socket reads, unless it is in TLS
+ */
+export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
   const { host, port, socketPath, verify = false, ca } = upstream;
   const options = {
     ...(socketPath === undefined ? { host, port } : { path: socketPath }),
@@ -103,7 +107,7 @@ export function dialUpstream(upstream: Upstream): Socket {
         // Nobody can be in between on the loopback, and certificates for it are mostly self-signed.
         rejectUnauthorized: verify || ca !== undefined || !isLoopback(host),
       })
-    : connectTcp(options as TcpNetConnectOpts);
+    : connectTcp({ ...options, ...reading } as TcpNetConnectOpts);
   socket.setTimeout(dialTimeoutMs, () => socket.destroy(new Error(`no connection within ${dialTimeoutMs / 1000} s`)));
   socket.once(upstream.tls ? "secureConnect" : "connect", () => socket.setTimeout(0));
   return socket;

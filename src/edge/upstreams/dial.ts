@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { readingIntoShared } from "../../lib/read-buffers.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
 import { resolveAllowed } from "../../outbound/addresses.ts";
 
@@ -55,6 +56,7 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
       noDelay: true,
       allowHalfOpen: true,
       autoSelectFamily: true,
+      ...(target.tls ? {} : readingIntoShared()),
       // The addresses that were checked, and no others: a second look-up could say something else.
       lookup: (_host, { all }, answer) => {
         const first = found[0] as LookupAddress;
