@@ -64,6 +64,23 @@ describe("claims of names", () => {
     assert.deepEqual(answers, ["tn_5 granted"]);
   });
 
+  it("claims of names that are dropped are answered no more, and leave the name to those who still wait", () => {
+    const { claims, first, second, answers, claim } = two();
+    claim("tn_1", first);
+    claim("tn_2", second);
+    claim("tn_2", first);
+    claim("tn_3", second);
+    claims.drop("tn_1", second);
+    claims.drop("tn_2", second);
+    claims.drop("tn_2", first);
+    assert.deepEqual(answers, ["tn_1 granted"]);
+    claims.drop("tn_1", first);
+    assert.deepEqual(answers, ["tn_1 granted", "tn_3 granted"]);
+    claims.drop("tn_3", second);
+    claim("tn_4", second);
+    assert.deepEqual(answers, ["tn_1 granted", "tn_3 granted", "tn_4 granted"]);
+  });
+
   it("claims of names let those of one account and pool have a name together, and nobody else", () => {
     const { first, second, answers, claim, open } = two();
     claim("tn_1", first, { pool: "https" });

@@ -43,7 +43,28 @@ interface Grant {
 export function makeNameClaims(): NameClaims {
   const holders = new Map<string, readonly NameHolder[]>();
   const grants = new Map<string, Grant>();
+  /** By tunnel, the names that are granted to it, or that it waits for. */
+  const asked = new Map<string, Set<string>>();
 
+  const note = ({ tunnelId, name }: Claim): void => {
+    const names = asked.get(tunnelId);
+    if (names) names.add(name);
+    else asked.set(tunnelId, new Set([name]));
+  };
+  const forget = (tunnelId: string, name: string): void => {
+    const names = asked.get(tunnelId);
+    names?.delete(name);
+    if (names?.size === 0) asked.delete(tunnelId);
+  };
+  /** Those who are gone do not wait any more. */
+  const dismiss = (grant: Grant, isGone: (one: Waiting) => boolean): void => {
+    const gone = grant.waiting.filter(isGone);
+    grant.waiting = grant.waiting.filter((one) => !gone.includes(one));
+    for (const { claim: wanted } of gone) {
+      const others = [grant, ...grant.waiting.map((one) => one.claim)];
+      if (others.every(({ tunnelId }) => tunnelId !== wanted.tunnelId)) forget(wanted.tunnelId, grant.name);
+    }
+  };
   const isFree = ({ name, tunnelId, accountId, pool, replaces }: Claim): boolean => {
     const sibling = siblingOf(name);
     const isForeign = (one: { readonly accountId: string } | undefined): boolean =>
@@ -56,6 +77,7 @@ export function makeNameClaims(): NameClaims {
   const claim = (waiting: Waiting): void => {
     const { claim: wanted, line, answer } = waiting;
     const granted = grants.get(wanted.name);
+    note(wanted);
     if (granted && granted.tunnelId !== wanted.tunnelId) {
       granted.waiting = [...granted.waiting, waiting];
     } else if (isFree(wanted)) {
@@ -63,12 +85,14 @@ export function makeNameClaims(): NameClaims {
       grants.set(name, { name, tunnelId, accountId, line, waiting: granted?.waiting ?? [] });
       answer("granted");
     } else {
+      if (!granted) forget(wanted.tunnelId, wanted.name);
       answer("conflict");
     }
   };
   const settle = (grant: Grant | undefined): void => {
     if (!grant) return;
     grants.delete(grant.name);
+    forget(grant.tunnelId, grant.name);
     for (const waiting of grant.waiting) claim(waiting);
   };
   const put = (name: string, rest: readonly NameHolder[]): void => {
@@ -95,14 +119,15 @@ export function makeNameClaims(): NameClaims {
       );
     },
     drop(tunnelId, line) {
-      for (const grant of grants.values()) {
-        if (grant.tunnelId === tunnelId && grant.line === line) settle(grant);
-        else grant.waiting = grant.waiting.filter((one) => one.claim.tunnelId !== tunnelId || one.line !== line);
+      for (const name of Array.from(asked.get(tunnelId) ?? [])) {
+        const grant = grants.get(name);
+        if (grant?.tunnelId === tunnelId && grant.line === line) settle(grant);
+        else if (grant) dismiss(grant, (one) => one.claim.tunnelId === tunnelId && one.line === line);
       }
     },
     leave(line) {
       for (const grant of grants.values()) {
-        grant.waiting = grant.waiting.filter((one) => one.line !== line);
+        dismiss(grant, (one) => one.line === line);
         if (grant.line === line) settle(grant);
       }
     },
