@@ -68,9 +68,9 @@ export function gistOf(session: PackedSession): Gist {
   const found = hasLateValues(bytes, end) ? 0 : findValues(bytes, own, end, places);
   if (found <= lastActiveAt) return wholeGist(session);
   for (let at = found; at <= emailAt; at += 1) places.put(at, 0, 0);
-  const [email, emailEnd] = [places.starts[emailAt] as number, places.ends[emailAt] as number];
-  const loginAt = numberInBytes(bytes, places.starts[loginAtAt] as number, places.ends[loginAtAt] as number);
-  const lastActive = timeInBytes(bytes, places.starts[lastActiveAt] as number, places.ends[lastActiveAt] as number);
+  const [email, emailEnd] = [places.start(emailAt), places.end(emailAt)];
+  const loginAt = numberInBytes(bytes, places.start(loginAtAt), places.end(loginAtAt));
+  const lastActive = timeInBytes(bytes, places.start(lastActiveAt), places.end(lastActiveAt));
   const isPlain = textsAt.every((at) => at >= found || places.isText(bytes, at)) && isLowerCase(bytes, email, emailEnd);
   if (!isPlain || Number.isNaN(loginAt + lastActive)) return wholeGist(session);
   return { loginAt, lastActive, endsAt: 0, bytes, places };

@@ -46,7 +46,7 @@ function inSnapshot(of: SessionRecord, browser: object = {}): SessionRecord | un
   const { cookieHash, loginAt, lastActive, endsAt = 0, identity } = found;
   const { subject, email } = identity;
   const { bytes, places, ...times } = gistOf(one);
-  const textAt = (at: number): string => bytes.toString("utf8", places.starts[at], places.ends[at]);
+  const textAt = (at: number): string => bytes.toString("utf8", places.start(at), places.end(at));
   const keys = { cookieHash: textAt(hashAt), subject: textAt(subjectAt), email: textAt(emailAt) };
   assert.deepEqual(
     { ...times, ...keys },

@@ -124,6 +124,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
           } else if (!sleeping.holds(one)) put(recordOfText(id, place, ownText(one)));
         }
       }
+      sleeping.settle();
       for (const id of gone) {
         const session = find(id);
         if (session && !isNew(session)) remove(session);

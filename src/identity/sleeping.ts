@@ -79,6 +79,11 @@ export class SleepingSessions {
     return true;
   }
 
+  /** Makes ready what was added: whoever asks first would wait for it. */
+  settle(): void {
+    for (const index of [this.#ids, this.#hashes, this.#subjects, this.#emails]) index.settle();
+  }
+
   /** Whether it sleeps here, and is as it is said to be. */
   holds({ id, place, bytes, start, end }: PackedSession): boolean {
     return this.#ids.candidates(id).some((number) => {
@@ -204,6 +209,6 @@ export class SleepingSessions {
 }
 
 function enter(index: Digests, { bytes, places }: Gist, place: number, number: number): void {
-  const [start, end] = [places.starts[place] as number, places.ends[place] as number];
+  const [start, end] = [places.start(place), places.end(place)];
   if (start < end) index.addBytes(bytes, start, end, number);
 }

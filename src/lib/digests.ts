@@ -7,6 +7,8 @@ const least = 16;
 /** Of the places, those that may be taken; how much longer a table becomes beyond it. */
 const fullest = 0.8;
 const growth = 1.4;
+/** How long it is made for many at once: as long as one that has grown is, on average. */
+const roomOfMany = 1.5;
 /** Marks what is the first entry of a ring, and no value. */
 const ring = 0x80000000;
 
@@ -14,6 +16,7 @@ const ring = 0x80000000;
  * Numbers by digests of keys, for very many: the keys themselves, which are in the objects anyway, would take more than
  * those. What it finds is to be checked. All of it is arrays of numbers, with nothing for the collector to look at: a
  * table with linear probing leads from a digest to its value, or to the first of a ring of them, so that a key may have many.
+ * What is new is in no table before somebody asks: for very many at once, one is made once.
  */
 export class Digests {
   /** By place: 0 where it is free, else one more than a value, or than the first entry of a ring. */
@@ -26,6 +29,10 @@ export class Digests {
   #previous = new Uint32Array(least);
   #entries = 0;
   readonly #free: number[] = [];
+  /** What is new, in its order. */
+  #newDigests = new Int32Array(least);
+  #newValues = new Uint32Array(least);
+  #new = 0;
 
   /** @param value at least 0, and below 2^31 - 1 */
   add(key: string, value: number): void {
@@ -38,13 +45,40 @@ export class Digests {
   }
 
   #add(digest: number, value: number): void {
+    if (this.#new === this.#newValues.length) {
+      const before = this.#newDigests;
+      this.#newDigests = new Int32Array(this.#new * 2);
+      this.#newDigests.set(before);
+      this.#newValues = longer(this.#newValues, this.#new * 2);
+    }
+    this.#newDigests[this.#new] = digest;
+    this.#newValues[this.#new] = value;
+    this.#new += 1;
+  }
+
+  /** Puts what is new into the table: whoever asks first would wait for that. */
+  settle(): void {
+    const count = this.#new;
+    if (count === 0) return;
+    if (this.#taken + count > this.#table.length * fullest) {
+      this.#widen(Math.ceil(Math.max(this.#table.length * growth, (this.#taken + count) * roomOfMany)));
+    }
+    for (let at = 0; at < count; at += 1) {
+      this.#enter(this.#newDigests[at] as number, this.#newValues[at] as number);
+    }
+    this.#new = 0;
+    if (count <= least) return;
+    this.#newDigests = new Int32Array(least);
+    this.#newValues = new Uint32Array(least);
+  }
+
+  #enter(digest: number, value: number): void {
     const place = this.#placeOf(digest);
     const there = this.#table[place] as number;
     if (there === 0) {
       this.#table[place] = value + 1;
       this.#digests[place] = digest;
       this.#taken += 1;
-      if (this.#taken > this.#table.length * fullest) this.#widen();
       return;
     }
     const entry = this.#newEntry(value);
@@ -62,6 +96,7 @@ export class Digests {
 
   /** Takes out what was added once; harmless when it is not there. */
   remove(key: string, value: number): void {
+    this.settle();
     const place = this.#placeOf(digestOf(key));
     const there = this.#table[place] as number;
     if (there < ring) {
@@ -87,6 +122,7 @@ export class Digests {
 
   /** Those of `key` in the order in which they were added, and maybe of others. */
   candidates(key: string): number[] {
+    this.settle();
     const there = this.#table[this.#placeOf(digestOf(key))] as number;
     if (there === 0) return [];
     if (there < ring) return [there - 1];
@@ -134,12 +170,12 @@ export class Digests {
     table[gap] = 0;
   }
 
-  #widen(): void {
+  #widen(size: number): void {
     const [table, digests] = [this.#table, this.#digests];
-    const size = Math.ceil(table.length * growth);
     this.#table = new Uint32Array(size);
     this.#digests = new Int32Array(size);
-    for (const [at, there] of table.entries()) {
+    for (let at = 0; at < table.length; at += 1) {
+      const there = table[at] as number;
       if (there === 0) continue;
       const digest = digests[at] as number;
       const place = this.#placeOf(digest);
@@ -186,17 +222,22 @@ function digestOfBytes(bytes: Uint8Array, start: number, given: number): number 
     while (((bytes[end] as number) & 0xc0) === 0x80) end -= 1;
   }
   let digest = seed ^ (end - start);
-  // Four bytes at a time; the last word is what is left.
-  for (let at = start; at < end; at += 4) {
-    const left = end - at;
-    let word = bytes[at] as number;
-    if (left > 1) word |= (bytes[at + 1] as number) << 8;
-    if (left > 2) word |= (bytes[at + 2] as number) << 16;
-    if (left > 3) word |= (bytes[at + 3] as number) << 24;
-    digest = Math.imul(digest ^ word, 0x5bd1e995);
-    digest ^= digest >>> 15;
-    digest = Math.imul(digest, multiplier);
-    digest ^= digest >>> 13;
-  }
+  let at = start;
+  for (; at + 4 <= end; at += 4) digest = mixed(digest, wordAt(bytes, at));
+  // Of the last word, nothing of what comes behind it.
+  if (at < end) digest = mixed(digest, wordAt(bytes, at) & ((1 << ((end - at) * 8)) - 1));
   return digest;
+}
+
+function mixed(digest: number, word: number): number {
+  let mix = Math.imul(digest ^ word, 0x5bd1e995);
+  mix ^= mix >>> 15;
+  mix = Math.imul(mix, multiplier);
+  return mix ^ (mix >>> 13);
+}
+
+/** Of four bytes; those beyond the end, which are undefined, count as 0. */
+function wordAt(bytes: Uint8Array, at: number): number {
+  const byte = (next: number): number => bytes[at + next] as number;
+  return byte(0) | (byte(1) << 8) | (byte(2) << 16) | (byte(3) << 24);
 }

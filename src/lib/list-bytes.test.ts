@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
+import { timestamp } from "./clock.ts";
 import { ValuePlaces, findValues } from "./list-bytes.ts";
-import { numberInBytes, timeInBytes } from "./value-bytes.ts";
+import { isThere, numberInBytes, timeInBytes, viewOf } from "./value-bytes.ts";
 
 const most = 4;
 
@@ -14,7 +15,12 @@ function found(list: string, before = "", after = ""): readonly string[] | undef
   const count = findValues(bytes, start, start + Buffer.byteLength(list), places);
   if (count < 0) return undefined;
   return Array.from({ length: count }, (_value, at) => {
-    const text = bytes.toString("utf8", places.starts[at], places.ends[at]);
+    const text = bytes.toString("utf8", places.start(at), places.end(at));
+    const isRepeated = places.isRepeated(bytes, at);
+    const before = Array.from({ length: at }, (_one, other) =>
+      bytes.toString("utf8", places.start(other), places.end(other)),
+    );
+    assert.equal(isRepeated, before.includes(text));
     return places.isText(bytes, at) ? `"${text}"` : text;
   });
 }
@@ -50,6 +56,23 @@ describe("values of lists in bytes", () => {
   });
 });
 
+describe("bytes that are looked for", () => {
+  it("bytes that are looked for are found where each of them is, and nowhere else", () => {
+    const text = "0123456789abcdef";
+    const bytes = viewOf(Buffer.from(`xx${text}yy`).subarray(1));
+    for (let length = 0; length <= text.length; length += 1) {
+      const expected = Buffer.from(text.slice(0, length));
+      assert.equal(isThere(viewOf(expected), bytes, 1), true);
+      for (let at = 0; at < length; at += 1) {
+        const other = Buffer.from(expected);
+        other[at] = 0xff;
+        assert.equal(isThere(viewOf(other), bytes, 1), false, `${length}, ${at}`);
+      }
+    }
+    assert.equal(isThere(viewOf(Buffer.from("yy!")), bytes, bytes.byteLength - 2), false);
+  });
+});
+
 describe("numbers and times in bytes", () => {
   it("numbers and times in bytes are as they were written, or none", () => {
     const read = (text: string): readonly number[] => {
@@ -60,6 +83,10 @@ describe("numbers and times in bytes", () => {
     for (const none of ["", "-1", "1.5", "1e3", "null"]) assert.deepEqual(read(none), [NaN, NaN], none);
     for (const time of ["1970-01-01T00:00:00Z", "2026-11-23T11:27:34Z", "2028-02-29T23:59:59Z"]) {
       assert.deepEqual(read(time), [NaN, Date.parse(time)]);
+    }
+    for (let day = -200_000; day < 200_000; day += 37) {
+      const time = timestamp(day * 86_400_000);
+      assert.deepEqual(read(time), [NaN, Date.parse(time)], time);
     }
     assert.deepEqual(read("2026-11-2xT11:27:34Z"), [NaN, NaN]);
   });

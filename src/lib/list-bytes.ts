@@ -2,22 +2,49 @@
 
 /** Where values stand: texts without their quotes. */
 export class ValuePlaces {
-  readonly starts: Int32Array;
-  readonly ends: Int32Array;
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
 
   /** @param most how many values are looked for */
   constructor(most: number) {
-    this.starts = new Int32Array(most);
-    this.ends = new Int32Array(most);
+    this.#starts = new Int32Array(most);
+    this.#ends = new Int32Array(most);
+  }
+
+  get length(): number {
+    return this.#starts.length;
+  }
+
+  start(at: number): number {
+    return this.#starts[at] as number;
+  }
+
+  end(at: number): number {
+    return this.#ends[at] as number;
   }
 
   put(at: number, start: number, end: number): void {
-    this.starts[at] = start;
-    this.ends[at] = end;
+    this.#starts[at] = start;
+    this.#ends[at] = end;
   }
 
   isText(bytes: Uint8Array, at: number): boolean {
-    return bytes[(this.starts[at] as number) - 1] === quote;
+    return bytes[this.start(at) - 1] === quote;
+  }
+
+  /** Whether one before it is the same. */
+  isRepeated(bytes: Uint8Array, at: number): boolean {
+    for (let other = 0; other < at; other += 1) if (this.#isSame(bytes, at, other)) return true;
+    return false;
+  }
+
+  #isSame(bytes: Uint8Array, one: number, other: number): boolean {
+    const length = this.end(one) - this.start(one);
+    if (this.end(other) - this.start(other) !== length) return false;
+    for (let at = 0; at < length; at += 1) {
+      if (bytes[this.start(one) + at] !== bytes[this.start(other) + at]) return false;
+    }
+    return true;
   }
 }
 
@@ -30,7 +57,7 @@ const [bracket, bracketEnd, brace, braceEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
  * one in it, or is written with escapes
  */
 export function findValues(bytes: Uint8Array, start: number, end: number, places: ValuePlaces): number {
-  const most = places.starts.length;
+  const most = places.length;
   if (bytes[start] !== bracket) return -1;
   let at = start + 1;
   if (bytes[at] === bracketEnd) return 0;

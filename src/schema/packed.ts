@@ -6,7 +6,7 @@ import type { Doc } from "./doc.ts";
 
 /** Where the values are, in the order of the texts: names of fields, or `field.inner`. New ones are added at the end. */
 export interface PackedPaths {
-  /** Texts, and the first of `own`: with `common` they are all that claims, references and the owner are of. */
+  /** Texts, and the first of `own`: names that are claimed, ids that are referred to, and the owner's are among them. */
   readonly keys: readonly string[];
   readonly own: readonly string[];
   readonly common: readonly string[];
@@ -30,8 +30,9 @@ export interface Packing {
   pack(doc: Doc): PackedDoc;
   /** Values that are empty, or were added since, may be absent from the document. */
   unpack(own: readonly unknown[], common: readonly unknown[]): Record<string, unknown>;
-  /** The first values of a text, those of `keys` at least. */
-  keysIn(own: string): readonly unknown[];
+  /** How many of the own values are keys: the first ones. */
+  readonly keys: number;
+  keysOf(doc: Doc): readonly unknown[];
 }
 
 interface Path {
@@ -66,7 +67,8 @@ export function packingOf(paths: PackedPaths, emptyAt: (path: string) => unknown
       put(doc, common, commonValues);
       return doc;
     },
-    keysIn: (text) => firstTexts(text, paths.keys.length) ?? (JSON.parse(text) as unknown[]),
+    keys: paths.keys.length,
+    keysOf: (doc) => own.slice(0, paths.keys.length).map((path) => valueAt(doc, path)),
   };
 }
 
@@ -79,20 +81,6 @@ function withoutEmptyEnd(values: readonly unknown[], paths: readonly Path[], lea
 
 function isEmpty(value: unknown, empty: unknown): boolean {
   return value === empty || (Array.isArray(value) && Array.isArray(empty) && value.length + empty.length === 0);
-}
-
-/** Of JSON of a list that begins with texts; undefined where one of them is written with escapes. */
-function firstTexts(text: string, count: number): readonly string[] | undefined {
-  const found: string[] = [];
-  let at = 1;
-  while (found.length < count) {
-    const end = text.indexOf('"', at + 1);
-    const one = text.slice(at + 1, end);
-    if (end < 0 || one.includes("\\")) return undefined;
-    found.push(one);
-    at = end + 2;
-  }
-  return found;
 }
 
 function valueAt(doc: Doc, { name, inner, empty }: Path): unknown {

@@ -29,8 +29,6 @@ export interface Documents {
    * @throws Error when the row's kind is not declared, or a secret in it does not open
    */
   read(row: ObjectRow): StoredObject;
-  /** Of the row of a packed object: its document as it is kept in memory, with secrets open, and what indexes are of. */
-  readPacked(row: ObjectRow): { readonly packed: PackedDoc; readonly keys: Doc };
   /** Whether objects of the kind have fields that are sealed. */
   seals(kind: string): boolean;
   /**
@@ -50,7 +48,7 @@ type Turn = (value: unknown, path: string, one: Secret) => unknown;
 type Secret = (value: unknown, path: string) => unknown;
 
 /** In every text with a sealed value: in texts that were given, quotes are escaped. */
-const sealedMark = '{"sealed';
+export const sealedMark = '{"sealed';
 
 export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
   const turns = new Map([...kinds.values()].map((kind) => [kind.name, turnFields(kind.fields)]));
@@ -128,7 +126,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       return doc;
     }
   };
-  const documents: Documents = {
+  return {
     packs: (kind) => kindNamed(kinds, kind).packing !== undefined,
     seals: (kind) => turns.get(kind) !== undefined,
     asWritten,
@@ -148,18 +146,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
       const doc = packingNamed(row.kind).unpack(JSON.parse(own) as unknown[], valuesOf(common));
       return objectOf(row, opened(row, doc));
     },
-    readPacked(row) {
-      const packing = packingNamed(row.kind);
-      // What is sealed is opened to see that it can be.
-      const packed = linesOf(row.doc);
-      if (!packed || packed.own.includes(sealedMark)) {
-        const { doc } = documents.read(row);
-        return { packed: packing.pack(doc), keys: doc };
-      }
-      return { packed, keys: packing.unpack(packing.keysIn(packed.own), valuesOf(packed.common)) };
-    },
   };
-  return documents;
 }
 
 function rowOf({ own, common }: PackedDoc): string {

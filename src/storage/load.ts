@@ -1,14 +1,10 @@
-import { sql } from "kysely";
 import { continueAfter } from "../lib/ids.ts";
 import type { Database } from "./database/database.ts";
 import type { Documents, ObjectRow } from "./documents.ts";
-import type { Kinds } from "./kinds.ts";
+import type { Kind, Kinds } from "./kinds.ts";
+import { Rows, pagesOfRows } from "./rows.ts";
 import { State } from "./state.ts";
-import { kindNamed } from "./view.ts";
 import { Usage, bytesAdded } from "./usage.ts";
-
-/** Rows in memory at a time besides the objects made of them. */
-const step = 2_000;
 
 /**
  * Gives `take` every object's row, the oldest of each kind first.
@@ -20,41 +16,29 @@ export async function eachRow(
   take: (row: ObjectRow) => void,
   passesOver?: (kind: string) => void,
 ): Promise<void> {
-  let last = "";
-  // Neighbours mostly share kind and account: those of the page before are read as null.
-  let kind = "";
-  let account_id = "";
-  for (;;) {
-    const rows = await reads
-      .selectFrom("objects")
-      .select(["id", "revision", "created_at", "doc"])
-      .select(sql<string | null>`nullif(kind, ${kind})`.as("other_kind"))
-      .select(sql<string | null>`nullif(account_id, ${account_id})`.as("other_account"))
-      .where("id", ">", last)
-      .orderBy("id")
-      .limit(step)
-      .execute();
-    const [kindBefore, accountBefore] = [kind, account_id];
-    for (const row of rows) {
-      const kindNow = row.other_kind ?? kindBefore;
-      if (kindNow !== kind) {
-        const declared = kinds.get(kindNow);
-        if (!declared) {
-          if (!passesOver) {
-            throw new Error(`load "${row.id}": this version of Postern does not know the kind "${kindNow}"`);
-          }
-          passesOver(kindNow);
-          continue;
-        }
-        kind = declared.name;
-      }
-      const accountNow = row.other_account ?? accountBefore;
-      if (accountNow !== account_id) account_id = accountNow;
-      const { id, revision, created_at, doc } = row;
-      take({ id, account_id, kind, revision, created_at, doc });
+  await eachOfRows(reads, kinds, (rows) => take(rows.row()), passesOver);
+}
+
+/** The same, with the rows as they come: what is taken of one is to be taken at once. */
+async function eachOfRows(
+  reads: Database["reads"],
+  kinds: Kinds,
+  take: (rows: Rows, kind: Kind) => void,
+  passesOver?: (kind: string) => void,
+): Promise<void> {
+  const rows = new Rows();
+  let kind: Kind | undefined;
+  for await (const page of pagesOfRows(reads)) {
+    rows.open(page);
+    let count = 0;
+    while (rows.next()) {
+      count += 1;
+      if (kind?.name !== rows.kind) kind = kinds.get(rows.kind);
+      if (kind) take(rows, kind);
+      else if (passesOver) passesOver(rows.kind);
+      else throw new Error(`load "${rows.idText()}": this version of Postern does not know the kind "${rows.kind}"`);
     }
-    if (rows.length < step) return;
-    last = rows.at(-1)?.id as string;
+    if (count !== page.count) throw new Error("load objects: a row is not as it was written");
   }
 }
 
@@ -66,18 +50,19 @@ export async function loadState(
 ): Promise<{ readonly state: State; readonly usage: Usage }> {
   const state = new State(kinds);
   const usage = new Usage();
-  await eachRow(reads, kinds, (row) => {
-    const { packing, unrecorded } = kindNamed(kinds, row.kind);
-    if (packing && unrecorded) {
-      const { packed, keys } = documents.readPacked(row);
-      state.loadPacked(row, packed, keys);
+  await eachOfRows(reads, kinds, (rows, { packing, unrecorded }) => {
+    if (rows.isLast) continueAfter(rows.idText());
+    const isPacked = packing !== undefined && unrecorded;
+    if (isPacked && state.loadRow(rows)) return;
+    const after = documents.read(rows.row());
+    if (isPacked) {
+      state.loadPacked(after);
       return;
     }
-    const after = documents.read(row);
     const changes = [{ kind: after.kind, id: after.id, before: undefined, after }];
     state.merge(changes);
     usage.add(bytesAdded(kinds, changes));
   });
-  for (const id of state.newestIds()) continueAfter(id);
+  state.settle();
   return { state, usage };
 }

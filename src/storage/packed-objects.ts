@@ -1,17 +1,17 @@
 /** The committed objects of packed kinds: two texts of each, read when somebody asks for it. */
 import { timestamp } from "../lib/clock.ts";
 import type { Doc } from "../schema/doc.ts";
-import type { PackedDoc, PackedObjects as SentObjects, Packing } from "../schema/packed.ts";
+import type { PackedObjects as SentObjects, Packing } from "../schema/packed.ts";
 import { Digests } from "../lib/digests.ts";
 import type { Kinds } from "./kinds.ts";
 import { PackedTexts } from "../lib/packed-texts.ts";
+import { PackedRow } from "./packed-row.ts";
 import { Part } from "./packed-part.ts";
+import type { Rows } from "./rows.ts";
 import { insertId, removeIds } from "./sorted-ids.ts";
 import type { StoredObject } from "./store.ts";
 import { indexEntriesOf, kindNamed, listKey } from "./view.ts";
 import type { IndexEntries } from "./view.ts";
-
-export type ObjectPlace = Omit<StoredObject, "doc">;
 
 /** What objects of one kind and account have in common. */
 export interface Common {
@@ -26,8 +26,9 @@ export interface Common {
 
 /** What there is of an account's objects of one kind. */
 interface List {
+  readonly kind: string;
+  readonly accountId: string;
   count: number;
-  newest: string;
   /** All ids, ascending: from when somebody has asked for them. */
   ids: string[] | undefined;
 }
@@ -49,15 +50,12 @@ export class PackedObjects {
   readonly #commons = new Map<string, Common>();
   /** The one of the last object: that of its neighbour, mostly. */
   #last: Common | undefined;
-  #lastCreated = { at: "", seconds: 0 };
   readonly #lists = new Map<string, List>();
+  #lastList: List | undefined;
   readonly #ids = new Digests();
-  /** By the names that are claimed. */
-  readonly #claims = new Digests();
-  /** By the owner's id. */
-  readonly #owned = new Digests();
-  /** By ids that are referred to, but for the owner's. */
-  readonly #referrers = new Digests();
+  /** By the keys of its declaration: names that are claimed, and ids that are referred to. */
+  readonly #keys = new Digests();
+  readonly #row = new PackedRow();
 
   constructor(kinds: Kinds) {
     this.#kinds = kinds;
@@ -90,26 +88,56 @@ export class PackedObjects {
     if (!part.isEmpty) yield part.finish();
   }
 
-  /** Takes over an object that is not there yet. @param keys as much of the document as claims, references and the owner are of */
-  put(place: ObjectPlace, { own, common }: PackedDoc, keys: Doc): void {
-    const { id, revision } = place;
-    const number = this.#free.pop() ?? this.#commonOf.length;
+  /** Takes over an object that is not there yet. */
+  put({ id, kind, account_id, revision, created_at, doc }: StoredObject): void {
+    const packing = this.#packingOf(kind);
+    const { own, common } = packing.pack(doc);
+    const number = this.#enter(kind, account_id, common, revision, Date.parse(created_at));
     this.#texts.put(number, id + cut + own);
-    this.#commonOf[number] = this.#enterCommon(place, common);
-    this.#revisionOf[number] = revision;
-    this.#createdAtOf[number] = this.#secondsOf(place.created_at);
     this.#ids.add(id, number);
-    this.#index(place, keys, "add", number);
-    this.#enterList(place);
+    for (const key of keysOf(packing, doc)) this.#keys.add(key, number);
+    const { ids } = this.#listOf(kind, account_id);
+    if (ids) insertId(ids, id);
+  }
+
+  /**
+   * Takes over the row that is looked at, before anybody has asked for a list; nothing is made of it but what it has in
+   * common with others.
+   * @returns whether that could be, see `PackedRow`
+   */
+  putRow(rows: Rows): boolean {
+    const { kind, accountId, revision, createdAt, bytes, id, doc } = rows;
+    const row = this.#row;
+    if (Number.isNaN(revision + createdAt) || !row.read(rows, this.#packingOf(kind))) return false;
+    const number = this.#enter(kind, accountId, row.common, revision, createdAt);
+    this.#texts.putBytes(number, bytes, id, row.ownEnd);
+    this.#ids.addBytes(bytes, id, doc - 1, number);
+    for (let at = 0; at < row.places.length; at += 1) {
+      if (!row.places.isRepeated(bytes, at))
+        this.#keys.addBytes(bytes, row.places.start(at), row.places.end(at), number);
+    }
+    return true;
+  }
+
+  /** Makes ready what rows were put in. */
+  settle(): void {
+    this.#ids.settle();
+    this.#keys.settle();
   }
 
   /** Takes an object out as it was entered; harmless when it is not there. */
-  remove(object: StoredObject): void {
-    const number = this.#numberOf(object.id);
+  remove({ id, kind, account_id, doc }: StoredObject): void {
+    const number = this.#numberOf(id);
     if (number === undefined) return;
-    this.#index(object, object.doc, "remove", number);
-    this.#leaveList(object);
-    this.#ids.remove(object.id, number);
+    for (const key of keysOf(this.#packingOf(kind), doc)) this.#keys.remove(key, number);
+    this.#ids.remove(id, number);
+    const list = this.#listOf(kind, account_id);
+    list.count -= 1;
+    if (list.ids) removeIds(list.ids, [id]);
+    if (list.count === 0) {
+      this.#lists.delete(listKey(account_id, kind));
+      this.#lastList = undefined;
+    }
     this.#leaveCommon(this.#commonOf[number] as Common);
     this.#commonOf[number] = undefined;
     this.#texts.drop(number);
@@ -117,7 +145,7 @@ export class PackedObjects {
   }
 
   holderId(claim: string): string | undefined {
-    return this.#entered(this.#claims, lastPart(claim)).find((one) => one.entries.claims.includes(claim))?.id;
+    return this.#entered(lastPart(claim)).find((one) => one.entries.claims.includes(claim))?.id;
   }
 
   /** How many ids a list has. */
@@ -129,7 +157,7 @@ export class PackedObjects {
   idsOf(list: string): readonly string[] {
     const known = this.#lists.get(list);
     if (known) return (known.ids ??= this.#idsOf(list));
-    return this.#entered(this.#owned, lastPart(list))
+    return this.#entered(lastPart(list))
       .filter(({ entries }) => entries.lists.includes(list))
       .map(({ id }) => id)
       .sort();
@@ -137,15 +165,14 @@ export class PackedObjects {
 
   /** Ascending. */
   referrerIds(target: string): string[] {
-    return [...this.#entered(this.#owned, target), ...this.#entered(this.#referrers, target)]
+    return this.#entered(target)
       .filter(({ entries }) => entries.targets.has(target))
       .map(({ id }) => id)
       .sort();
   }
 
-  /** The newest of each list of an account's objects of one kind. */
-  *newestIds(): Iterable<string> {
-    for (const { newest } of this.#lists.values()) yield newest;
+  #packingOf(kind: string): Packing {
+    return kindNamed(this.#kinds, kind).packing as Packing;
   }
 
   #numberOf(id: string): number | undefined {
@@ -158,59 +185,42 @@ export class PackedObjects {
     return { id: text.slice(0, end), own: text.slice(end + 1) };
   }
 
-  /** What an index has for a key: to be checked. */
-  #entered(index: Digests, key: string): { readonly id: string; readonly entries: IndexEntries }[] {
-    return index.candidates(key).map((number) => {
+  /** What may have the key. */
+  #entered(key: string): { readonly id: string; readonly entries: IndexEntries }[] {
+    return this.#keys.candidates(key).map((number) => {
       const object = this.#read(number);
       return { id: object.id, entries: indexEntriesOf(this.#kinds, object) };
     });
   }
 
-  #index({ kind }: ObjectPlace, doc: Doc, change: "add" | "remove", number: number): void {
-    const { claims, owner, references } = kindNamed(this.#kinds, kind);
-    for (const { name } of claims(doc)) this.#claims[change](name, number);
-    const ownerId = owner && String(doc[owner.field]);
-    if (ownerId !== undefined) this.#owned[change](ownerId, number);
-    const targets = references(doc).map((reference) => reference.id);
-    for (const [at, target] of targets.entries()) {
-      if (target !== ownerId && targets.indexOf(target) === at) this.#referrers[change](target, number);
-    }
-  }
-
   #read(number: number): StoredObject {
     const { id, own } = this.#textsOf(number);
     const { kind, account_id, values } = this.#commonOf[number] as Common;
-    const { packing, complete } = kindNamed(this.#kinds, kind);
-    const doc = complete((packing as Packing).unpack(JSON.parse(own) as unknown[], values));
+    const { complete } = kindNamed(this.#kinds, kind);
+    const doc = complete(this.#packingOf(kind).unpack(JSON.parse(own) as unknown[], values));
     const created_at = timestamp((this.#createdAtOf[number] as number) * 1000);
     return Object.freeze({ kind, id, account_id, revision: this.#revisionOf[number] as number, created_at, doc });
   }
 
-  /** Those of neighbours are of one second, mostly. */
-  #secondsOf(at: string): number {
-    if (this.#lastCreated.at !== at) this.#lastCreated = { at, seconds: Date.parse(at) / 1000 };
-    return this.#lastCreated.seconds;
+  /** A number for one more of a list. @param createdAt milliseconds since 1970 */
+  #enter(kind: string, accountId: string, common: string, revision: number, createdAt: number): number {
+    const number = this.#free.pop() ?? this.#commonOf.length;
+    this.#commonOf[number] = this.#enterCommon(kind, accountId, common);
+    this.#revisionOf[number] = revision;
+    this.#createdAtOf[number] = createdAt / 1000;
+    this.#listOf(kind, accountId).count += 1;
+    return number;
   }
 
-  #enterList({ account_id, kind, id }: ObjectPlace): void {
-    const key = listKey(account_id, kind);
-    const list = this.#lists.get(key);
-    if (!list) {
-      this.#lists.set(key, { count: 1, newest: id, ids: undefined });
-      return;
-    }
-    list.count += 1;
-    if (id > list.newest) list.newest = id;
-    if (list.ids) insertId(list.ids, id);
-  }
-
-  #leaveList({ account_id, kind, id }: ObjectPlace): void {
-    const key = listKey(account_id, kind);
-    const list = this.#lists.get(key);
-    if (!list) return;
-    list.count -= 1;
-    if (list.count === 0) this.#lists.delete(key);
-    else if (list.ids) removeIds(list.ids, [id]);
+  /** Made where there is none. */
+  #listOf(kind: string, accountId: string): List {
+    let list = this.#lastList;
+    if (list?.kind === kind && list.accountId === accountId) return list;
+    const key = listKey(accountId, kind);
+    list = this.#lists.get(key);
+    if (!list) this.#lists.set(key, (list = { kind, accountId, count: 0, ids: undefined }));
+    this.#lastList = list;
+    return list;
   }
 
   #idsOf(list: string): string[] {
@@ -221,7 +231,7 @@ export class PackedObjects {
     return ids.sort();
   }
 
-  #enterCommon({ kind, account_id }: ObjectPlace, text: string): Common {
+  #enterCommon(kind: string, account_id: string, text: string): Common {
     let common = this.#last;
     if (!common || common.kind !== kind || common.account_id !== account_id || common.text !== text) {
       const key = `${account_id}\0${kind}\0${text}`;
@@ -247,4 +257,9 @@ export class PackedObjects {
 /** The name in a `claimKey`, or the id in a `childrenKey`. */
 function lastPart(key: string): string {
   return key.slice(key.indexOf("\0", key.indexOf("\0") + 1) + 1);
+}
+
+/** Each once. */
+function keysOf(packing: Packing, doc: Doc): Set<string> {
+  return new Set(packing.keysOf(doc).filter((key) => typeof key === "string"));
 }

@@ -1,10 +1,9 @@
 import type { Kinds } from "./kinds.ts";
 import { idsBelow, insertId, removeIds } from "./sorted-ids.ts";
 import type { Account, Change, StoredObject } from "./store.ts";
-import type { Doc } from "../schema/doc.ts";
-import type { PackedDoc, PackedObjects as Part } from "../schema/packed.ts";
+import type { PackedObjects as Part } from "../schema/packed.ts";
 import { PackedObjects } from "./packed-objects.ts";
-import type { ObjectPlace } from "./packed-objects.ts";
+import type { Rows } from "./rows.ts";
 import { indexEntriesOf, kindNamed } from "./view.ts";
 import type { IndexEntries, View } from "./view.ts";
 import { docOf } from "../schema/doc.ts";
@@ -66,15 +65,19 @@ export class State implements View {
     return this.#accounts;
   }
 
-  /** Newest id of each list, to continue from after a restart. */
-  *newestIds(): Iterable<string> {
-    for (const ids of this.#lists.values()) yield typeof ids === "string" ? ids : (ids.at(-1) as string);
-    yield* this.#packed.newestIds();
+  /** Takes over an object of a packed kind that is new. */
+  loadPacked(object: StoredObject): void {
+    this.#packed.put(object);
   }
 
-  /** Takes over an object of a packed kind that is new; `keys` are as much of its document as indexes are of. */
-  loadPacked(place: ObjectPlace, packed: PackedDoc, keys: Doc): void {
-    this.#packed.put(place, packed, keys);
+  /** The same of its row, if that can be, see `PackedObjects.putRow`. */
+  loadRow(rows: Rows): boolean {
+    return this.#packed.putRow(rows);
+  }
+
+  /** To be called when all are loaded. */
+  settle(): void {
+    this.#packed.settle();
   }
 
   /** Takes over what a write has changed. */
@@ -84,12 +87,11 @@ export class State implements View {
       const was = before && indexEntriesOf(this.#kinds, before);
       const is = after && indexEntriesOf(this.#kinds, after);
       if (was) this.#withdraw(before, was, is, gone);
-      const packed = after && kindNamed(this.#kinds, after.kind).packing?.pack(after.doc);
-      if (after && packed) {
+      if (after && kindNamed(this.#kinds, after.kind).packing) {
         // As a plain object takes the place of one that `before` does not tell of.
         const present = before ? undefined : this.#packed.get(id);
         if (present) this.#packed.remove(present);
-        this.loadPacked(after, packed, after.doc);
+        this.loadPacked(after);
       } else if (after && is) this.#enter(after, is);
       else this.#objects.delete(id);
       if ((before ?? after)?.kind === "account") this.#renewAccounts(id, after);
