@@ -37,6 +37,7 @@ import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
 import type { LiveObjects } from "./edges/live-objects.ts";
+import { endGoneLogins } from "./logins/gone-logins.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
 import { keepSamlMetadata } from "./logins/saml-metadata.ts";
@@ -343,6 +344,7 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
   const keys = await keepLoginKeys(store, clock, log);
   await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
   const book = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
+  const goneLogins = endGoneLogins({ store, clock, log });
   const usedMessages = keepUsedMessages(store, clock, log);
   const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
@@ -351,6 +353,7 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
     watchers: [usedMessages, samlMetadata],
     async stop(): Promise<void> {
       keys.cancel();
+      goneLogins.stop();
       usedMessages.stop();
       await samlMetadata.stop();
     },

@@ -11,6 +11,7 @@ import { movableClock } from "../support/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { ada } from "../support/guarded.ts";
 import { databases } from "../support/postgres.ts";
+import { derOf, makeProviderKeys, metadataXml } from "../support/saml-idp.ts";
 
 const minute = 60_000;
 
@@ -115,5 +116,122 @@ describe("the control plane's book of logins", () => {
     );
     const { last_active: at } = await api.ok("GET", `/app/users/${user.id}`);
     assert.ok(Date.parse(at) > late - 2_000, at);
+  });
+
+  describe("a login that is not there any more", () => {
+    const client = { client_id: "c", client_secret: "s" };
+    const oauth = (own: object = client): object => ({ oauth: { provider: { github: own } } });
+    const edgeWith = async (...modules: readonly object[]) => {
+      const { id } = await api.ok("POST", "/edges/https", {});
+      const routes: string[] = [];
+      for (const [at, blocks] of modules.entries()) {
+        const made = await api.ok("POST", `/edges/https/${id}/routes`, {
+          match_type: "path_prefix",
+          match: `/${at}`,
+          ...blocks,
+        });
+        routes.push(`/edges/https/${id}/routes/${made.id}`);
+      }
+      return { id: id as string, routes };
+    };
+    const sessionAt = async (siteId: string, change: Partial<SessionRecord> = {}): Promise<string> => {
+      const record = recordOf({ siteId, ...change });
+      await tell(record);
+      return record.id;
+    };
+    const isThere = async (id: string): Promise<boolean> =>
+      (await api.request("GET", `/app/sessions/${id}`)).status === 200;
+    /** Resolves once what comes of earlier writes has been done: a session at an edge that goes is ended last. */
+    const settled = async (): Promise<void> => {
+      const { id } = await edgeWith(oauth());
+      const last = await sessionAt(id);
+      await api.ok("DELETE", `/edges/https/${id}`);
+      assert.equal(
+        await eventually(
+          () => isThere(last),
+          (now) => !now,
+        ),
+        false,
+      );
+    };
+
+    it("I2: a login that is not there any more, since its edge has gone, leaves no session, and those of others stay", async () => {
+      const [gone, other] = [await edgeWith(oauth()), await edgeWith(oauth())];
+      const own = await Promise.all([sessionAt(gone.id), sessionAt(gone.id, { accountId })]);
+      const others = [await sessionAt(other.id), await sessionAt(`${accountId} app.example.com`)];
+      await api.ok("DELETE", `/edges/https/${gone.id}`);
+      await settled();
+      assert.deepEqual(await Promise.all(own.map(isThere)), [false, false]);
+      assert.deepEqual(await Promise.all(others.map(isThere)), [true, true]);
+    });
+
+    it("I2: a login that is not there any more, since no route of the edge asks for it, leaves no session", async () => {
+      const { id, routes } = await edgeWith(oauth(), oauth());
+      const [first = "", second = ""] = routes;
+      const session = await sessionAt(id);
+      await api.ok("PATCH", first, { oauth: null });
+      await settled();
+      assert.equal(await isThere(session), true, "the other route has the same login");
+      await api.ok("PATCH", second, oauth({ ...client, email_domains: ["example.com"] }));
+      await settled();
+      assert.equal(await isThere(session), true, "who is admitted is no part of it");
+      await api.ok("PATCH", second, oauth({}));
+      await settled();
+      assert.equal(await isThere(session), true, "it may be the server's own app");
+      await api.ok("PATCH", second, oauth({ client_id: "d", client_secret: "s" }));
+      await settled();
+      assert.equal(await isThere(session), false);
+      const again = await sessionAt(id, { clientId: "d" });
+      await api.ok("DELETE", second);
+      await settled();
+      assert.equal(await isThere(again), false);
+    });
+
+    it("I2: a login that is not there any more is told from others by provider, issuer, client and route", async () => {
+      const issuer = "https://id.example.com";
+      const keys = await makeProviderKeys();
+      const idp_metadata = metadataXml({ certificates: [derOf(keys.certificatePem)], redirect: `${issuer}/sso` });
+      const oidc = (own: object = {}): object => ({ oidc: { issuer, ...client, ...own } });
+      const saml = (own: object = {}): object => ({ saml: { idp_metadata, ...own } });
+      const byIssuer = { providerName: "id.example.com", providerUrl: issuer };
+      const cases: readonly (readonly [before: object, after: object, made: Partial<SessionRecord>, stays: boolean])[] =
+        [
+          [oidc(), oidc({ maximum_duration: 60 }), byIssuer, true],
+          [oidc(), oidc({ issuer: "https://other.example.com" }), byIssuer, false],
+          [oidc(), oidc({ client_id: "d" }), byIssuer, false],
+          [oauth(), { oauth: { provider: { gitlab: client } } }, {}, false],
+          [saml(), saml({ authorized_groups: ["staff"] }), {}, true],
+          [saml(), { saml: null }, {}, false],
+          [{}, oauth(), {}, true],
+        ];
+      const sessions: string[] = [];
+      for (const [before, after, made] of cases) {
+        // Of another route's client there is a login, too.
+        const { id, routes } = await edgeWith(before, saml());
+        const [first = ""] = routes;
+        const { saml: module } = await api.ok("GET", first);
+        sessions.push(await sessionAt(id, { ...made, ...(module && { clientId: module.entity_id }) }));
+        await api.ok("PATCH", first, after);
+      }
+      await settled();
+      assert.deepEqual(
+        await Promise.all(sessions.map(isThere)),
+        cases.map(([, , , stays]) => stays),
+      );
+    });
+
+    it("I2: a login that is not there any more leaves the sessions where a rule of a policy may ask for it", async () => {
+      const rule = { actions: [{ type: "oauth", config: { provider: "github", ...client } }] };
+      const policy = { traffic_policy: { value: JSON.stringify({ on_http_request: [rule] }) } };
+      const { id, routes } = await edgeWith(oauth(), policy);
+      const [module = "", ruled = ""] = routes;
+      const session = await sessionAt(id);
+      await api.ok("DELETE", module);
+      await settled();
+      assert.equal(await isThere(session), true);
+      await api.ok("PATCH", ruled, { traffic_policy: null });
+      await settled();
+      assert.equal(await isThere(session), false);
+    });
   });
 });

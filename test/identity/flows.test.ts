@@ -363,5 +363,20 @@ for (const { name, create } of databases) {
       for (const each of [one, two]) assert.equal((await each.ask(at("/"), { headers: html })).status, 302);
       assert.deepEqual(await list("sessions"), []);
     });
+
+    it(`I2: sessions on ${name} end when the login that they were made by goes, and do not come back with it`, async () => {
+      const id = await world.route("/going", { oauth: { provider: { gitlab: {} } } });
+      const one = world.browser();
+      assert.equal((await one.visit(at("/going"))).status, 200);
+      const of = async (): Promise<number> =>
+        (await list("sessions")).filter(({ route }) => (route as never as { id: string }).id === id).length;
+      assert.equal(await of(), 1);
+      await world.change(id, { oauth: { provider: { github: {} } } });
+      assert.equal(await eventually(of, (count) => count === 0), 0);
+      await world.change(id, { oauth: { provider: { gitlab: {} } } });
+      assert.equal((await one.ask(at("/going"), { headers: html })).status, 302);
+      assert.equal((await one.visit(at("/"))).status, 200, "the host's other login");
+      await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${id}`);
+    });
   });
 }

@@ -1,0 +1,77 @@
+/**
+ * Sessions of logins that are not there any more, because their edge has gone or no route of it asks for such a login: they end,
+ * and do not come back with a login that is made later. An agent's sessions stay, since its endpoint comes and goes.
+ */
+import { sessionKind } from "../../identity/records.ts";
+import { hasLostLogin, mayAskFor } from "../../identity/route-logins.ts";
+import type { MadeLogin } from "../../identity/route-logins.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import { applicationSession } from "../../resources/application-session.ts";
+import type { Change, Store } from "../../storage/store.ts";
+import { systemWrite } from "../operation/system-write.ts";
+import { routeKind } from "./metadata-book.ts";
+
+/** Of a write. */
+const maxEnded = 1_000;
+/** After a start, all are looked at once: what was not ended when it went. */
+const afterStartMs = 60_000;
+const common: readonly string[] = applicationSession.packed?.common ?? [];
+const [edgeAt, loginAt] = [common.indexOf("edge_id"), common.indexOf("login")];
+
+export interface GoneLoginsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function endGoneLogins({ store, clock, log }: GoneLoginsOptions): { stop(): void } {
+  const job = store.jobs.want("end gone logins");
+  const end = async (): Promise<void> => {
+    if (!job.isHeld()) return;
+    for (const [accountId, ids] of goneIn(store)) {
+      for (let from = 0; from < ids.length; from += maxEnded) {
+        await store.write(systemWrite(accountId, "endGoneLogins", clock), (draft) => {
+          for (const id of ids.slice(from, from + maxEnded)) {
+            const session = draft.get(accountId, sessionKind, id);
+            if (session) draft.delete(session);
+          }
+        });
+      }
+    }
+  };
+  const attempt = (): void =>
+    void end().catch((error: unknown) => log.warn("sessions of logins that have gone not ended", { error }));
+  store.subscribe(({ changes }) => {
+    // Routes go with their edge. All sessions are read through, which only a login that goes is worth.
+    const isLost = ({ kind, before, after }: Change): boolean =>
+      kind === routeKind && before !== undefined && hasLostLogin(before.doc, after?.doc);
+    if (changes.some(isLost)) queueMicrotask(attempt);
+  });
+  const timer = clock.after(afterStartMs, attempt);
+  return { stop: () => timer.cancel() };
+}
+
+/** Ids of sessions by account. */
+function goneIn(store: Store): ReadonlyMap<string, readonly string[]> {
+  const gone = new Map<string, string[]>();
+  for (const { commons, objects } of store.packed(sessionKind)) {
+    const accounts = commons.map(({ account_id, text }) => {
+      const values = JSON.parse(text) as readonly string[];
+      const [edgeId = "", login = ""] = [values[edgeAt], values[loginAt]];
+      if (edgeId === "" || login === "") return undefined;
+      const made = JSON.parse(login) as MadeLogin;
+      return store.children(routeKind, edgeId).some(({ doc }) => mayAskFor(doc, made)) ? undefined : account_id;
+    });
+    if (accounts.every((one) => one === undefined)) continue;
+    for (const line of Buffer.from(objects).toString().split("\n")) {
+      const [at = "", id = ""] = line.split(" ", 2);
+      const accountId = at === "" ? undefined : accounts[Number(at)];
+      if (accountId === undefined) continue;
+      const ids = gone.get(accountId);
+      if (ids) ids.push(id);
+      else gone.set(accountId, [id]);
+    }
+  }
+  return gone;
+}
