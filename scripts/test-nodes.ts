@@ -1,11 +1,11 @@
 /**
  * `npm run test:nodes [-- FILE …]`: suites of the API and of traffic against two nodes on one PostgreSQL, each call at one of
- * them at random (see `test/support/node-count.ts`). Files that drive an edge by hand, or stop a server, are of one server.
+ * them at random (see `test/support/node-count.ts`). Files that stop a server, or count what one has, are of one server.
  */
 import { globSync, readFileSync } from "node:fs";
 
 process.env["POSTERN_TEST_NODES"] ??= "2";
-const api = ["documents", "filter", "history", "input", "modules", "quotas", "resources", "small-resources", "traffic"];
+const api = "documents filter history input lists modules quotas reach resources small-resources traffic".split(" ");
 /** On an edge with an agent; its sockets are counted in one. */
 const isOnEdges = (file: string): boolean =>
   readFileSync(file, "utf8").includes("startEdgeWithAgent(") && !file.endsWith("/upgrades.test.ts");

@@ -107,8 +107,12 @@ export async function startApi(
   );
   const baseUrl = `http://127.0.0.1:${plane.address.port}`;
   const planes = [plane];
+  /** What an edge does that a test drives, an edge of each node does. */
+  const atNodes = edges.slice(0, 1);
   while (planes.length < count) {
-    planes.push(await startControlPlane({ ...given, apiUrl: rest.apiUrl ?? baseUrl }, [linkedEdge().link]));
+    const { link, edge } = linkedEdge();
+    atNodes.push(edge);
+    planes.push(await startControlPlane(given, [link]));
   }
   const stopAll = async (): Promise<void> => {
     for (const one of planes) await one.stop();
@@ -119,7 +123,9 @@ export async function startApi(
     (await send(url, "GET", "/metrics", undefined, { authorization: `Bearer ${bootstrap.apiKey}` }, agent)).text;
   const request: TestApi["request"] = async (method, path, { body, headers = {}, key = bootstrap.apiKey } = {}) => {
     const type = body !== undefined && { "content-type": "application/json" };
-    const sent = { authorization: `Bearer ${key}`, "service-version": "2", ...type, ...headers };
+    // As behind a balancer, whose name all nodes have.
+    const host = count > 1 && { host: new URL(baseUrl).host };
+    const sent = { authorization: `Bearer ${key}`, "service-version": "2", ...host, ...type, ...headers };
     const response = await send(anyNode.pick(urls), method, path, body, sent, agent);
     checkResponse(method, path, response);
     if (count > 1 && method !== "GET") await untilAtAll(revisionOf(response), urls.map(metricsOf));
@@ -130,7 +136,7 @@ export async function startApi(
     apiKey: bootstrap.apiKey,
     authtoken: bootstrap.authtoken,
     plane: { ...plane, stop: stopAll },
-    edge: edges[0] as HandDrivenEdge,
+    edge: atNodes.length > 1 ? sameEdges(atNodes) : (edges[0] as HandDrivenEdge),
     edges,
     databaseUrl: made.url,
     sealingKey: fixedKey,
@@ -179,7 +185,7 @@ function linkedEdge(): { link: Link<Downward, Upward>; edge: HandDrivenEdge } {
   const link: Link<Downward, Upward> = {
     send(message) {
       edge.received.push(structuredClone(message));
-      const answer = edge.answer?.(message);
+      const answer = edge.answer?.(message) ?? noMetrics(message);
       if (answer) setImmediate(() => edge.send(answer));
     },
     receive(take) {
@@ -187,6 +193,29 @@ function linkedEdge(): { link: Link<Downward, Upward>; edge: HandDrivenEdge } {
     },
   };
   return { link, edge };
+}
+
+/** Over nodes it is asked again and again how far they are: an edge that is silent would have each question wait. */
+function noMetrics(message: Downward): Upward | undefined {
+  if (nodeCount === 1 || message.type !== "metrics_request") return undefined;
+  return { type: "metrics", call: message.call, text: "" };
+}
+
+/** Several that are driven as one: what is received is that of the first. */
+function sameEdges(edges: readonly HandDrivenEdge[]): HandDrivenEdge {
+  const [first] = edges as [HandDrivenEdge];
+  return {
+    received: first.received,
+    send(message) {
+      for (const edge of edges) edge.send(message);
+    },
+    get answer() {
+      return first.answer;
+    },
+    set answer(answer) {
+      for (const edge of edges) edge.answer = answer;
+    },
+  };
 }
 
 /** One request, over a connection of its own unless an agent keeps them. */
