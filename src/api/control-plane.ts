@@ -24,6 +24,7 @@ import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
 import type { Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
+import { shareProblems } from "./edges/shared-problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
 import { openDomainChecks } from "./domain-proof/checker.ts";
@@ -31,7 +32,6 @@ import { makeResolveTxt } from "./domain-proof/resolver.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
-import type { Events } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
@@ -46,6 +46,7 @@ import { keepLoginBook } from "./logins/login-book.ts";
 import { shareKeys } from "./nodes/shared-keys.ts";
 import type { SharedKeys, ServerKeys } from "./nodes/shared-keys.ts";
 import { openNodeDirectory } from "./nodes/node-directory.ts";
+import type { NodeEntriesOptions } from "./nodes/node-entries.ts";
 import type { NodeDirectory } from "./nodes/node-directory.ts";
 import { openNodes } from "./nodes/nodes.ts";
 import { makeOperations } from "./operations.ts";
@@ -141,7 +142,8 @@ async function serve(
     queries.reached({ revision, change: 0 }, timeoutMs),
   );
   const provisioning = openProvisioning({ store, settings: options, applied, clock, log, metrics });
-  const problems = trackProblems(log);
+  const sharedProblems = shareProblems(store.node);
+  const problems = trackProblems(log, sharedProblems);
   showNumbers(metrics, {
     revision: () => store.revision,
     applied: () => applied.everywhere() ?? 0,
@@ -177,7 +179,10 @@ async function serve(
   });
   const readiness = trackReadiness(store, metrics);
   const logins = await keepLogins(options, store, metrics);
-  directory = await followNodes(options, store, edges, queries, events.heard);
+  directory = await followNodes(options, store, edges, queries, (id, entry) => {
+    if (entry?.what !== "problems") events.heard(id, entry);
+    if (entry?.what !== "delivery") sharedProblems.heard(id, entry);
+  });
   edges.follow([
     ...logins.watchers,
     applied,
@@ -323,7 +328,7 @@ async function followNodes(
   { node }: Store,
   edges: Edges,
   queries: EdgeQueries,
-  heard: Events["heard"],
+  heard: NodeEntriesOptions["heard"],
 ): Promise<NodeDirectory | undefined> {
   if (!node) return undefined;
   // What edges are told of other nodes is whole from the beginning.

@@ -264,8 +264,8 @@ export interface Resources {
   readonly references: References;
   readonly consoleLinks: ConsoleLinks;
   /**
-   * List the configuration that edges of the server that is asked could not put into effect, such as a route whose
-   * module does not compile: until it is changed, it is answered 500. `GET /problems`
+   * List the configuration that edges could not put into effect, of whichever server that shares the database, such as
+   * a route whose module does not compile: until it is changed, it is answered 500. `GET /problems`
    */
   problems(options?: ReadOptions): Promise<ProblemList>;
   /**

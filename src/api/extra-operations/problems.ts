@@ -33,7 +33,7 @@ export function problemsOperation(
     method: "GET",
     path: "/problems",
     summary:
-      "List the configuration that edges of the server that is asked could not put into effect, such as a route whose module does not compile: until it is changed, it is answered 500.",
+      "List the configuration that edges could not put into effect, of whichever server that shares the database, such as a route whose module does not compile: until it is changed, it is answered 500.",
     takes: "nothing",
     status: 200,
     replySchema: "ProblemList",
@@ -49,10 +49,10 @@ export function problemsOperation(
         },
       ],
     },
-    run(call) {
+    async run(call) {
       const { accountId } = call.principal;
       const shown = [];
-      for (const { kind, id, accountId: owner, module, message = "" } of problems.all()) {
+      for (const { kind, id, accountId: owner, module, message = "" } of await problems.all()) {
         const found = owner === accountId ? store.get(accountId, kind, id) : undefined;
         if (!found) continue;
         shown.push({ kind, id, uri: views.uri(found, call.baseUrl), module: module ?? null, message });

@@ -3,7 +3,8 @@ import type { DirectoryNews } from "../../routing/planes/directory.ts";
 import type { Downward, SessionReport } from "../../routing/planes/messages.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
-import type { DeliveryEntry, SharedDeliveries } from "../events/shared-deliveries.ts";
+import type { ProblemsEntry } from "../edges/shared-problems.ts";
+import type { DeliveryEntry } from "../events/shared-deliveries.ts";
 import { KnownAgents } from "./known-agents.ts";
 import type { TunnelEntry } from "./known-agents.ts";
 
@@ -23,12 +24,15 @@ interface OtherEdge {
   readonly number: number;
 }
 
+/** What is not about agents. */
+export type OtherEntry = DeliveryEntry | ProblemsEntry;
+
 export interface NodeEntriesOptions {
   readonly presence: Pick<Presence, "follow">;
   /** Sends a message to an edge of another node, by way of one of this. */
   readonly relay: (place: { readonly edgeId: string; readonly address: string }, message: Downward) => void;
-  /** Told of what other nodes say of deliveries of events. */
-  readonly heard: SharedDeliveries["heard"];
+  /** Told of what other nodes say of anything but agents; undefined: what was said under the id is taken back. */
+  readonly heard: (id: string, entry: OtherEntry | undefined) => void;
 }
 
 export class NodeEntries {
@@ -37,8 +41,8 @@ export class NodeEntries {
   readonly #edges = new Map<string, OtherEdge>();
   readonly #byNumber = new Map<number, OtherEdge>();
   readonly #ports = new Map<string, PortEntry>();
-  /** What is not about agents. */
-  readonly #deliveries = new Set<string>();
+  /** Ids of what is not about agents. */
+  readonly #rest = new Set<string>();
   /** What rests on something that is not there yet. */
   #early = new Map<string, Entry>();
   #lastNumber = 0;
@@ -75,7 +79,7 @@ export class NodeEntries {
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
     this.#options.presence.follow({
       has: (id) => this.#has(id),
-      ids: () => [...this.#edges.keys(), ...this.#ports.keys(), ...this.#deliveries, ...this.agents.allIds()],
+      ids: () => [...this.#edges.keys(), ...this.#ports.keys(), ...this.#rest, ...this.agents.allIds()],
       heard: (all) => {
         const news: DirectoryNews[] = [];
         for (const one of all) {
@@ -93,15 +97,15 @@ export class NodeEntries {
 
   #has(id: string): boolean {
     const { agents } = this;
-    return [this.#edges, this.#ports, this.#deliveries, this.#early, agents].some((one) => one.has(id));
+    return [this.#edges, this.#ports, this.#rest, this.#early, agents].some((one) => one.has(id));
   }
 
-  #hear(id: string, entry: Entry | DeliveryEntry): void {
-    if (entry.what !== "delivery") {
+  #hear(id: string, entry: Entry | OtherEntry): void {
+    if (entry.what !== "delivery" && entry.what !== "problems") {
       this.#early.set(id, entry);
       return;
     }
-    this.#deliveries.add(id);
+    this.#rest.add(id);
     this.#options.heard(id, entry);
   }
 
@@ -132,7 +136,7 @@ export class NodeEntries {
     this.#early.delete(id);
     this.#ports.delete(id);
     this.#options.heard(id, undefined);
-    this.#deliveries.delete(id);
+    this.#rest.delete(id);
     const edge = this.#edges.get(id);
     if (edge) {
       news.push({ what: "gone", edgeId: id });
@@ -169,8 +173,8 @@ export class NodeEntries {
   }
 }
 
-function entryOf({ body, node }: { readonly body: string; readonly node: string }): Entry | DeliveryEntry {
-  const entry = JSON.parse(body) as Entry | DeliveryEntry;
+function entryOf({ body, node }: { readonly body: string; readonly node: string }): Entry | OtherEntry {
+  const entry = JSON.parse(body) as Entry | OtherEntry;
   return entry.what === "edge" ? { ...entry, node } : entry;
 }
 
