@@ -96,6 +96,7 @@ const longest = [
   "test/cli/sso.test.ts",
   "test/identity/scenarios.test.ts",
   "test/cli/nodes-stop.test.ts",
+  "test/over-nodes.test.ts",
   "test/storage/retention.test.ts",
   "test/identity/real-browser.test.ts",
   "test/cli/dev.test.ts",

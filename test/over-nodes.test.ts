@@ -1,0 +1,30 @@
+/** A part of `npm run test:nodes` with every run: suites that are of one server, over two that share a database. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { describe, it } from "node:test";
+import { databases } from "./support/postgres.ts";
+
+const suites = [
+  ...["lists", "reach", "traffic"].map((name) => `test/api/${name}.test.ts`),
+  ...["forwarded-source", "held-bodies", "trailers"].map((name) => `test/traffic/${name}.test.ts`),
+];
+const hasPostgres = databases.some(({ name }) => name === "postgres");
+
+describe("two nodes", { skip: !hasPostgres }, () => {
+  it("two nodes answer as one server does, whichever of them each call and each visitor comes to", async () => {
+    // What is stored in SQLite is one server's.
+    const options = ["--test", "--test-isolation=none", "--test-reporter=spec", "--test-skip-pattern=sqlite"];
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const overNodes = { ...env, POSTERN_TEST_NODES: "2" };
+    const child = spawn(process.execPath, [...options, ...suites], {
+      env: overNodes,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const [code] = await once(child, "close");
+    assert.equal(code, 0, said.slice(said.indexOf("failing tests:")));
+    assert.ok(Number(/^\S* tests (\d+)$/m.exec(said)?.[1]) > 40, said.slice(-500));
+  });
+});
