@@ -1,9 +1,9 @@
-/** HTTP/2: CPU of the edge per request, 1 KiB on 16 connections with 10 streams each; 64 MiB down and up, beside HTTP/1.1. */
+/** HTTP/2: CPU of the edge per request, 1 KiB on 16 connections with 10 streams each; 64 MiB down and up, beside HTTP/1.1, and up from 50 ms away. */
 import { h2load } from "./support/h2load.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { startNginx } from "./support/peers.ts";
 import { interleave, ratio, table } from "./support/report.ts";
-import { cpuMicros, stop } from "./support/system.ts";
+import { cpuMicros, freePort, listening, start, stop } from "./support/system.ts";
 
 const [megabytes, rounds] = [64, 5];
 const service = await startService();
@@ -53,4 +53,20 @@ for (const [way, path, upload] of [
   table(`${megabytes} MiB ${way}, one at a time`, bulk);
   ratio(bulk, "MB/s", "postern, HTTP/2", "postern, HTTP/1.1", { atLeast: 0.8 });
 }
-for (const child of [agent, server.child, nginx.child, service.child]) await stop(child);
+
+const relayPort = await freePort();
+const relay = start(process.execPath, ["bench/support/delay.ts", String(relayPort), String(server.httpsPort), "25"]);
+await listening(relayPort);
+const far = { connections: 1, streams: 1, requests: 1, upload: megabytes << 20, port: relayPort };
+const overDistance = await interleave(
+  [false, true].map((isHttp1) => ({
+    name: `postern, HTTP/${isHttp1 ? "1.1" : "2"}`,
+    measure: async () => ({
+      "MB/s": (await h2load(`${contenders[0]?.url}/`, { ...far, isHttp1 })).perSecond * megabytes,
+    }),
+  })),
+  rounds,
+);
+table(`${megabytes} MiB up, the visitor 50 ms away`, overDistance);
+ratio(overDistance, "MB/s", "postern, HTTP/2", "postern, HTTP/1.1", { atLeast: 0.5 });
+for (const child of [relay, agent, server.child, nginx.child, service.child]) await stop(child);

@@ -1,4 +1,5 @@
 /** Everything that carries traffic, wired together: what is listened on comes later. */
+import { WindowReserve } from "../lib/receive-window.ts";
 import { Deadlines } from "../lib/deadlines.ts";
 import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
@@ -26,7 +27,7 @@ import type { ConnectionServer } from "./connections/serve.ts";
 import type { EdgeOptions } from "./edge-options.ts";
 import { idpSite } from "./http/idp-site.ts";
 import { challengePath } from "./http/challenge-path.ts";
-import { defaultLimits } from "./http/context.ts";
+import { uploadReserveBytes, defaultLimits } from "./http/context.ts";
 import type { HttpContext } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
 import { makeInternalCalls } from "./http/internal-calls.ts";
@@ -213,6 +214,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
     clock: options.clock,
     internalSite: (accountId, name) => sites().internal(accountId, name),
     connections: new Set(),
+    uploadWindows: new WindowReserve(uploadReserveBytes),
     advertisedPort: {
       get https() {
         return ports.https();

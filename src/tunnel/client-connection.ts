@@ -1,5 +1,6 @@
 /** One connection of an agent to the server: asks, and takes the streams that the server opens. */
 import type { Socket } from "node:net";
+import { WindowReserve } from "../lib/receive-window.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import { answer, AnsweredStreams, call, CallTimeout, maxMessageBytes } from "./call.ts";
 import type {
@@ -121,7 +122,7 @@ export class ClientConnection {
     const extra = objectMember(reply, "Extra");
     const mux = this.#mux;
     const agreed = Math.min(countMember(extra, "MuxWindow"), maxWindow);
-    if (agreed > 0) mux.windows.allow(agreed, windowBudget);
+    if (agreed > 0) mux.windows.allow(agreed, new WindowReserve(windowBudget));
     const told = {
       clientId: textMember(reply, "ClientId", maxText),
       cookie: textMember(extra, "Cookie", maxText),

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { normaliseAddress } from "../lib/address.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
+import { WindowReserve } from "../lib/receive-window.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { AddressBook } from "./address-book.ts";
 import { heartbeatOf } from "./limits.ts";
@@ -245,7 +246,7 @@ export class AgentConnection {
     this.#mux.answersAtOnce = agent.kind === "rust";
     this.#mux.sleepsThroughResets = agent.kind === "rust";
     const maxWindow = this.#maxWindow(agent);
-    if (maxWindow > 0) this.#mux.windows.allow(maxWindow, limits.windowBudget);
+    if (maxWindow > 0) this.#mux.windows.allow(maxWindow, new WindowReserve(limits.windowBudget));
     hooks.opened(session);
     // Agents beat, too, and at this end there are thousands of sessions.
     this.#heartbeat = new Heartbeat(this.#mux, clock, { ...heartbeatOf(agent), inSilence: true }, () =>

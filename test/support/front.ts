@@ -1,8 +1,9 @@
 /** The HTTP front alone: real sockets on both sides, without TLS, tunnels or a routing table. */
+import { WindowReserve } from "../../src/lib/receive-window.ts";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { defaultLimits } from "../../src/edge/http/context.ts";
+import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
 import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
@@ -93,6 +94,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
       choose: (_plan, _exchange, tried) => (tried.length > 0 ? { error: "tunnel_gone" } : (pool as UpstreamPool)),
     },
     connections: new Set(),
+    uploadWindows: new WindowReserve(uploadReserveBytes),
     advertisedPort: { https: 443, http: 80 },
     trustsProxy: options.trustsProxy,
     finished: ({ id, status, bytesIn, bytesOut, cutShort, path }: FinishedExchange) =>

@@ -1,4 +1,5 @@
 /** HTTP/2 in front of a real HTTP/1.1 upstream, without tunnel and listeners. */
+import { WindowReserve } from "../../src/lib/receive-window.ts";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +8,7 @@ import { createServer } from "../../src/lib/http.ts";
 import { makeAgentRegistry } from "../../src/edge/agents/registry.ts";
 import { defaultAgentLimits } from "../../src/edge/agents/limits.ts";
 import { makeRequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
-import { defaultLimits } from "../../src/edge/http/context.ts";
+import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
 import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
@@ -75,6 +76,7 @@ export async function startH2Server(
       dial: { clock, allowLocal: true },
     }),
     connections: new Set(),
+    uploadWindows: new WindowReserve(uploadReserveBytes),
     advertisedPort: { https: 443, http: 80 },
     trustsProxy: undefined,
     finished: ({ path, status, cutShort }: FinishedExchange) => finished.push({ path, status, cutShort }),

@@ -1,3 +1,4 @@
+import { WindowReserve } from "../../lib/receive-window.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
@@ -7,7 +8,7 @@ import { silentLog } from "../../lib/log.ts";
 import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { changed, passed } from "../../traffic/step.ts";
-import { defaultLimits } from "../http/context.ts";
+import { uploadReserveBytes, defaultLimits } from "../http/context.ts";
 import { makeCounters } from "../http/counters.ts";
 import { makeEdgeExplainer } from "./explain.ts";
 
@@ -45,6 +46,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
       counters: makeCounters(),
       upstreams: { choose: () => assert.fail("a dry run chose an upstream") },
       connections: new Set(),
+      uploadWindows: new WindowReserve(uploadReserveBytes),
       advertisedPort: { https: 443, http: 80 },
       trustsProxy: undefined,
       routeFailed: () => assert.fail("a dry run closed a route"),

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { WindowReserve } from "../../lib/receive-window.ts";
 import { spliceLingerMs } from "../../lib/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Visitor } from "../../traffic/login.ts";
@@ -26,6 +27,8 @@ export interface HttpContext {
   readonly random?: () => number;
   /** Connections being served: those that are drained when the edge stops. */
   readonly connections: Set<ServedConnection>;
+  /** By how much the windows of all uploads over HTTP/2 may exceed their first sizes. */
+  readonly uploadWindows: WindowReserve;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
   readonly advertisedPort: { readonly https: number; readonly http: number };
   /** Paths that are answered before any route. */
@@ -110,6 +113,9 @@ export interface HttpLimits extends UpstreamLimits {
   /** After this age a connection is closed behind the response that it is at. */
   readonly maxConnectionAgeMs: number;
 }
+
+/** Of `uploadWindows` of an edge (D1). */
+export const uploadReserveBytes = 64 * 1024 * 1024;
 
 export const defaultLimits: HttpLimits = {
   maxHeadBytes: 32 * 1024,

@@ -3,6 +3,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
+import { WindowBudget } from "../../lib/receive-window.ts";
 import { checkFrame } from "../../http2/check-frame.ts";
 import { DataReceiver } from "./data-receiver.ts";
 import type { Faults } from "./faults.ts";
@@ -14,10 +15,13 @@ import { errorCode, flag, frameType, maxWindow, putUint32, readUint31, setting }
 import { HeaderReceiver } from "./header-receiver.ts";
 import { Http2Output } from "./output.ts";
 import { PeerSettings, renderSettings } from "../../http2/peer-settings.ts";
-import { streamWindowBytes } from "./stream.ts";
 import type { Http2Stream } from "./stream.ts";
 import { maxStreams, StreamSet } from "./stream-set.ts";
 
+/** Body bytes that a client may send ahead of what was taken on, per stream: at first, and where that is what limits it (D1). */
+const streamWindowBytes = 64 * 1024;
+/** Decision 47. */
+const maxStreamWindowBytes = 4 * 1024 * 1024;
 /** How often a connection is looked at for what does not move. */
 const lookMs = 2500;
 /** After the last frame the client's bytes are read and dropped for so long, so that it can read that frame. */
@@ -53,10 +57,13 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
   readonly #reader = new FrameReader(this);
   readonly #peer = new PeerSettings();
   readonly #guard: FloodGuard;
+  readonly #windows: WindowBudget;
   readonly #streams: StreamSet;
   readonly #headers: HeaderReceiver;
   readonly #data: DataReceiver;
   readonly #bornAt: number;
+  /** In `Clock.monotonic`: when our SETTINGS were sent. */
+  readonly #greetedAt: number;
   #settingsSeen = false;
   #isClosed = false;
   #blockedSince = Infinity;
@@ -74,7 +81,9 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     this.#output = new Http2Output(socket);
     const { now } = context.deadlines;
     this.#guard = new FloodGuard(now);
-    this.#streams = new StreamSet(this.#output, context.deadlines, {
+    this.#windows = new WindowBudget(context.clock, streamWindowBytes);
+    this.#windows.allow(maxStreamWindowBytes, context.uploadWindows);
+    this.#streams = new StreamSet(this.#output, this.#windows, context.deadlines, {
       credited: (byteCount) => this.#data.credited(byteCount),
       sentData: () => this.#guard.earn(),
       empty: () => {
@@ -84,6 +93,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     this.#headers = new HeaderReceiver(shared, this.#streams, this.#peer, this);
     this.#data = new DataReceiver(this.#output, this.#streams, this);
     this.#bornAt = now;
+    this.#greetedAt = context.clock.monotonic();
     this.expiresAt = now + context.limits.headTimeoutMs;
     context.deadlines.add(this);
     context.connections.add(this);
@@ -213,7 +223,13 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
   #settings(flags: number, bytes: Buffer, start: number, end: number): void {
     const isAck = (flags & flag.ack) !== 0;
     if (!isAck) this.#settingsSeen = true;
-    if (!this.count("settings") || isAck) return;
+    if (!this.count("settings")) return;
+    if (isAck) {
+      // There is one, of what the connection began with.
+      if (this.#windows.roundTripMs === 0)
+        this.#windows.roundTripMs = this.#context.clock.monotonic() - this.#greetedAt;
+      return;
+    }
     const before = this.#peer.initialWindow;
     let fault = this.#peer.read(bytes, start, end);
     if (!this.#streams.widen(this.#peer.initialWindow - before)) fault ||= errorCode.flowControlError;

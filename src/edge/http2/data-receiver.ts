@@ -1,26 +1,33 @@
 import type { Faults } from "./faults.ts";
 import { defaultWindow, errorCode, flag, frameType } from "../../http2/frames.ts";
+import type { WindowBudget } from "../../lib/receive-window.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream } from "./stream.ts";
 import type { StreamSet } from "./stream-set.ts";
 
-/** Body bytes of all streams that a client may send ahead of what was taken on (D1). */
+/**
+ * Body bytes of all streams that a client may send ahead of what was taken on, and as many more as windows of streams have
+ * grown by (D1).
+ */
 const windowBytes = 1024 * 1024;
 
 /** Takes a connection's DATA to its streams, within the windows that the client was given. */
 export class DataReceiver {
   readonly #output: Http2Output;
   readonly #streams: StreamSet;
+  readonly #windows: WindowBudget;
   readonly #faults: Faults;
   /** What the client may still send of DATA. */
   #window = windowBytes;
-  #unreturned = 0;
+  /** What has come and was not taken on yet. */
+  #outstanding = 0;
   /** Stream of the frame being read; undefined when its bytes are dropped. */
   #reading: Http2Stream | undefined;
 
   constructor(output: Http2Output, streams: StreamSet, faults: Faults) {
     this.#output = output;
     this.#streams = streams;
+    this.#windows = streams.windows;
     this.#faults = faults;
   }
 
@@ -31,11 +38,11 @@ export class DataReceiver {
 
   /** Body bytes need no more room in the client's window. */
   credited(byteCount: number): void {
-    this.#unreturned += byteCount;
-    if (this.#unreturned < windowBytes / 4 || this.#faults.isDone) return;
-    this.#window += this.#unreturned;
-    this.#output.number(frameType.windowUpdate, 0, this.#unreturned);
-    this.#unreturned = 0;
+    this.#outstanding -= byteCount;
+    const increment = windowBytes + this.#windows.grown - this.#outstanding - this.#window;
+    if (increment < windowBytes / 4 || this.#faults.isDone) return;
+    this.#window += increment;
+    this.#output.number(frameType.windowUpdate, 0, increment);
   }
 
   /** A frame begins; `length` is its payload with padding, `padding` the part of it that is not of the body. */
@@ -47,6 +54,7 @@ export class DataReceiver {
     }
     if (length === padding && (flags & flag.endStream) === 0 && !faults.count("hollow")) return;
     this.#window -= length;
+    this.#outstanding += length;
     if (this.#window < 0) return faults.broken(errorCode.flowControlError, "more DATA than the window");
     const stream = this.#streams.get(streamId);
     if (stream === undefined) {
@@ -54,8 +62,8 @@ export class DataReceiver {
       if (!this.#streams.wasReset(streamId)) faults.broken(errorCode.streamClosed, "DATA on a closed stream");
       return;
     }
-    stream.receiveWindow -= length;
-    if (stream.remoteEnded || stream.receiveWindow < 0) {
+    const isCovered = stream.announced(length);
+    if (stream.remoteEnded || !isCovered) {
       this.credited(length);
       const code = stream.remoteEnded ? errorCode.streamClosed : errorCode.flowControlError;
       return faults.streamError(stream, code, "more DATA than may come");

@@ -1,4 +1,5 @@
 import type { Deadlines } from "../../lib/deadlines.ts";
+import type { WindowBudget } from "../../lib/receive-window.ts";
 import { Roster } from "../../lib/roster.ts";
 import { defaultWindow, frameType, maxWindow } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
@@ -21,6 +22,7 @@ export interface StreamSetOwner {
 /** The streams of one connection, and how they share what the client lets it send. */
 export class StreamSet implements StreamOwner {
   readonly output: Http2Output;
+  readonly windows: WindowBudget;
   /** Highest stream id that the client has used. */
   lastId = 0;
   /** DATA that the client lets the connection send. */
@@ -36,8 +38,9 @@ export class StreamSet implements StreamOwner {
   readonly #waiting = new Set<Http2Stream>();
   readonly #reset = new Set<number>();
 
-  constructor(output: Http2Output, deadlines: Deadlines, owner: StreamSetOwner) {
+  constructor(output: Http2Output, windows: WindowBudget, deadlines: Deadlines, owner: StreamSetOwner) {
     this.output = output;
+    this.windows = windows;
     this.#deadlines = deadlines;
     this.#owner = owner;
     this.idleSince = deadlines.now;

@@ -1,4 +1,6 @@
 import type { FieldTable } from "../../http1/field-table.ts";
+import { ReceiveWindow } from "../../lib/receive-window.ts";
+import type { WindowBudget } from "../../lib/receive-window.ts";
 import type { Listed } from "../../lib/roster.ts";
 import type { ClientSide } from "../http/client-side.ts";
 import { HttpExchange } from "../http/exchange.ts";
@@ -7,8 +9,6 @@ import type { ClientConnection } from "../http/client-connection.ts";
 import { errorCode, frameType, maxFrameBytes } from "../../http2/frames.ts";
 import type { Http2Output } from "./output.ts";
 
-/** Body bytes that a client may send ahead of what was taken on, per stream (D1). */
-export const streamWindowBytes = 64 * 1024;
 /** Response bytes kept for a stream that its client's windows do not let out; beyond it the pipeline holds on. */
 const maxQueuedBytes = 32 * 1024;
 
@@ -17,6 +17,8 @@ export interface StreamOwner {
   readonly output: Http2Output;
   /** Bytes of DATA that the connection's window and the socket let out now. */
   readonly room: number;
+  /** How far the windows of request bodies may grow. */
+  readonly windows: WindowBudget;
   /** Bytes of DATA were sent, in one frame. */
   spent(byteCount: number): void;
   /** Body bytes that need no more room in the connection's receive window. */
@@ -34,8 +36,6 @@ export class Http2Stream implements ClientSide, Listed {
   readonly exchange: HttpExchange;
   /** What the client lets us send. */
   sendWindow: number;
-  /** What we let the client send. */
-  receiveWindow = streamWindowBytes;
   remoteEnded: boolean;
   /** We have ended the stream before the client has. */
   isReset = false;
@@ -51,7 +51,8 @@ export class Http2Stream implements ClientSide, Listed {
   #expected: number;
   /** Bytes of the response still to be given to us; -1 when unknown. */
   #promised = -1;
-  #unreturned = 0;
+  /** What we let the client send; there is none before it has sent any. */
+  #window: ReceiveWindow | undefined;
   /** Handed to the exchange and not credited yet. */
   #outstanding = 0;
   #queue: Buffer[] = [];
@@ -79,7 +80,7 @@ export class Http2Stream implements ClientSide, Listed {
 
   /** The client has body bytes to send, and room to send them. */
   get awaitsBody(): boolean {
-    return !this.remoteEnded && !this.responseBegun && !this.#awaitsContinue && this.receiveWindow > 0;
+    return !this.remoteEnded && !this.responseBegun && !this.#awaitsContinue && this.#window?.credit !== 0;
   }
 
   get isGone(): boolean {
@@ -92,6 +93,12 @@ export class Http2Stream implements ClientSide, Listed {
   }
 
   // From the client.
+
+  /** A frame of DATA begins. False when there was no room for so many bytes in the stream's window. */
+  announced(byteCount: number): boolean {
+    this.#window ??= new ReceiveWindow(this.#owner.windows);
+    return this.#window.arrive(byteCount);
+  }
 
   /** False when the body is longer than its Content-Length (RFC 9113 §8.1.1). */
   receive(bytes: Buffer): boolean {
@@ -200,13 +207,9 @@ export class Http2Stream implements ClientSide, Listed {
   requestConsumed(byteCount: number): void {
     if (this.#isGone) return;
     this.#outstanding -= byteCount;
+    const increment = this.remoteEnded ? 0 : (this.#window?.consumed(byteCount) ?? 0);
+    if (increment > 0) this.#owner.output.number(frameType.windowUpdate, this.id, increment);
     this.#owner.credited(byteCount);
-    if (this.remoteEnded) return;
-    this.#unreturned += byteCount;
-    if (this.#unreturned < streamWindowBytes / 2) return;
-    this.receiveWindow += this.#unreturned;
-    this.#owner.output.number(frameType.windowUpdate, this.id, this.#unreturned);
-    this.#unreturned = 0;
   }
 
   // Towards the client.
@@ -270,6 +273,7 @@ export class Http2Stream implements ClientSide, Listed {
     this.#isGone = true;
     this.#queue = [];
     this.#queued = 0;
+    this.#window?.close();
     if (this.#outstanding > 0) this.#owner.credited(this.#outstanding);
     this.#owner.gone(this);
   }

@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { WindowReserve } from "../../lib/receive-window.ts";
 import { Mux } from "../../tunnel/mux/mux.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
 
@@ -30,7 +31,7 @@ export function openPeerLine(socket: Socket, side: "agent" | "server", options: 
     { incoming, bug, closed },
   );
   mux.sleepsThroughResets = false;
-  mux.windows.allow(maxWindow, windowBudget);
+  mux.windows.allow(maxWindow, new WindowReserve(windowBudget));
   // What was left unread by the handshake begins to flow.
   socket.resume();
   return mux;

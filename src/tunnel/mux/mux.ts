@@ -4,14 +4,14 @@
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
-import { errorCode, flagFin, flagSyn, frameType, ProtocolViolation, unusedStreamId } from "./frame.ts";
+import { WindowBudget } from "../../lib/receive-window.ts";
+import { errorCode, flagFin, flagSyn, frameType, initialWindow, ProtocolViolation, unusedStreamId } from "./frame.ts";
 import { FrameReader } from "./frame-reader.ts";
 import type { FrameHandler } from "./frame-reader.ts";
 import { Outbox } from "./outbox.ts";
 import { MuxStream } from "./stream.ts";
 import type { StreamHost } from "./stream.ts";
 import { TokenBucket } from "./token-bucket.ts";
-import { WindowBudget } from "./window.ts";
 
 /** Payload that one turn hands to the socket, bytes; the rest waits for the next, so that input gets its turn too. */
 const maxPerTurn = 256 * 1024;
@@ -85,7 +85,7 @@ export class Mux implements StreamHost, FrameHandler {
     this.maxIncoming = options.maxIncoming;
     this.answersAtOnce = options.answersAtOnce;
     this.sleepsThroughResets = options.side === "server";
-    this.windows = new WindowBudget(options.clock);
+    this.windows = new WindowBudget(options.clock, initialWindow);
     this.outbox = new Outbox(socket, () => this.#socketTook());
     this.#reader = new FrameReader(this);
     this.#idleFrames = new TokenBucket(options.clock, idleFramesPerSecond, idleFrameBurst);

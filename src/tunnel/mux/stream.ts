@@ -1,10 +1,10 @@
 /** One stream of the multiplexer, as a `ByteStream`. */
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import { ReceiveWindow } from "../../lib/receive-window.ts";
+import type { WindowBudget } from "../../lib/receive-window.ts";
 import { errorCode, flagFin, flagSyn, frameType, initialWindow, maxPayload, maxWindow } from "./frame.ts";
 import { maxCopied } from "./outbox.ts";
 import type { Outbox } from "./outbox.ts";
-import { ReceiveWindow } from "./window.ts";
-import type { WindowBudget } from "./window.ts";
 
 /** Queued beyond this, bytes, `write` answers false, until less than `drainedAt` is queued. */
 const highWater = 128 * 1024;

@@ -1,0 +1,119 @@
+/** How much of a request body a client of HTTP/2 may send ahead (RFC 9113 §5.2). */
+import assert from "node:assert/strict";
+import { after, before, it } from "node:test";
+import { uploadReserveBytes } from "../../src/edge/http/context.ts";
+import { createServer } from "../../src/lib/http.ts";
+import { flags, frame, RawH2, types } from "../support/h2-frames.ts";
+import { startH2Server } from "../support/h2-server.ts";
+import type { H2Server } from "../support/h2-server.ts";
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+const first = 64 * kibibyte;
+
+let server: H2Server;
+before(async () => {
+  const upstream = createServer((request, response) => request.resume().on("end", () => response.end("taken")));
+  server = await startH2Server(upstream);
+});
+after(() => server.stop());
+
+/** A body that is sent as fast as the windows let it. */
+class Upload {
+  readonly client: RawH2;
+  stream = first;
+  connection = 64 * kibibyte - 1;
+
+  private constructor(client: RawH2) {
+    this.client = client;
+  }
+
+  /** Of a client that answers `roundTripMs` after it was greeted. */
+  static async begin(roundTripMs: number): Promise<Upload> {
+    const client = await RawH2.open(server);
+    client.socket.setNoDelay(true);
+    await client.takeType(types.settings);
+    server.clock.pass(roundTripMs);
+    client.send(frame(types.settings, flags.ack, 0));
+    const upload = new Upload(client);
+    await upload.#credited(0);
+    client.request(1, client.fields("POST"), false);
+    return upload;
+  }
+
+  /** Sends all that it may, which takes a round trip, and waits until most of it was taken. */
+  async round(roundTripMs: number): Promise<void> {
+    const size = Math.min(this.stream, this.connection);
+    const left = this.stream - size;
+    server.clock.pass(roundTripMs);
+    this.#send(size);
+    while (this.stream < left + (size * 3) / 4) await this.#credited(1);
+    while (this.client.rest.some(({ type }) => type === types.windowUpdate)) await this.#credited(0);
+  }
+
+  /** Sends so much after so long, a quarter of the window or more, and waits until it was taken. */
+  async part(byteCount: number, afterMs: number): Promise<void> {
+    server.clock.pass(afterMs);
+    this.#send(byteCount);
+    await this.#credited(1);
+  }
+
+  /** Waits until the connection's window has room for as much as the stream's, and for other streams besides. */
+  async leavesRoom(): Promise<void> {
+    while (this.connection < this.stream + mebibyte / 2) await this.#credited(0);
+  }
+
+  #send(byteCount: number): void {
+    for (let left = byteCount; left > 0; left -= 16 * kibibyte) {
+      this.client.send(frame(types.data, 0, 1, Buffer.alloc(Math.min(left, 16 * kibibyte))));
+    }
+    this.stream -= byteCount;
+    this.connection -= byteCount;
+  }
+
+  async end(): Promise<void> {
+    this.client.send(frame(types.data, flags.endStream, 1));
+    await this.client.take(({ type, id }) => type === types.headers && id === 1);
+    await this.client.settled();
+    this.client.destroy();
+  }
+
+  async #credited(id: number): Promise<void> {
+    const update = await this.client.take((one) => one.type === types.windowUpdate && (id === 0 || one.id === id));
+    assert.ok(update, "the connection has ended");
+    const increment = update.payload.readUInt32BE(0);
+    if (update.id === 0) this.connection += increment;
+    else this.stream += increment;
+  }
+}
+
+it("an upload over HTTP/2 that distance holds up is given a larger window, of 4 MiB in the end", async () => {
+  const upload = await Upload.begin(50);
+  for (let round = 0; round < 10; round += 1) await upload.round(50);
+  assert.ok(upload.stream <= 4 * mebibyte, `${upload.stream} bytes`);
+  await upload.leavesRoom();
+  assert.equal(uploadReserveBytes - server.context.uploadWindows.left, 4 * mebibyte - first);
+  await upload.end();
+  assert.equal(server.context.uploadWindows.left, uploadReserveBytes);
+});
+
+it("an upload over HTTP/2 that is slow for another reason keeps the window that it has", async () => {
+  const upload = await Upload.begin(50);
+  // How fast the first bytes were nobody can tell.
+  await upload.part(first / 4, 0);
+  for (let nth = 0; nth < 32; nth += 1) await upload.part(first / 2, 250);
+  assert.equal(upload.stream, 2 * first);
+  await upload.end();
+});
+
+it("D1: uploads over HTTP/2 have no more than 64 MiB beyond their first windows, all together", async () => {
+  const { uploadWindows } = server.context;
+  uploadWindows.left = 100 * kibibyte;
+  const upload = await Upload.begin(50);
+  for (let round = 0; round < 8; round += 1) await upload.round(50);
+  assert.ok(upload.stream <= 2 * first, `${upload.stream} bytes`);
+  assert.equal(uploadWindows.left, 36 * kibibyte);
+  upload.client.destroy();
+  while (uploadWindows.left < 100 * kibibyte) await new Promise(setImmediate);
+  uploadWindows.left = uploadReserveBytes;
+});
