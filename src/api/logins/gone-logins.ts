@@ -55,13 +55,23 @@ export function endGoneLogins({ store, clock, log }: GoneLoginsOptions): { stop(
 /** Ids of sessions by account. */
 function goneIn(store: Store): ReadonlyMap<string, readonly string[]> {
   const gone = new Map<string, string[]>();
+  const verdicts = new Map<string, boolean>();
+  /** Asked once for all who have it in common. */
+  const isGone = (edgeId: string, login: string): boolean => {
+    const key = `${edgeId} ${login}`;
+    let verdict = verdicts.get(key);
+    if (verdict === undefined) {
+      const made = JSON.parse(login) as MadeLogin;
+      verdict = !store.children(routeKind, edgeId).some(({ doc }) => mayAskFor(doc, made));
+      verdicts.set(key, verdict);
+    }
+    return verdict;
+  };
   for (const { commons, objects } of store.packed(sessionKind)) {
     const accounts = commons.map(({ account_id, text }) => {
       const values = JSON.parse(text) as readonly string[];
       const [edgeId = "", login = ""] = [values[edgeAt], values[loginAt]];
-      if (edgeId === "" || login === "") return undefined;
-      const made = JSON.parse(login) as MadeLogin;
-      return store.children(routeKind, edgeId).some(({ doc }) => mayAskFor(doc, made)) ? undefined : account_id;
+      return edgeId !== "" && login !== "" && isGone(edgeId, login) ? account_id : undefined;
     });
     if (accounts.every((one) => one === undefined)) continue;
     for (const line of Buffer.from(objects).toString().split("\n")) {
