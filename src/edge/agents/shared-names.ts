@@ -1,5 +1,5 @@
 /** Public names where several edges give them out: each is claimed at the control plane before an agent is told of it. */
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { ClaimAnswer } from "../../routing/planes/directory.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
@@ -39,8 +39,10 @@ export interface SharedNamesOptions {
   readonly clock: Clock;
 }
 
-/** How long the control plane may take for a claim; it takes longer where another claim of the name is under way. */
-const claimMs = 3_000;
+/** How long the control plane may be silent: it answers claims one after another, and may have very many of them. */
+const silentMs = 3_000;
+/** How long it may take for one claim at all: longer than usual where another claim of the name is under way. */
+const claimMs = 15_000;
 /** How long an agent waits for what other edges make of its tunnel. */
 const publishMs = 1_000;
 /** Claims of one bind that somebody else was faster with. */
@@ -48,26 +50,50 @@ const maxConflicts = 16;
 
 type Answered = (answer: ClaimAnswer) => void;
 
+/** A claim that was asked for. */
+interface Asked {
+  readonly at: number;
+  readonly tunnelId: string;
+  readonly settle: Answered;
+}
+
 export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions): SharedNames {
-  const waiting = new Map<number, Answered>();
+  /** The one that was asked for first comes first. */
+  const waiting = new Map<number, Asked>();
   const publishing = new Map<string, () => void>();
   let lastCall = 0;
   let isReachable = true;
+  /** When the control plane last answered a claim, see `Clock.monotonic`. */
+  let heardAt = -Infinity;
+  /** One for all: those of the storm after a node's death are thousands. */
+  let watching: Timer | undefined;
 
+  const watch = (): void => {
+    const [first] = waiting.values();
+    if (watching || !first) return;
+    watching = clock.after(Math.max(1, overAt(first) - clock.monotonic()), () => {
+      watching = undefined;
+      const now = clock.monotonic();
+      for (const one of waiting.values()) {
+        if (overAt(one) > now) break;
+        report({ type: "claim_dropped", tunnelId: one.tunnelId });
+        one.settle("unasked");
+      }
+      watch();
+    });
+  };
+  const overAt = ({ at }: Asked): number => Math.min(Math.max(at, heardAt) + silentMs, at + claimMs);
   const ask = (tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void => {
     lastCall += 1;
     const call = lastCall;
     const pool = tunnel.company?.key;
     const settle: Answered = (answer) => {
-      waiting.delete(call);
-      deadline.cancel();
+      if (!waiting.delete(call)) return;
+      if (waiting.size === 0) watching = void watching?.cancel();
       done(answer);
     };
-    const deadline = clock.after(claimMs, () => {
-      report({ type: "claim_dropped", tunnelId: tunnel.id });
-      settle("unasked");
-    });
-    waiting.set(call, settle);
+    waiting.set(call, { at: clock.monotonic(), tunnelId: tunnel.id, settle });
+    watch();
     const claim = { name, tunnelId: tunnel.id, accountId: tunnel.session.accountId, replaces };
     report({ type: "claim", call, claim: { ...claim, ...(pool !== undefined && { pool }) } });
   };
@@ -125,13 +151,14 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
     },
     published: (tunnelId) => publishing.get(tunnelId)?.(),
     answered(call, answer) {
-      waiting.get(call)?.(answer);
+      heardAt = clock.monotonic();
+      waiting.get(call)?.settle(answer);
     },
     reachable(isNow) {
       isReachable = isNow;
       if (isNow) return;
       for (const told of publishing.values()) told();
-      for (const settle of waiting.values()) settle("unasked");
+      for (const { settle } of waiting.values()) settle("unasked");
     },
   };
 }
