@@ -4,7 +4,7 @@ import type { Documents, ObjectRow } from "./documents.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 import { Rows, pagesOfRows } from "./rows.ts";
 import { State } from "./state.ts";
-import { Usage, bytesAdded } from "./usage.ts";
+import { Usage, bytesOf } from "./usage.ts";
 
 /**
  * Gives `take` every object's row, the oldest of each kind first.
@@ -52,16 +52,10 @@ export async function loadState(
   const usage = new Usage();
   await eachOfRows(reads, kinds, (rows, { packing, unrecorded }) => {
     if (rows.isLast) continueAfter(rows.idText());
-    const isPacked = packing !== undefined && unrecorded;
-    if (isPacked && state.loadRow(rows)) return;
-    const after = documents.read(rows.row());
-    if (isPacked) {
-      state.loadPacked(after);
-      return;
-    }
-    const changes = [{ kind: after.kind, id: after.id, before: undefined, after }];
-    state.merge(changes);
-    usage.add(bytesAdded(kinds, changes));
+    if (packing && unrecorded && state.loadRow(rows)) return;
+    const object = documents.read(rows.row());
+    state.load(object);
+    if (!unrecorded) usage.add([[object.account_id, bytesOf(object)]]);
   });
   state.settle();
   return { state, usage };

@@ -30,6 +30,10 @@ export class Rows {
   #next = 0;
   /** Of the text, in `bytes`. */
   #length = 0;
+  #text = "";
+  /** When the last row was made that was read whole, and a space. */
+  #created = viewOf(Buffer.from(" "));
+  #createdText = "";
   /** Kind and account of the row, as those of its neighbour mostly are. */
   #place = viewOf(Buffer.alloc(0));
 
@@ -41,6 +45,7 @@ export class Rows {
       this.view = viewOf(this.bytes);
     }
     this.#length = this.bytes.utf8Write(text);
+    this.#text = text;
     this.#next = 0;
     this.isLast = true;
   }
@@ -76,8 +81,18 @@ export class Rows {
 
   row(): ObjectRow {
     const { bytes, kind, accountId: account_id, revision } = this;
-    const created_at = bytes.latin1Slice(this.#createdAt, this.id - 1);
-    return { id: this.idText(), account_id, kind, revision, created_at, doc: bytes.utf8Slice(this.doc, this.end) };
+    // Those of neighbours are of one second, mostly.
+    if (!isThere(this.#created, this.view, this.#createdAt)) {
+      this.#created = viewOf(Buffer.from(bytes.subarray(this.#createdAt, this.id)));
+      this.#createdText = bytes.latin1Slice(this.#createdAt, this.id - 1);
+    }
+    // Of a text in which characters are where bytes are, a part is no copy.
+    const doc = this.#isAscii ? this.#text.slice(this.doc, this.end) : bytes.utf8Slice(this.doc, this.end);
+    return { id: this.idText(), account_id, kind, revision, created_at: this.#createdText, doc };
+  }
+
+  get #isAscii(): boolean {
+    return this.#length === this.#text.length;
   }
 
   #readPlace(start: number): void {

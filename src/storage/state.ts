@@ -65,12 +65,14 @@ export class State implements View {
     return this.#accounts;
   }
 
-  /** Takes over an object of a packed kind that is new. */
-  loadPacked(object: StoredObject): void {
-    this.#packed.put(object);
+  /** Takes over an object that is new. */
+  load(object: StoredObject): void {
+    if (kindNamed(this.#kinds, object.kind).packing) this.#packed.put(object);
+    else this.#enter(object, indexEntriesOf(this.#kinds, object));
+    if (object.kind === "account") this.#renewAccounts(object.id, object);
   }
 
-  /** The same of its row, if that can be, see `PackedObjects.putRow`. */
+  /** The same of the row of a packed kind, if that can be, see `PackedObjects.putRow`. */
   loadRow(rows: Rows): boolean {
     return this.#packed.putRow(rows);
   }
@@ -91,7 +93,7 @@ export class State implements View {
         // As a plain object takes the place of one that `before` does not tell of.
         const present = before ? undefined : this.#packed.get(id);
         if (present) this.#packed.remove(present);
-        this.loadPacked(after);
+        this.#packed.put(after);
       } else if (after && is) this.#enter(after, is);
       else this.#objects.delete(id);
       if ((before ?? after)?.kind === "account") this.#renewAccounts(id, after);

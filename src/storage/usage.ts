@@ -32,12 +32,12 @@ export function bytesAdded(kinds: Kinds, changes: Iterable<Change>): ReadonlyMap
   for (const { kind, before, after } of changes) {
     if (kindNamed(kinds, kind).unrecorded) continue;
     const { account_id } = (after ?? before) as StoredObject;
-    added.set(account_id, (added.get(account_id) ?? 0) + bytesOf(after) - bytesOf(before));
+    added.set(account_id, (added.get(account_id) ?? 0) + (after ? bytesOf(after) : 0) - (before ? bytesOf(before) : 0));
   }
   return added;
 }
 
 /** The same before and after a restart: of the document as it is in memory, not of how it is sealed. */
-function bytesOf(object: StoredObject | undefined): number {
-  return object ? Buffer.byteLength(JSON.stringify(object.doc)) : 0;
+export function bytesOf({ doc }: StoredObject): number {
+  return Buffer.byteLength(JSON.stringify(doc));
 }

@@ -59,11 +59,21 @@ export function listsOf(
 }
 
 export function listKey(accountId: string, kind: string): string {
-  return `${accountId}\0${kind}`;
+  if (lastList.accountId !== accountId || lastList.kind !== kind) {
+    lastList = { accountId, kind, key: `${accountId}\0${kind}` };
+  }
+  return lastList.key;
 }
 
+/** Asked for of one object after the other at a start: a key that is made anew is hashed anew as well. */
+let lastList = { accountId: "", kind: "", key: "\0" };
+let lastChildren = { kind: "", parentId: "", key: "\0\0" };
+
 export function childrenKey(kind: string, parentId: string): string {
-  return `\0${kind}\0${parentId}`;
+  if (lastChildren.parentId !== parentId || lastChildren.kind !== kind) {
+    lastChildren = { kind, parentId, key: `\0${kind}\0${parentId}` };
+  }
+  return lastChildren.key;
 }
 
 /** List of those who hold host names below one, whatever their account. */
