@@ -101,9 +101,18 @@ describe("the keeper of metadata that has an address", () => {
     clock.pass(2 * 3_600_000);
     await new Promise(setImmediate);
     assert.equal(provider.asked, asked);
+    const { store, accountId } = server;
+    await store.write(systemWrite(accountId, "test", clock), (draft) => {
+      const [row] = draft.page(accountId, samlMetadata.name, { limit: 1 }).objects;
+      assert.ok(row);
+      draft.replace(row, { ...row.doc, fetched_at: timestamp(clock.now()) });
+    });
     isHeld = true;
     changed();
-    assert.equal(await passes(5_000), 1);
+    clock.pass(5_000);
+    await new Promise(setImmediate);
+    assert.equal(provider.asked, asked, "the other node has seen it just now");
+    assert.equal(await passes(3_595_000), 1);
     await keeper.stop();
   });
 });
