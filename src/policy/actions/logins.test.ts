@@ -123,6 +123,24 @@ describe("logins of traffic policies", () => {
     });
   }
 
+  it("I2: a login of a traffic policy says itself who asks, where its answer goes and what it is held to, in whatever spelling", () => {
+    const own =
+      "client_id redirect_uri response_type response_mode scope state nonce code_challenge code_challenge_method request request_uri";
+    for (const name of [...own.split(" "), "Request_URI", "RESPONSE_MODE"]) {
+      for (const [type, config] of [
+        ["oauth", github],
+        ["openid-connect", issuer],
+      ] as const) {
+        const fault = faultOf(type, { ...config, authz_url_params: { [name]: "x" } });
+        isRefused(fault, "policy_value_refused", /that the login itself sends/);
+      }
+    }
+    assert.equal(
+      faultOf("oauth", { ...github, authz_url_params: { login_hint: "x", my_state: "x", scopes: "x" } }),
+      "",
+    );
+  });
+
   it("a login of a traffic policy acts on requests alone", () => {
     const rules = [{ actions: [login(github)] }];
     isRefused(faultsOf(rules, "on_http_response").join(), "policy_action_misplaced", /on_http_request/);
