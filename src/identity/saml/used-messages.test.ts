@@ -21,4 +21,16 @@ describe("messages that may be taken once", () => {
     assert.equal(used.claim("c", 5000, 2000), "first");
     assert.equal(used.claim("d", 5000, 2000), "unknown");
   });
+
+  it("S1: messages that may be taken once make room at most once a second, when there is none, and one that is over is taken in its own place", () => {
+    const used = makeUsedMessages(2);
+    used.claim("a", 5000, 0);
+    used.claim("b", 1500, 0);
+    assert.equal(used.claim("c", 5000, 1000), "unknown", "nothing is over yet");
+    assert.equal(used.claim("c", 5000, 1600), "unknown", "looked for a moment ago");
+    assert.equal(used.claim("b", 5000, 1600), "first");
+    const one = makeUsedMessages(1);
+    one.claim("a", 500, 0);
+    assert.equal(one.claim("b", 5000, 900), "first");
+  });
 });
