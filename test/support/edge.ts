@@ -52,7 +52,7 @@ export async function startTestEdge(
   shared ??= await createAuthority({ commonName: "Test", now: Date.now() });
   const authority = shared;
   const reports: Upward[] = [];
-  const waiting: { wanted: (message: Upward) => boolean; done: (message: Upward) => void }[] = [];
+  const waiting = new Set<{ wanted: (message: Upward) => boolean; done: (message: Upward) => void }>();
   let handler: ((message: Downward) => void) | undefined;
   let lost = (): void => {};
   let revision = 0;
@@ -79,17 +79,22 @@ export async function startTestEdge(
     {
       send(message) {
         reports.push(structuredClone(message));
-        for (const one of waiting.filter(({ wanted }) => wanted(message))) one.done(message);
+        for (const one of waiting) {
+          if (!one.wanted(message)) continue;
+          waiting.delete(one);
+          one.done(message);
+        }
         told(message, send);
       },
       receive: (take) => (handler = take),
       lost: (tell) => (lost = tell),
     },
   );
+  const next = (wanted: (message: Upward) => boolean): Promise<Upward> =>
+    new Promise((done) => waiting.add({ wanted, done }));
   const report = (wanted: (message: Upward) => boolean): Promise<Upward> => {
     const present = reports.find(wanted);
-    if (present) return Promise.resolve(present);
-    return new Promise((resolve) => waiting.push({ wanted, done: resolve }));
+    return present ? Promise.resolve(present) : next(wanted);
   };
   if (snapshot) send({ type: "snapshot", revision, objects: snapshot, last: true });
   return {
@@ -112,8 +117,9 @@ export async function startTestEdge(
     async question(asked) {
       calls += 1;
       const call = calls;
+      const answered = next((message) => message.type === "answer" && message.call === call);
       send({ type: "question", call, question: asked });
-      const told = await report((message) => message.type === "answer" && message.call === call);
+      const told = await answered;
       if (told.type !== "answer" || !told.answer) throw new Error(`ask ${asked.name}: no answer`);
       return told.answer;
     },
