@@ -84,8 +84,16 @@ export async function planPebble(): Promise<PebblePlan> {
         stdio: ["pipe", "pipe", "pipe"],
       });
       let output = "";
-      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+      const announced = Promise.withResolvers<void>();
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on("data", (text) => {
+          output += String(text);
+          if (output.includes("directory available")) announced.resolve();
+        });
+      }
       const gone = once(child, "exit");
+      // It says so just before it listens.
+      await Promise.race([announced.promise, gone]);
       const send = (url: string): Promise<string> => get(url, ca);
       while (!(await send(directoryUrl).catch(() => undefined))) {
         if (child.exitCode === null) continue;
