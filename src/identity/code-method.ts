@@ -7,6 +7,7 @@ import { LoginRefusal } from "./calls/identity.ts";
 import type { LoginRefusalName } from "./calls/identity.ts";
 import type { LoginMethod } from "./method.ts";
 import { oauthMetadata } from "./oauth/oauth-login.ts";
+import { isIssuerOf } from "./oauth/provider.ts";
 import { oauthProviders } from "./oauth/providers.ts";
 import { issuerTag } from "./realm.ts";
 import { callbackUri } from "./settings.ts";
@@ -52,6 +53,8 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   const callbackPath =
     kind === "oauth" || settings.sharedCallback ? oauthCallback : `${oauthCallback}/${issuerTag(accountId, issuer)}`;
   const redirectUri = (): string => callbackUri(settings, callbackPath);
+  const isIssuer = (iss: string): boolean =>
+    provider && kind === "oauth" ? isIssuerOf(provider, iss) : iss === issuer;
   let known: { readonly metadata: ProviderMetadata; readonly until: number } | undefined;
 
   const metadata = (): ProviderMetadata | Promise<ProviderMetadata> => {
@@ -103,7 +106,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
     },
     async finish(parameters, flow) {
       const found = await metadata();
-      checkIssuer(parameters, found, kind === "oidc" ? issuer : undefined);
+      checkIssuer(parameters, found, isIssuer);
       const error = parameters.get("error");
       if (error !== undefined)
         throw toRegister(refusedBy(error, parameters.get("error_description") ?? ""), redirectUri());
@@ -141,11 +144,10 @@ function promptsOf(present: string | null, more: string): string {
 function checkIssuer(
   parameters: ReadonlyMap<string, string>,
   metadata: ProviderMetadata,
-  issuer: string | undefined,
+  isIssuer: (iss: string) => boolean,
 ): void {
   const given = parameters.get("iss");
-  if (issuer === undefined || (given === undefined && !metadata.returnsIssuer)) return;
-  if (given === issuer) return;
+  if (given === undefined ? !metadata.returnsIssuer : isIssuer(given)) return;
   throw new LoginRefusal(
     "login_elsewhere",
     given === undefined ? "the provider left out iss" : "iss is another issuer",

@@ -22,6 +22,7 @@ describe("OAuth providers", () => {
       person: ada,
       failure: undefined,
       declines: undefined,
+      returns: {},
       claims: (claims: object) => claims,
     });
   });
@@ -103,6 +104,42 @@ describe("OAuth providers", () => {
     });
     assert.equal(codeOf(await open("microsoft")), "3164");
     await lists("microsoft", {});
+  });
+
+  const tenant = "https://login.microsoftonline.com/11111111-2222-3333-4444-555555555555/v2.0";
+  const issuers = {
+    gitlab: ["https://gitlab.com"],
+    google: ["https://accounts.google.com"],
+    microsoft: [tenant, "https://login.microsoftonline.com/{tenantid}/v2.0"],
+    twitch: ["https://id.twitch.tv/oauth2"],
+  } as const;
+  const strangers = [
+    "https://evil.example",
+    "",
+    "https://accounts.google.com.evil.example",
+    `${tenant}/`,
+    `x${tenant}`,
+  ];
+  const comeFrom = async (name: (typeof names)[number], iss: string): Promise<string> => {
+    const { providers } = world;
+    providers.returns = { iss };
+    const { length } = providers.calls;
+    const answer = await open(name);
+    const asked = providers.calls.slice(length).some((call) => call.startsWith("POST "));
+    return `${answer.status} ${codeOf(answer)} ${asked ? "asked" : "not asked"}`;
+  };
+  for (const [name, own] of Object.entries(issuers) as [keyof typeof issuers, readonly string[]][]) {
+    it(`I1: OAuth providers' visitors who come back as from another issuer than ${name} are refused before it is asked`, async () => {
+      for (const iss of own) assert.equal(await comeFrom(name, iss), "200  asked", iss);
+      const others = Object.entries(issuers).flatMap(([other, urls]) => (other === name ? [] : urls));
+      for (const iss of [...strangers, ...others]) assert.equal(await comeFrom(name, iss), "400 3124 not asked", iss);
+    });
+  }
+
+  it("OAuth providers whose issuer is not known let in whatever issuer visitors come back with", async () => {
+    for (const name of names) {
+      if (!(name in issuers)) assert.equal(await comeFrom(name, "https://issuer.example"), "200  asked", name);
+    }
   });
 
   it("I5: want Google's hd for a domain, but for gmail.com", async () => {

@@ -45,6 +45,8 @@ export interface OAuthProviders {
   withdraws: boolean;
   /** What `error` visitors come back with. */
   declines: string | undefined;
+  /** What else visitors come back with. */
+  returns: Readonly<Record<string, string>>;
   /** While it is set nothing but authorization is answered. */
   hangs: boolean;
   /** Signs by a new key from now on; the key set has no other. */
@@ -118,6 +120,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     granted: undefined,
     withdraws: false,
     declines: undefined,
+    returns: {},
     hangs: false,
     async rotateKey() {
       signing = await newKey();
@@ -285,6 +288,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
       if (fake.declines === undefined) back.searchParams.set("code", code);
       else back.searchParams.set("error", fake.declines);
       back.searchParams.set("state", url.searchParams.get("state") ?? "");
+      for (const [name, value] of Object.entries(fake.returns)) back.searchParams.set(name, value);
       response.writeHead(302, { location: back.href }).end();
       return;
     }

@@ -19,8 +19,12 @@ export const microsoft: OAuthProvider = {
   scopes: ({ refreshes }) => ["openid", "profile", "email", "User.Read", ...(refreshes ? ["offline_access"] : [])],
   pkce: true,
   openid: {
-    // The issuer of `common` is a template: it must be that of the token's own tenant.
-    issuer: (claims) => `${login}/${tenantOf(textOf(claims, "tid"))}/v2.0`,
+    issuer: {
+      // That of `common` is a template: it must be that of the token's own tenant.
+      of: (claims) => `${login}/${tenantOf(textOf(claims, "tid"))}/v2.0`,
+      // Any tenant's code is redeemed at the same place, and metadata have the template as it is.
+      form: /^https:\/\/login\.microsoftonline\.com\/(?:[0-9a-f-]{36}|common|\{tenantid\})\/v2\.0$/,
+    },
     keysUrl: `${login}/common/discovery/v2.0/keys`,
     algorithms: ["RS256"],
   },

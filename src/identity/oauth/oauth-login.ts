@@ -31,7 +31,7 @@ export function makeOAuthLogin(connection: Connection, provider: OAuthProvider, 
     if (!openid) return undefined;
     if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
     return await verifyIdToken(tokens.id, keys(at(openid.keysUrl)), {
-      issuer: openid.issuer,
+      issuer: typeof openid.issuer === "string" ? openid.issuer : openid.issuer.of,
       clientId,
       nonce,
       accessToken: tokens.access,

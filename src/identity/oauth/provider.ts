@@ -41,9 +41,16 @@ export interface ScopeNeeds {
 }
 
 export interface OpenId {
-  readonly issuer: string | ((claims: JsonObject) => string);
+  readonly issuer: string | TenantIssuers;
   readonly keysUrl: string;
   readonly algorithms: readonly SignatureAlgorithm[];
+}
+
+/** Of a provider whose tenants have an issuer each. */
+export interface TenantIssuers {
+  of(claims: JsonObject): string;
+  /** What `iss` of a callback may be, before any claims have said whose it is. */
+  readonly form: RegExp;
 }
 
 export interface IdentityCall {
@@ -56,6 +63,12 @@ export interface IdentityCall {
   readonly scopes: readonly string[];
   /** Asks with the access token; rejects unless the answer is 200. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<Answered>;
+}
+
+/** Whether `iss` of a callback is the provider's own (RFC 9207 §2.4); true of one whose issuer is not known. */
+export function isIssuerOf({ openid }: OAuthProvider, iss: string): boolean {
+  if (!openid) return true;
+  return typeof openid.issuer === "string" ? iss === openid.issuer : openid.issuer.form.test(iss);
 }
 
 /** What an answer that is not 200 says of a login. */
