@@ -1,6 +1,7 @@
 /** The control plane: storage, the management API, and the lines to the edges, started and stopped together. */
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../lib/clock.ts";
+import type { TellLogin } from "../identity/events.ts";
 import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
@@ -178,7 +179,7 @@ async function serve(
     edges,
   });
   const readiness = trackReadiness(store, metrics);
-  const logins = await keepLogins(options, store, metrics);
+  const logins = await keepLogins(options, store, metrics, events.tellLogin);
   directory = await followNodes(options, store, edges, queries, (id, entry) => {
     if (entry?.what !== "problems") events.heard(id, entry);
     if (entry?.what !== "delivery") sharedProblems.heard(id, entry);
@@ -344,12 +345,12 @@ async function followNodes(
 }
 
 /** What logins need of the control plane. */
-async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: Metrics) {
+async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: Metrics, tell: TellLogin) {
   const { clock, log } = options;
   const keys = await keepLoginKeys(store, clock, log);
   await keepIdpDomain({ store, clock, log, names: options, agreed: options.acmeAgree });
   const book = keepLoginBook({ store, clock, log, idleDays: options.loginIdleDays });
-  const goneLogins = endGoneLogins({ store, clock, log });
+  const goneLogins = endGoneLogins({ store, clock, log, tell });
   const usedMessages = keepUsedMessages(store, clock, log);
   const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });

@@ -7,7 +7,7 @@ import type { Session, SessionRecord } from "./session.ts";
 
 export type LoginEventType = "login_completed.v0" | "login_refused.v0" | "login_ended.v0";
 
-/** Why a session ended here. That a key has deleted one is an event of a write. */
+/** Why a session ended by itself. That a key has deleted one is an event of a write. */
 export type LoginEnd =
   /** By the visitor. */
   | "logged_out"
@@ -20,7 +20,9 @@ export type LoginEnd =
   /** By its age, or unused for too long. */
   | "expired"
   /** The account had more than it may have, and it was unused for longest. */
-  | "crowded_out";
+  | "crowded_out"
+  /** No route of its edge asks for such a login any more; told by the control plane. */
+  | "login_gone";
 
 export interface LoginEvent {
   readonly type: LoginEventType;
@@ -116,7 +118,7 @@ export function completedLogin(
 }
 
 export function endedLogin(
-  { record }: Session,
+  { record }: Pick<Session, "record">,
   end: LoginEnd,
   exchange: Exchange | undefined,
   isStored: boolean,
@@ -134,6 +136,7 @@ const endings: Readonly<Record<LoginEnd, string>> = {
   withdrawn: "the provider has withdrawn the login",
   expired: "it was too old, or unused for too long",
   crowded_out: "the account has as many logins as it may have, and this one was unused for longest",
+  login_gone: "its edge has gone, or no route of it asks for this login any more",
 };
 
 function sessionDetails(record: SessionRecord, isStored: boolean) {

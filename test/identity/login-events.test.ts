@@ -187,6 +187,23 @@ for (const { name, create } of databases) {
       assert.deepEqual([ended.ended_by, ended.request_id], ["replaced", second.request_id]);
     });
 
+    it(`events of logins on ${name} tell of sessions whose login was taken away`, async () => {
+      const id = await world.route("/going", { oauth: { provider: { gitlab: {} } } });
+      await world.browser().visit(at("/going"));
+      const { object } = await next("login_completed.v0");
+      await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${id}`);
+      const ended = (await next("login_ended.v0")).object;
+      const { reason, request_id, ended_by, source_ip, ...rest } = ended;
+      assert.deepEqual([ended_by, request_id, source_ip], ["login_gone", null, null]);
+      assert.match(reason, /no route of it asks for this login/);
+      const { application_session_id, application_user, route_id, host, client_id } = object;
+      const same = { application_session_id, application_user, route_id, host, client_id };
+      assert.deepEqual(
+        { ...same, site_id: world.edgeId, identity_provider: rest.identity_provider, user_agent: null },
+        rest,
+      );
+    });
+
     it(`events of logins on ${name}: a session that a key deletes is told of as a write, and types that no write has are refused`, async () => {
       await world.browser().visit(at("/"));
       const { object } = await next("login_completed.v0");

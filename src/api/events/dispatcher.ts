@@ -1,4 +1,5 @@
 /** Which destinations get which events: follows the subscriptions, with one delivery per destination in use. */
+import type { TellLogin } from "../../identity/events.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { eventDestination } from "../../resources/event-destination.ts";
@@ -41,6 +42,8 @@ export interface Events extends EdgeObserver {
   /** What another server says of a destination. */
   readonly heard: SharedDeliveries["heard"];
   readonly allowPrivate: boolean;
+  /** Of a login that the control plane itself has ended: on their way like what edges tell. */
+  readonly tellLogin: TellLogin;
   stop(): Promise<void>;
 }
 
@@ -123,6 +126,16 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     for (const lane of lanes.values()) if (lane.changes.isFor(kinds)) lane.delivery.wake();
   };
 
+  const take = (told: Parameters<typeof interest.sort>[0]): void => {
+    for (const [id, events, dropped] of interest.sort(told)) {
+      const lane = lanes.get(id);
+      if (!lane) continue;
+      if (dropped > 0) lane.delivery.lost(dropped);
+      lane.traffic.put(events);
+      lane.delivery.wake();
+    }
+  };
+
   for (const { id, account_id } of store.objects(new Set([eventDestination.name]))) settle(id, account_id);
   store.subscribe(follow);
   return {
@@ -141,14 +154,12 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     receive(message, line) {
       if (message.type === "hello") interest.connected(line);
       if (message.type !== "traffic") return;
-      for (const [id, events, dropped] of interest.sort(message)) {
-        const lane = lanes.get(id);
-        if (!lane) continue;
-        if (dropped > 0) lane.delivery.lost(dropped);
-        lane.traffic.put(events);
-        lane.delivery.wake();
-      }
+      take(message);
       line.send({ type: "traffic_taken", batch: message.batch });
+    },
+    tellLogin(type, accountId, make) {
+      if (!interest.wants(accountId, type)) return;
+      take({ reports: [{ type, accountId, at: clock.now(), ...make() }], dropped: [] });
     },
     async stop() {
       const stopping = [...lanes.values()].map(async ({ delivery, changes }) => {

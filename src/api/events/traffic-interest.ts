@@ -12,9 +12,10 @@ export interface TrafficInterest {
   tell(): void;
   /** An edge is there, and knows nothing yet. */
   connected(line: EdgeLine): void;
+  wants(accountId: string, type: TrafficEventType): boolean;
   /** For each destination what it is to get, and how many events of its account were dropped. */
   sort(
-    message: Extract<Upward, { type: "traffic" }>,
+    message: Pick<Extract<Upward, { type: "traffic" }>, "reports" | "dropped">,
   ): Iterable<readonly [destinationId: string, events: readonly Event[], dropped: number]>;
 }
 
@@ -48,6 +49,11 @@ export function openTrafficInterest(edges: Pick<Edges, "joined">): TrafficIntere
       told.delete(line);
       tell([line]);
     },
+    wants: (accountId, type) =>
+      byAccount
+        .get(accountId)
+        ?.values()
+        .some((types) => types.includes(type)) === true,
     *sort({ reports, dropped }) {
       const events = new Map<string, Event[]>();
       for (const report of reports) {

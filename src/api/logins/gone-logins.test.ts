@@ -6,6 +6,7 @@ import { ada } from "../../../test/support/guarded.ts";
 import { openServerStore, storeBut } from "../../../test/support/store.ts";
 import type { ServerStore } from "../../../test/support/store.ts";
 import { keepingLog } from "../../../test/storage/fixture.ts";
+import type { TellLogin } from "../../identity/events.ts";
 import { docOf } from "../../identity/records.ts";
 import { newId } from "../../lib/ids.ts";
 import { httpsEdge } from "../../resources/https-edge.ts";
@@ -60,6 +61,11 @@ describe("sessions of logins that went while no server ran", () => {
 
   it("I2: sessions of logins that went while no server ran end a minute after the next start, however many there are, and at one node", async () => {
     const { log, lines } = keepingLog();
+    const ends: unknown[][] = [];
+    const tell: TellLogin = (type, accountId, make) => {
+      const { end, requestId, siteId, routeId, user } = make();
+      ends.push([type, accountId, end, requestId, siteId, routeId, user?.providerUserId]);
+    };
     await put("edghts_gone", 2_500);
     await put("ac_1 agent.example.com", 1);
     const { store } = server;
@@ -69,23 +75,32 @@ describe("sessions of logins that went while no server ran", () => {
       [other, 0],
       [away, 1],
     ] as const) {
-      const ending = endGoneLogins({ store: on, clock, log });
+      const ending = endGoneLogins({ store: on, clock, log, tell });
       clock.pass(60_000);
       await new Promise(setImmediate);
       ending.stop();
-      assert.deepEqual([left(), lines.length], [2_501, told]);
+      assert.deepEqual([left(), lines.length, ends.length], [2_501, told, 0]);
     }
-    const stopped = endGoneLogins({ store, clock, log });
+    const stopped = endGoneLogins({ store, clock, log, tell });
     stopped.stop();
     clock.pass(60_000);
     await new Promise(setImmediate);
     assert.equal(left(), 2_501);
-    const ending = endGoneLogins({ store, clock, log });
+    const ending = endGoneLogins({ store, clock, log, tell });
     clock.pass(59_000);
     await new Promise(setImmediate);
     assert.equal(left(), 2_501);
     clock.pass(1_000);
     assert.equal(await eventually(left, (count) => count === 1), 1, "an agent's stay");
+    const ended = ["login_ended.v0", server.accountId, "login_gone", null, "edghts_gone", "route", ada.subject];
+    assert.equal(
+      await eventually(
+        () => ends.length,
+        (count) => count === 2_500,
+      ),
+      2_500,
+    );
+    assert.deepEqual(new Set(ends.map((one) => one.join(" "))), new Set([ended.join(" ")]));
     ending.stop();
   });
 
@@ -93,7 +108,7 @@ describe("sessions of logins that went while no server ran", () => {
     const { store, accountId } = server;
     let read = 0;
     const counted = storeBut(store, { packed: (kind: string) => ((read += 1), store.packed(kind)) });
-    const ending = endGoneLogins({ store: counted, clock, log: keepingLog().log });
+    const ending = endGoneLogins({ store: counted, clock, log: keepingLog().log, tell() {} });
     const edge = { ...emptyDoc(httpsEdge.fields), hostports: [] };
     const route = { ...emptyDoc(httpsEdgeRoute.fields), match_type: "path_prefix", match: "/" };
     const write = async (change: (draft: Draft) => void): Promise<number> => {

@@ -2,7 +2,9 @@
  * Sessions of logins that are not there any more, because their edge has gone or no route of it asks for such a login: they end,
  * and do not come back with a login that is made later. An agent's sessions stay, since its endpoint comes and goes.
  */
-import { sessionKind } from "../../identity/records.ts";
+import { endedLogin } from "../../identity/events.ts";
+import type { TellLogin } from "../../identity/events.ts";
+import { recordOf, sessionKind } from "../../identity/records.ts";
 import { hasLostLogin, mayAskFor } from "../../identity/route-logins.ts";
 import type { MadeLogin } from "../../identity/route-logins.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -23,20 +25,25 @@ export interface GoneLoginsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
+  readonly tell: TellLogin;
 }
 
-export function endGoneLogins({ store, clock, log }: GoneLoginsOptions): { stop(): void } {
+export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): { stop(): void } {
   const job = store.jobs.want("end gone logins");
   const end = async (): Promise<void> => {
     if (!job.isHeld()) return;
     for (const [accountId, ids] of goneIn(store)) {
       for (let from = 0; from < ids.length; from += maxEnded) {
-        await store.write(systemWrite(accountId, "endGoneLogins", clock), (draft) => {
-          for (const id of ids.slice(from, from + maxEnded)) {
-            const session = draft.get(accountId, sessionKind, id);
-            if (session) draft.delete(session);
-          }
+        const some = ids.slice(from, from + maxEnded);
+        const { result: ended } = await store.write(systemWrite(accountId, "endGoneLogins", clock), (draft) => {
+          const present = some.map((id) => draft.get(accountId, sessionKind, id)).filter((one) => one !== undefined);
+          for (const session of present) draft.delete(session);
+          return present;
         });
+        for (const session of ended) {
+          const record = recordOf(session);
+          if (record) tell("login_ended.v0", accountId, () => endedLogin({ record }, "login_gone", undefined, true));
+        }
       }
     }
   };
