@@ -186,6 +186,29 @@ describe("tunnels of another edge", () => {
     assert.deepEqual([registry.tunnel("tn_1"), registry.pool(host)], [own, [own]]);
   });
 
+  it("tunnels of another edge that this one's agent took over are served again once they are told again, changed or not", () => {
+    for (const change of [{}, { description: "changed" }]) {
+      const { description = "" } = change;
+      const registry = edgeBesideOthers();
+      const follow = registry.shared?.elsewhere.follow;
+      follow?.([tunnelOf("tn_1", host)]);
+      const former = registry.tunnel("tn_1");
+      const session = connect(registry);
+      bind(registry, session, "tn_1", { id: "tn_1", hostname: host });
+      assert.deepEqual([former?.online, registry.tunnel("tn_1")?.isElsewhere], [false, false]);
+      registry.closed(session);
+      follow?.([tunnelOf("tn_1", host, change)]);
+      const again = registry.tunnel("tn_1");
+      assert.deepEqual(
+        [again?.online, again?.endpoint?.description, registry.pool(host)],
+        [true, description, [again]],
+      );
+      assert.notEqual(again, former);
+      follow?.([closed("tn_1")]);
+      assert.deepEqual([registry.tunnel("tn_1"), registry.pool(host)], [undefined, []]);
+    }
+  });
+
   it("tunnels of another edge that is gone, or does not tell of them any more, are gone with it", () => {
     for (const news of [
       [{ what: "gone", edgeId: "ed_2" }],
