@@ -1,9 +1,9 @@
 /** A client that keeps cookies and follows redirects as a browser does; names lead to this machine. */
 import { connect as connectHttp2 } from "node:http2";
-import { request as requestHttps } from "node:https";
 import type { IncomingHttpHeaders } from "node:http";
+import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { connect as connectTls } from "node:tls";
-import { request as requestHttp } from "../../src/lib/http.ts";
+import { Agent as PlainAgent, request as requestHttp } from "../../src/lib/http.ts";
 import { trusting } from "./http-client.ts";
 
 export interface Visited {
@@ -127,22 +127,59 @@ export function openBrowser({ ca, http = "h1" }: BrowserOptions): Browser {
 
 type Raw = Omit<Visited, "url">;
 
-function askHttp1(url: URL, ca: string, method: string, headers: Record<string, string>, body?: string): Promise<Raw> {
+/** Connections are kept, as browsers do. */
+const plainAgent = new PlainAgent({ keepAlive: true });
+const tlsAgents = new Map<string, TlsAgent>();
+
+/** Of those who trust an authority. */
+function tlsAgent(ca: string): TlsAgent {
+  let agent = tlsAgents.get(ca);
+  if (agent === undefined) tlsAgents.set(ca, (agent = new TlsAgent({ keepAlive: true, maxCachedSessions: 0 })));
+  return agent;
+}
+
+async function askHttp1(
+  url: URL,
+  ca: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Raw> {
+  for (;;) {
+    const answer = await attempt(url, ca, method, headers, body);
+    if (answer !== "stale") return answer;
+  }
+}
+
+/** "stale" when a kept connection was closed at the moment at which it was used again: browsers take another one. */
+function attempt(
+  url: URL,
+  ca: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: string,
+): Promise<Raw | "stale"> {
   return new Promise((resolve, reject) => {
-    const isTls = url.protocol === "https:";
     const shared = {
       host: "127.0.0.1",
       port: url.port,
       method,
       path: url.pathname + url.search,
       headers: { host: url.host, ...headers },
-      agent: false as const,
     };
     // For `tls.connect`, which has it from the request.
     const trust = { secureContext: trusting(ca) };
-    const request = isTls ? requestHttps({ ...shared, ...trust, servername: url.hostname }) : requestHttp(shared);
-    request.on("error", reject);
+    const request =
+      url.protocol === "https:"
+        ? requestHttps({ ...shared, ...trust, agent: tlsAgent(ca), servername: url.hostname })
+        : requestHttp({ ...shared, agent: plainAgent });
+    let hasAnswer = false;
+    request.on("error", (error) => {
+      if (request.reusedSocket && !hasAnswer) resolve("stale");
+      else reject(error);
+    });
     request.on("response", (response) => {
+      hasAnswer = true;
       const pieces: Buffer[] = [];
       response.on("data", (piece: Buffer) => pieces.push(piece));
       response.on("error", reject);
