@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { issuerTag } from "../../src/identity/realm.ts";
+import type { Visited } from "../support/browser.ts";
+import { eventually } from "../support/eventually.ts";
 import { startOurAgent } from "../support/our-agent.ts";
 import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
@@ -128,15 +130,10 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
       await world.route(path, policy([{ actions: [oauth({ auth_id: path, ...config }), add] }]));
     }
     for (const http of protocols) {
-      const until = async (path: string, isIt: (one: Awaited<ReturnType<typeof browser.ask>>) => boolean) => {
-        const late = performance.now() + 20_000;
-        for (;;) {
-          const isLate = performance.now() > late;
-          // What is being answered in the moment in which the login ends is cut.
-          const asked = browser.ask(at(path), { headers: html });
-          const answer = isLate ? await asked : await asked.catch(() => undefined);
-          if (answer && (isLate || isIt(answer))) return answer;
-        }
+      const until = async (path: string, isIt: (one: Visited) => boolean): Promise<Visited> => {
+        // What is being answered in the moment in which the login ends is cut.
+        const ask = () => browser.ask(at(path), { headers: html }).catch(() => undefined);
+        return (await eventually(ask, (answer) => answer !== undefined && isIt(answer), 20)) as Visited;
       };
       const browser = world.browser(http);
       assert.equal((await browser.visit(at("/age"))).status, 200);

@@ -82,14 +82,13 @@ for (const { name, create } of databases) {
       const [newest] = await sessions();
       assert.equal((await world.platform.api("DELETE", `/app/sessions/${newest?.id}`)).status, 204);
     };
-    /** Asks again and again, for ten seconds, until somebody is not let in. */
-    const untilRefused = async (one: Browser, path: string): Promise<Visited> => {
-      const late = performance.now() + 10_000;
-      for (;;) {
-        const answer = await one.ask(at(path), { headers: html });
-        if (answer.status !== 200 || performance.now() > late) return answer;
-      }
-    };
+    /** Asks again and again until somebody is not let in. */
+    const untilRefused = (one: Browser, path: string): Promise<Visited> =>
+      eventually(
+        () => one.ask(at(path), { headers: html }),
+        ({ status }) => status !== 200,
+        50,
+      );
 
     for (const http of protocols) {
       const browser = (person: Partial<Person> = {}): Browser => {
