@@ -1,6 +1,7 @@
 /** A client that keeps cookies and follows redirects as a browser does; names lead to this machine. */
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http";
+import type { ClientHttp2Session } from "node:http2";
 import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { connect as connectTls } from "node:tls";
 import { Agent as PlainAgent, request as requestHttp } from "../../src/lib/http.ts";
@@ -195,6 +196,27 @@ function attempt(
   });
 }
 
+/** By the authority that is trusted, and where they lead. */
+const sessions = new Map<string, ClientHttp2Session>();
+
+/** A session that is kept, and whether it was there. */
+function sessionTo(url: URL, ca: string): readonly [session: ClientHttp2Session, isKept: boolean] {
+  const key = `${url.origin} ${ca}`;
+  const known = sessions.get(key);
+  if (known) return [known, true];
+  const at = { host: "127.0.0.1", port: Number(url.port), servername: url.hostname };
+  const session = connectHttp2(url.origin, {
+    createConnection: () => connectTls({ ...at, secureContext: trusting(ca), ALPNProtocols: ["h2"] }),
+  });
+  for (const event of ["goaway", "close", "error"]) session.on(event, () => forget(session));
+  sessions.set(key, session);
+  return [session, false];
+}
+
+function forget(session: ClientHttp2Session): void {
+  for (const [key, one] of sessions) if (one === session) sessions.delete(key);
+}
+
 async function askHttp2(
   url: URL,
   ca: string,
@@ -202,24 +224,17 @@ async function askHttp2(
   headers: Record<string, string>,
   body?: string,
 ): Promise<Raw> {
-  const at = { host: "127.0.0.1", port: Number(url.port), servername: url.hostname };
-  const session = connectHttp2(url.origin, {
-    createConnection: () => connectTls({ ...at, secureContext: trusting(ca), ALPNProtocols: ["h2"] }),
-  });
+  const [session, isKept] = sessionTo(url, ca);
+  let status = 0;
+  session.ref();
   try {
     return await new Promise((resolve, reject) => {
-      session.on("error", reject);
+      session.once("error", reject);
       const stream = session.request(
-        {
-          ":method": method,
-          ":path": url.pathname + url.search,
-          ":authority": url.host,
-          ...headers,
-        },
+        { ":method": method, ":path": url.pathname + url.search, ":authority": url.host, ...headers },
         { endStream: (body ?? "") === "" },
       );
       const pieces: Buffer[] = [];
-      let status = 0;
       let fields: IncomingHttpHeaders = {};
       stream.on("response", (given) => {
         status = given[":status"] ?? 0;
@@ -227,10 +242,17 @@ async function askHttp2(
       });
       stream.on("data", (piece: Buffer) => pieces.push(piece));
       stream.on("error", reject);
-      stream.on("end", () => resolve({ status, headers: fields, text: Buffer.concat(pieces).toString() }));
+      stream.on("end", () => {
+        session.off("error", reject);
+        resolve({ status, headers: fields, text: Buffer.concat(pieces).toString() });
+      });
       if ((body ?? "") !== "") stream.end(body);
     });
+  } catch (error) {
+    if (!isKept || status !== 0) throw error;
+    forget(session);
+    return await askHttp2(url, ca, method, headers, body);
   } finally {
-    session.close();
+    session.unref();
   }
 }
