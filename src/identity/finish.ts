@@ -220,6 +220,7 @@ export async function establish(
     userId: newId("appusr", now),
     cookieHash: cookieHash(cookie),
     realm: realm.tag,
+    cookiePrefix: realm.cookiePrefix,
     host,
     siteId,
     routeId: ownerId,

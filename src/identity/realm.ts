@@ -7,6 +7,8 @@ import { hash } from "node:crypto";
 export interface Realm {
   /** 8 base-36 digits. */
   readonly tag: string;
+  /** Of the names of its cookies; "" for rules of policies. */
+  readonly cookiePrefix: string;
   readonly sessionCookie: string;
   /** Names of flow cookies begin with it; 6 characters of the flow's id follow. */
   readonly flowCookie: string;
@@ -29,6 +31,7 @@ export function realmOf({ siteId, kind, provider, clientId, cookiePrefix, authId
   const tag = shortHash([siteId, kind, provider, clientId, ...(authId === undefined ? [] : [authId])]);
   return Object.freeze({
     tag,
+    cookiePrefix,
     sessionCookie: `__Host-${cookiePrefix}session.${tag}`,
     flowCookie: `__Host-${cookiePrefix}nonce.${tag}.`,
   });

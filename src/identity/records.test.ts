@@ -13,6 +13,7 @@ const record = (id: string, memberships: readonly string[]): SessionRecord => ({
   userId: `appusr_${id}`,
   cookieHash: id,
   realm: "abcdefgh",
+  cookiePrefix: "service.",
   host: "app.example.com",
   siteId: "edge",
   routeId: "route",

@@ -36,6 +36,7 @@ interface SessionDoc {
 type Common = Pick<
   SessionRecord,
   | "realm"
+  | "cookiePrefix"
   | "host"
   | "siteId"
   | "providerName"
@@ -48,10 +49,11 @@ type Common = Pick<
 
 /** Tokens are sealed by storage. */
 export function docOf(record: SessionRecord): SessionDoc {
-  const { realm, host, siteId, providerName, providerUrl, clientId, scopes, identity } = record;
+  const { realm, cookiePrefix, host, siteId, providerName, providerUrl, clientId, scopes, identity } = record;
   const { maximumDuration, inactivityTimeout, accessToken, refreshToken, idToken } = record;
   const common: Common = {
     realm,
+    cookiePrefix,
     host,
     siteId,
     providerName,
@@ -172,6 +174,7 @@ export function recordFrom(id: string, { common, accountId, routeId }: Place, ow
     userId: own[0],
     cookieHash: own[1],
     realm: common.realm,
+    cookiePrefix: common.cookiePrefix,
     host: common.host,
     siteId: common.siteId,
     routeId,

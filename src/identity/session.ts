@@ -18,6 +18,8 @@ export interface SessionRecord {
   /** SHA-256 of the cookie, base64url. */
   readonly cookieHash: string;
   readonly realm: string;
+  /** What its cookie's name began with; undefined for what an older version has made. */
+  readonly cookiePrefix?: string | undefined;
   readonly host: string;
   readonly siteId: string;
   readonly routeId: string;

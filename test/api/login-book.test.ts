@@ -187,6 +187,35 @@ describe("the control plane's book of logins", () => {
       assert.equal(await isThere(again), false);
     });
 
+    it("I2: a login that is not there any more, since it was disabled or has another realm by its cookies, leaves no session", async () => {
+      const prefixed = (cookie_prefix: string) => ({ oauth: { provider: { github: client }, cookie_prefix } });
+      const disabled = { oauth: { enabled: false, provider: { github: client } } };
+      const cases: readonly (readonly [
+        before: object,
+        after: object,
+        cookiePrefix: string | undefined,
+        stays: boolean,
+      ])[] = [
+        [oauth(), disabled, "service.", false],
+        [oauth(), prefixed("service."), "service.", true],
+        [oauth(), prefixed("other."), "service.", false],
+        [oauth(), prefixed("other."), undefined, true],
+        [prefixed("other."), { ...prefixed("other."), circuit_breaker: null }, "other.", true],
+      ];
+      const sessions: string[] = [];
+      for (const [before, after, cookiePrefix] of cases) {
+        const { id, routes } = await edgeWith(before);
+        const [route = ""] = routes;
+        sessions.push(await sessionAt(id, { cookiePrefix }));
+        await api.ok("PATCH", route, after);
+      }
+      await settled();
+      assert.deepEqual(
+        await Promise.all(sessions.map(isThere)),
+        cases.map(([, , , stays]) => stays),
+      );
+    });
+
     it("I2: a login that is not there any more is told from others by provider, issuer, client and route", async () => {
       const issuer = "https://id.example.com";
       const keys = await makeProviderKeys();

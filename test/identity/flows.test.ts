@@ -375,6 +375,12 @@ for (const { name, create } of databases) {
       assert.equal(await eventually(of, (count) => count === 0), 0);
       await world.change(id, { oauth: { provider: { gitlab: {} } } });
       assert.equal((await one.ask(at("/going"), { headers: html })).status, 302);
+      for (const gone of [{ cookie_prefix: "other." }, { enabled: false }]) {
+        assert.equal((await one.visit(at("/going"))).status, 200);
+        assert.equal(await of(), 1);
+        await world.change(id, { oauth: { provider: { gitlab: {} }, ...gone } });
+        assert.equal(await eventually(of, (count) => count === 0), 0, JSON.stringify(gone));
+      }
       assert.equal((await one.visit(at("/"))).status, 200, "the host's other login");
       await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${id}`);
     });
