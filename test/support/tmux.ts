@@ -46,6 +46,8 @@ export async function startTmux(columns: number, rows: number, env: Readonly<Rec
   const size = (x: number, y: number): string[] => ["-x", String(x), "-y", String(y)];
   await tmux("new-session", "-d", ...size(columns, rows), "env", "PS1=$ ", "sh");
   const seen = (): Promise<string> => tmux("capture-pane", "-p", "-e");
+  // What is typed before the shell asks for it would be shown before its prompt.
+  await eventually(seen, (text) => text.startsWith("$"), lookEveryMs);
   return {
     seen,
     async type(line) {

@@ -12,7 +12,8 @@ const ways = ["Pretty", "Raw"] as const;
 
 export function Body({ message, title }: { readonly message: Message; readonly title: string }) {
   const [way, setWay] = useState<(typeof ways)[number]>("Pretty");
-  const [shown, setShown] = useState<Shown>({ kind: "empty" });
+  /** Undefined while it is read. */
+  const [shown, setShown] = useState<Shown>();
   const { bytes, kept, cut, ended } = message.body;
   useEffect(() => {
     let isStale = false;
@@ -46,7 +47,7 @@ export function Body({ message, title }: { readonly message: Message; readonly t
       ) : message.grpc ? (
         <GrpcMessages grpc={message.grpc} />
       ) : (
-        <Read shown={shown} />
+        shown && <Read shown={shown} />
       )}
     </section>
   );
