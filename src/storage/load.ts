@@ -2,7 +2,7 @@ import { continueAfter } from "../lib/ids.ts";
 import type { Database } from "./database/database.ts";
 import type { Documents, ObjectRow } from "./documents.ts";
 import type { Kind, Kinds } from "./kinds.ts";
-import { Rows, pagesOfRows } from "./rows.ts";
+import { Rows, largeDocOf, pagesOfRows } from "./rows.ts";
 import { State } from "./state.ts";
 import { Usage, bytesOf } from "./usage.ts";
 
@@ -33,6 +33,7 @@ async function eachOfRows(
     let count = 0;
     while (rows.next()) {
       count += 1;
+      if (rows.isLarge) rows.largeDoc = await largeDocOf(reads, rows.idText());
       if (kind?.name !== rows.kind) kind = kinds.get(rows.kind);
       if (kind) take(rows, kind);
       else if (passesOver) passesOver(rows.kind);

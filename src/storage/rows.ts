@@ -4,8 +4,10 @@ import { isThere, numberInBytes, timeInBytes, viewOf } from "../lib/value-bytes.
 import type { Database } from "./database/database.ts";
 import type { ObjectRow } from "./documents.ts";
 
-/** Rows read at a time: of the largest documents, which are some mebibytes, they are still no text too long for anybody. */
+/** Rows read at a time. */
 const step = 256;
+/** Larger documents, of which some are mebibytes, are asked for one by one: the text of a page is 16 MiB at most. */
+const maxDocBytes = 64 * 1024;
 
 /** Behind each row: documents are JSON, in which it is never as it is. */
 const [space, rowEnd] = [0x20, 0x1e];
@@ -25,6 +27,8 @@ export class Rows {
   end = 0;
   /** Whether the next one is another kind's or account's, or is not in this text: those of each are in the order of their ids. */
   isLast = true;
+  /** Its document, where that was asked for by itself. */
+  largeDoc: string | undefined;
   #revision = 0;
   #createdAt = 0;
   #next = 0;
@@ -61,6 +65,7 @@ export class Rows {
     this.id = afterSpace(bytes, this.#createdAt);
     this.doc = afterSpace(bytes, this.id);
     this.end = bytes.indexOf(rowEnd, this.doc);
+    this.largeDoc = undefined;
     this.#next = this.end + 1;
     this.isLast = this.#next >= this.#length || !isThere(this.#place, this.view, this.#next);
     return true;
@@ -75,6 +80,11 @@ export class Rows {
     return timeInBytes(this.bytes, this.#createdAt, this.id - 1);
   }
 
+  /** Whether its document is too large to be in the text. */
+  get isLarge(): boolean {
+    return this.doc === this.end;
+  }
+
   idText(): string {
     return this.bytes.latin1Slice(this.id, this.doc - 1);
   }
@@ -86,9 +96,13 @@ export class Rows {
       this.#created = viewOf(Buffer.from(bytes.subarray(this.#createdAt, this.id)));
       this.#createdText = bytes.latin1Slice(this.#createdAt, this.id - 1);
     }
-    // Of a text in which characters are where bytes are, a part is no copy.
-    const doc = this.#isAscii ? this.#text.slice(this.doc, this.end) : bytes.utf8Slice(this.doc, this.end);
+    const doc = this.largeDoc ?? this.#docText();
     return { id: this.idText(), account_id, kind, revision, created_at: this.#createdText, doc };
+  }
+
+  /** Of a text in which characters are where bytes are, a part is no copy. */
+  #docText(): string {
+    return this.#isAscii ? this.#text.slice(this.doc, this.end) : this.bytes.utf8Slice(this.doc, this.end);
   }
 
   get #isAscii(): boolean {
@@ -118,6 +132,8 @@ export interface Page {
   readonly rows: string;
 }
 
+const docInText = sql`case when octet_length(doc) > ${sql.lit(maxDocBytes)} then '' else doc end`;
+
 /**
  * All rows, the oldest of each kind first, many in a text: a value of each column would take longer than all that is done
  * with them.
@@ -129,7 +145,9 @@ export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page
     .select([
       sql`count(*)`.as("count"),
       sql`max(id)`.as("last"),
-      sql`string_agg(concat_ws(' ', kind, account_id, revision, created_at, id, doc), ${rowEndText})`.as("rows"),
+      sql`string_agg(concat_ws(' ', kind, account_id, revision, created_at, id, ${docInText}), ${rowEndText})`.as(
+        "rows",
+      ),
     ])
     .compile();
   for (let last = ""; ;) {
@@ -142,6 +160,11 @@ export async function* pagesOfRows(reads: Database["reads"]): AsyncIterable<Page
     if (count < step) return;
     last = page.last;
   }
+}
+
+/** The document of a row that has a large one. */
+export async function largeDocOf(reads: Database["reads"], id: string): Promise<string> {
+  return (await reads.selectFrom("objects").select("doc").where("id", "=", id).executeTakeFirstOrThrow()).doc;
 }
 
 interface Found {
