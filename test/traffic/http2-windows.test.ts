@@ -1,5 +1,6 @@
 /** How much of a request body a client of HTTP/2 may send ahead (RFC 9113 §5.2). */
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { after, before, it } from "node:test";
 import { uploadReserveBytes } from "../../src/edge/http/context.ts";
 import { createServer } from "../../src/lib/http.ts";
@@ -12,8 +13,14 @@ const mebibyte = 1024 * kibibyte;
 const first = 64 * kibibyte;
 
 let server: H2Server;
+const held: ServerResponse[] = [];
 before(async () => {
-  const upstream = createServer((request, response) => request.resume().on("end", () => response.end("taken")));
+  const upstream = createServer((request, response) => {
+    request.resume().on("end", () => {
+      if (request.url === "/held") held.push(response);
+      else response.end("taken");
+    });
+  });
   server = await startH2Server(upstream);
 });
 after(() => server.stop());
@@ -29,7 +36,7 @@ class Upload {
   }
 
   /** Of a client that answers `roundTripMs` after it was greeted. */
-  static async begin(roundTripMs: number): Promise<Upload> {
+  static async begin(roundTripMs: number, path = "/"): Promise<Upload> {
     const client = await RawH2.open(server);
     client.socket.setNoDelay(true);
     await client.takeType(types.settings);
@@ -37,7 +44,7 @@ class Upload {
     client.send(frame(types.settings, flags.ack, 0));
     const upload = new Upload(client);
     await upload.#credited(0);
-    client.request(1, client.fields("POST"), false);
+    client.request(1, client.fields("POST", path), false);
     return upload;
   }
 
@@ -95,6 +102,25 @@ it("an upload over HTTP/2 that distance holds up is given a larger window, of 4 
   assert.equal(uploadReserveBytes - server.context.uploadWindows.left, 4 * mebibyte - first);
   await upload.end();
   assert.equal(server.context.uploadWindows.left, uploadReserveBytes);
+});
+
+it("D1: an upload over HTTP/2 that has ended holds no window while it waits for its answer", async () => {
+  const upload = await Upload.begin(50, "/held");
+  for (let round = 0; round < 4; round += 1) await upload.round(50);
+  assert.ok(server.context.uploadWindows.left < uploadReserveBytes);
+  upload.client.send(frame(types.data, flags.endStream, 1));
+  while (held.length === 0) await new Promise(setImmediate);
+  assert.equal(server.context.uploadWindows.left, uploadReserveBytes);
+  held.pop()?.end();
+  upload.client.destroy();
+});
+
+it("D1: an upload over HTTP/2 whose client was long in answering the greeting is not taken for far away", async () => {
+  const upload = await Upload.begin(60_000);
+  await upload.part(first / 4, 0);
+  for (let nth = 0; nth < 8; nth += 1) await upload.part(first / 2, 2_000);
+  assert.equal(upload.stream, 2 * first);
+  await upload.end();
 });
 
 it("an upload over HTTP/2 that is slow for another reason keeps the window that it has", async () => {

@@ -20,6 +20,8 @@ import { maxStreams, StreamSet } from "./stream-set.ts";
 
 /** Body bytes that a client may send ahead of what was taken on, per stream: at first, and where that is what limits it (D1). */
 const streamWindowBytes = 64 * 1024;
+/** Ways to visitors are hardly longer, by satellite even; milliseconds. */
+const maxRoundTripMs = 1_000;
 /** Decision 47. */
 const maxStreamWindowBytes = 4 * 1024 * 1024;
 /** How often a connection is looked at for what does not move. */
@@ -225,9 +227,9 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     if (!isAck) this.#settingsSeen = true;
     if (!this.count("settings")) return;
     if (isAck) {
-      // There is one, of what the connection began with.
-      if (this.#windows.roundTripMs === 0)
-        this.#windows.roundTripMs = this.#context.clock.monotonic() - this.#greetedAt;
+      // There is one, of what the connection began with. A client that delays it is not farther away for that.
+      const tookMs = this.#context.clock.monotonic() - this.#greetedAt;
+      if (this.#windows.roundTripMs === 0) this.#windows.roundTripMs = Math.min(tookMs, maxRoundTripMs);
       return;
     }
     const before = this.#peer.initialWindow;

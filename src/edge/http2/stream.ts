@@ -124,6 +124,7 @@ export class Http2Stream implements ClientSide, Listed {
   receiveEnd(trailers: FieldTable | undefined): boolean {
     if (this.#expected > 0) return false;
     this.remoteEnded = true;
+    this.#closeWindow();
     if (!this.#isGone) this.exchange.requestEnded(trailers);
     if (this.#localEnded) this.#close();
     return true;
@@ -208,8 +209,14 @@ export class Http2Stream implements ClientSide, Listed {
     if (this.#isGone) return;
     this.#outstanding -= byteCount;
     const increment = this.remoteEnded ? 0 : (this.#window?.consumed(byteCount) ?? 0);
+    if (this.remoteEnded) this.#closeWindow();
     if (increment > 0) this.#owner.output.number(frameType.windowUpdate, this.id, increment);
     this.#owner.credited(byteCount);
+  }
+
+  /** Nothing more comes, and all that came was taken on: what the window had grown by is others'. */
+  #closeWindow(): void {
+    if (this.#outstanding === 0) this.#window?.close();
   }
 
   // Towards the client.
