@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
-import { ada, guarded } from "../../test/support/guarded.ts";
+import { ada, guarded, realm } from "../../test/support/guarded.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
 import { LoginRefusal } from "./calls/identity.ts";
@@ -251,6 +251,12 @@ describe("a route that asks for a login", () => {
     assert.equal(welcome.status, 200);
     assert.equal(welcome.exchange.request.headers.get("ngrok-auth-user-email"), "grace@example.com");
     assert.deepEqual(told, []);
+  });
+
+  it("a route that asks for a login does not take a session of another prefix under its own cookie's name", async () => {
+    assert.equal(await guarded({}, { cookiePrefix: "other." }).status(), 302);
+    assert.equal(await guarded({}, { cookiePrefix: realm.cookiePrefix }).status(), 200);
+    assert.equal(await guarded({}, { cookiePrefix: undefined }).status(), 200, "made by an older version");
   });
 
   it("a route that asks for a login tells of somebody who is not on its lists once, however often they ask, and again when the lists are others", async () => {

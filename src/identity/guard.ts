@@ -125,6 +125,10 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { record } = session;
     if (session.ended) return "the session has ended";
     if (record.realm !== options.realm.tag || record.host !== host) return "the session is of another place";
+    // Its cookie could be sent under another name. What older versions made does not say which prefix it had.
+    const { cookiePrefix } = options.realm;
+    if (record.cookiePrefix !== undefined && record.cookiePrefix !== cookiePrefix)
+      return "the session is of another cookie prefix";
     // A realm's tag is short enough to be hit upon, and a host may have been another account's.
     if (record.accountId !== options.accountId) return "the session is of another account";
     const { maximumDuration, inactivityTimeout, method } = options;
