@@ -132,7 +132,15 @@ describe("sessions of logins that went while no server ran", () => {
     assert.equal(await write(changed({ saml: null })), 1);
     assert.equal(await write(changed({ match: "/" })), 1);
     assert.equal(await write(changed({ saml: login })), 1);
+    clock.pass(1_000);
     assert.equal(await write((draft) => draft.delete(draft.get(accountId, "https_edge_route", id) as StoredObject)), 2);
+    for (let round = 0; round < 5; round += 1) {
+      await write(made);
+      assert.equal(await write(changed({ saml: null })), 2, "not so soon again");
+    }
+    clock.pass(1_000);
+    await new Promise(setImmediate);
+    assert.equal(read, 3, "once for all that went meanwhile");
     ending.stop();
   });
 });

@@ -7,7 +7,7 @@ import type { TellLogin } from "../../identity/events.ts";
 import { recordOf, sessionKind } from "../../identity/records.ts";
 import { hasLostLogin, mayAskFor } from "../../identity/route-logins.ts";
 import type { MadeLogin } from "../../identity/route-logins.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { applicationSession } from "../../resources/application-session.ts";
 import type { Change, Store } from "../../storage/store.ts";
@@ -16,6 +16,8 @@ import { routeKind } from "./metadata-book.ts";
 
 /** Of a write. */
 const maxEnded = 1_000;
+/** All are read through at most once in so long, however many routes change. */
+const restMs = 1_000;
 /** After a start, all are looked at once: what was not ended when it went. */
 const afterStartMs = 60_000;
 const common: readonly string[] = applicationSession.packed?.common ?? [];
@@ -49,14 +51,30 @@ export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): {
   };
   const attempt = (): void =>
     void end().catch((error: unknown) => log.warn("sessions of logins that have gone not ended", { error }));
+  let rest: Timer | undefined;
+  let isWanted = false;
+  const want = (): void => {
+    isWanted = rest !== undefined;
+    if (isWanted) return;
+    rest = clock.after(restMs, () => {
+      rest = undefined;
+      if (isWanted) want();
+    });
+    queueMicrotask(attempt);
+  };
   store.subscribe(({ changes }) => {
     // Routes go with their edge. All sessions are read through, which only a login that goes is worth.
     const isLost = ({ kind, before, after }: Change): boolean =>
       kind === routeKind && before !== undefined && hasLostLogin(before.doc, after?.doc);
-    if (changes.some(isLost)) queueMicrotask(attempt);
+    if (changes.some(isLost)) want();
   });
   const timer = clock.after(afterStartMs, attempt);
-  return { stop: () => timer.cancel() };
+  return {
+    stop() {
+      timer.cancel();
+      rest?.cancel();
+    },
+  };
 }
 
 /** Ids of sessions by account. */
