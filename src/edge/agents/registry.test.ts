@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { bindRequest } from "../../../test/support/bind-request.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -14,15 +15,7 @@ import type { AgentLimits } from "./limits.ts";
 import { makeAgentRegistry } from "./registry.ts";
 
 const plainBind: BindRequest = {
-  id: "",
-  proto: "https",
-  hostname: "",
-  subdomain: "",
-  address: "",
-  forwardsTo: "http://localhost:3000",
-  forwardsProto: "",
-  metadata: "",
-  proxyProtocol: 0,
+  ...bindRequest,
   options: { Hostname: "", Auth: "", Subdomain: "", HostHeaderRewrite: false, ProxyProto: 0, Compression: null },
 };
 

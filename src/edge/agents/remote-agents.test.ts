@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { bindRequest } from "../../../test/support/bind-request.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { silentLog } from "../../lib/log.ts";
@@ -16,19 +17,6 @@ import type { AgentRegistry } from "./registry.ts";
 
 const token = newToken(tokenPrefixes.agent);
 const startedAt = 1_700_000_000_000;
-const request: BindRequest = {
-  id: "",
-  proto: "https",
-  hostname: "",
-  subdomain: "",
-  address: "",
-  forwardsTo: "http://localhost:3000",
-  forwardsProto: "",
-  metadata: "",
-  proxyProtocol: 0,
-  options: {},
-};
-
 /** An edge that hears of another, whose claims of names are granted. */
 function edgeBesideOthers(tunnelsPerAccount = 100): AgentRegistry {
   const clock = makeManualClock(startedAt);
@@ -64,9 +52,15 @@ function sessionOf(id: string, accountId = "ac_1"): DirectoryNews {
 /** What the other edge tells of a tunnel of its own. */
 function tunnelOf(id: string, host: string, more: Partial<BindRequest> = {}, sessionId = "ts_2"): DirectoryNews {
   const accountId = sessionId === "ts_2" ? "ac_1" : "ac_other";
-  const asked = JSON.stringify({ ...request, ...more });
+  const asked = JSON.stringify({ ...bindRequest, ...more });
   const endpoint = { name: host, host, port: 443, request: asked, ...(more.pools === true && { pool: "https" }) };
-  const common = { accountId, forwardsTo: request.forwardsTo, metadata: "", http2: false, proxyProtocol: 0 } as const;
+  const common = {
+    accountId,
+    forwardsTo: bindRequest.forwardsTo,
+    metadata: "",
+    http2: false,
+    proxyProtocol: 0,
+  } as const;
   return { what: "tunnel", edgeId: "ed_2", tunnel: { id, sessionId, startedAt, ...common, endpoint } };
 }
 
@@ -104,12 +98,12 @@ function connect(registry: AgentRegistry): AgentSession {
 function bind(registry: AgentRegistry, session: AgentSession, id: string, more: Partial<BindRequest>): void {
   const progress: BindProgress = {};
   const asked: Asked = new Map();
-  const outcome = registry.bind(session, id, { ...request, ...more }, asked, progress);
+  const outcome = registry.bind(session, id, { ...bindRequest, ...more }, asked, progress);
   if (!("claim" in outcome)) return;
   let isClaimed = false;
   outcome.claim(() => (isClaimed = true));
   assert.ok(isClaimed);
-  assert.ok("url" in registry.bind(session, id, { ...request, ...more }, asked, progress));
+  assert.ok("url" in registry.bind(session, id, { ...bindRequest, ...more }, asked, progress));
 }
 
 describe("tunnels of another edge", () => {

@@ -12,6 +12,7 @@ import type { Exchange } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import { makeRoutingTable } from "../../routing/table.ts";
+import { bindRequest } from "../../../test/support/bind-request.ts";
 import type { AgentSession, ProxyHeader } from "../../tunnel/server-hooks.ts";
 import { defaultLimits } from "../http/context.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
@@ -166,18 +167,7 @@ describe("choosing an upstream", () => {
     const header = { tunnelId: "tn_1", clientAddress: "[2001:db8::7]:4711", proto: "https", passthroughTls: false };
     assert.deepEqual(agent.headers, [{ ...header, edgeType: "https_edge" }]);
     release();
-    const request = {
-      id: "",
-      proto: "https" as const,
-      hostname: "a.example",
-      subdomain: "",
-      address: "",
-      forwardsTo: "",
-      forwardsProto: "" as const,
-      metadata: "",
-      proxyProtocol: 0 as const,
-      options: {},
-    };
+    const request = { ...bindRequest, hostname: "a.example", forwardsTo: "" };
     registry.bind(agent, "tn_2", request, new Map());
     const plan = registry.siteFor("a.example")?.findRoute("/", "h")?.upstream;
     assert.ok(plan);
