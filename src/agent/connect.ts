@@ -1,8 +1,8 @@
 import { Resolver } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction, Socket } from "node:net";
-import { connect, getCACertificates } from "node:tls";
-import type { TLSSocket } from "node:tls";
+import { connect, createSecureContext, getCACertificates } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
 import { connectThrough } from "./proxy.ts";
 
 /** Time for name lookup, proxy, TCP and TLS together, milliseconds. */
@@ -58,8 +58,7 @@ export async function connectServer(
       ...(socket ? { socket } : { host, port, autoSelectFamily: true }),
       ...(dnsServers.length > 0 && { lookup: lookupWith(dnsServers) }),
       ...(isIP(host) ? { host } : { servername: host }),
-      ca: ca === undefined ? [...getCACertificates("system"), ...getCACertificates("bundled")] : ca,
-      minVersion: "TLSv1.2",
+      secureContext: contextOf(ca),
       rejectUnauthorized: true,
     });
     opened = secure;
@@ -76,6 +75,18 @@ export async function connectServer(
     clearTimeout(timer);
     signal.removeEventListener("abort", abandon);
   }
+}
+
+/** That of the CA that was asked for last: an agent has one. */
+let last: { readonly ca: string | undefined; readonly context: SecureContext } | undefined;
+
+/** Made once for all connections: reading the system's CAs takes many times as long as a handshake. */
+function contextOf(ca: string | undefined): SecureContext {
+  if (!last || last.ca !== ca) {
+    const trusted = ca === undefined ? [...getCACertificates("system"), ...getCACertificates("bundled")] : ca;
+    last = { ca, context: createSecureContext({ ca: trusted, minVersion: "TLSv1.2" }) };
+  }
+  return last.context;
 }
 
 async function handshake(socket: TLSSocket): Promise<TLSSocket> {
