@@ -1,5 +1,10 @@
-/** New connections per second, TLS to the service's own address in both: one request each. */
-import { interleave, ratio, table } from "./support/report.ts";
+/** New connections per second, TLS to the service's own address in both: one request each; to one host, and to one of many. */
+import { once } from "node:events";
+import { request } from "node:https";
+import type { IncomingMessage } from "node:http";
+import { api, many } from "./support/api-client.ts";
+import { startLabelledAgent } from "./support/labelled-agent.ts";
+import { interleave, table } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { startNginx, startSsh } from "./support/peers.ts";
 import { cpuMicros, stop } from "./support/system.ts";
@@ -13,12 +18,13 @@ const nginx = await startNginx(service.port);
 const ssh = await startSsh(nginx.port);
 
 const load = { connections: 16, seconds: 3, headers: ["Connection: close"] };
+const perConnection = "edge CPU µs/connection";
 const contender = (name: string, pid: number, port: number) => ({
   name,
   async measure() {
     const before = cpuMicros(pid);
     const { requests, perSecond } = await wrk(`https://bench.localhost:${port}/`, load);
-    return { "connections/s": perSecond, "edge CPU µs/connection": (cpuMicros(pid) - before) / requests };
+    return { "connections/s": perSecond, [perConnection]: (cpuMicros(pid) - before) / requests };
   },
 });
 await wrk(`https://bench.localhost:${server.httpsPort}/`, load);
@@ -30,7 +36,50 @@ const samples = await interleave(
   ],
   5,
 );
-table("A new TLS connection per request, 16 at a time", samples);
-ratio(samples, "connections/s", "postern", "ssh -R, TLS behind", { atLeast: 1 });
-ratio(samples, "edge CPU µs/connection", "postern", "nginx (no tunnel)", { atMost: 1.5 });
-for (const child of [agent, server.child, nginx.child, ssh.child, service.child]) await stop(child);
+table("A new TLS connection per request, 16 at a time", samples, [
+  ["connections/s", "postern", "ssh -R, TLS behind", { atLeast: 1 }],
+  [perConnection, "postern", "nginx (no tunnel)", { atMost: 1.5 }],
+]);
+
+const hosts = 10_000;
+const visits = 1000;
+const { agent: labelled, backendId } = await startLabelledAgent(server, service.port);
+const hostOf = (index: number): string => `host-${index}.localhost`;
+await many(hosts, async (index) => {
+  const hostports = [`${hostOf(index)}:${server.httpsPort}`];
+  const { id } = await api<{ id: string }>(server.apiUrl, "POST", "/edges/https", { hostports });
+  const backend = { backend_id: backendId };
+  await api(server.apiUrl, "POST", `/edges/https/${id}/routes`, { match_type: "path_prefix", match: "/", backend });
+});
+
+/** One request on a connection of its own; throws where it is not answered with 200. */
+async function visit(port: number, host: string): Promise<void> {
+  const target = { host: "127.0.0.1", port, servername: host, headers: { host: `${host}:${port}` } };
+  const asking = request({ ...target, agent: false, rejectUnauthorized: false }).end();
+  const [response] = (await once(asking, "response")) as [IncomingMessage];
+  await once(response.resume(), "close");
+  if (response.statusCode !== 200) throw new Error(`visit ${host}: answered ${response.statusCode}`);
+}
+
+const visited = (name: string, pid: number, port: number, nameOf: (index: number) => string) => ({
+  name,
+  async measure() {
+    const before = cpuMicros(pid);
+    await many(visits, (index) => visit(port, nameOf(index)));
+    return { [perConnection]: (cpuMicros(pid) - before) / visits };
+  },
+});
+const distinct = visited(`postern, ${visits} of ${hosts} hosts`, server.pid, server.httpsPort, (index) =>
+  hostOf(index * (hosts / visits)),
+);
+const one = visited("postern, one host", server.pid, server.httpsPort, () => hostOf(1));
+await distinct.measure();
+const among = await interleave(
+  [distinct, one, visited("nginx (no tunnel)", nginx.pid, nginx.port, () => "bench.localhost")],
+  3,
+);
+table("A new TLS connection per request, to one of many hosts", among, [
+  [perConnection, distinct.name, one.name, { atMost: 1.1 }],
+  [perConnection, distinct.name, "nginx (no tunnel)", { atMost: 1.5 }],
+]);
+for (const child of [agent, labelled, server.child, nginx.child, ssh.child, service.child]) await stop(child);

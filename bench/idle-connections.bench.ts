@@ -1,11 +1,12 @@
-/** Memory of idle TCP connections through a tcp tunnel: at the server, and at the agent. */
+/** Memory of idle connections: of TCP through a tcp tunnel, at the server and at the agent; of public TLS, at the server. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { many } from "./support/api-client.ts";
-import { authtoken, startServer } from "./support/postern.ts";
-import { verdict } from "./support/report.ts";
-import { freePort, listening, residentBytes, start, stop } from "./support/system.ts";
+import { startHaproxy } from "./support/peers.ts";
+import { authtoken, startAgent, startServer, startService } from "./support/postern.ts";
+import { interleave, median, table, verdict } from "./support/report.ts";
+import { freePort, listening, residentBytes, says, start, stop } from "./support/system.ts";
 
 const count = 10_000;
 const rounds = 3;
@@ -53,10 +54,57 @@ async function round(): Promise<{ readonly server: number; readonly agent: numbe
 
 const all: { server: number; agent: number }[] = [];
 for (let at = 0; at < rounds; at += 1) all.push(await round());
-const middle = (side: "server" | "agent"): number =>
-  all.map((one) => one[side]).sort((a, b) => a - b)[rounds >> 1] as number;
+const middle = (side: "server" | "agent"): number => median(all.map((one) => one[side]));
 process.stdout.write(
   `\n${count} idle TCP connections through one tunnel\n  ${middle("server").toFixed(1)} KiB each at the server, ${middle("agent").toFixed(1)} KiB each at the agent\n`,
 );
 verdict("an idle TCP connection, KiB at the server", middle("server"), { atMost: 16 });
 verdict("an idle TCP connection, KiB at the agent", middle("agent"), { atMost: 24 });
+
+const visitors = 2000;
+/** Open before counting begins, for what grows once for all of them. */
+const firstVisitors = 1000;
+/** What opening them left behind is collected. */
+const settleMs = 10_000;
+
+/** KiB for each further visitor that has asked once and stays. */
+async function idleVisitor(pid: number, port: number): Promise<{ readonly "KiB each": number }> {
+  const open = async (count: number): Promise<ReturnType<typeof start>> => {
+    const child = start(process.execPath, ["bench/support/idle-visitors.ts", String(port), String(count)]);
+    await says(child, "held");
+    await new Promise((resolve) => setTimeout(resolve, settleMs));
+    return child;
+  };
+  const few = await open(firstVisitors);
+  const before = residentBytes(pid);
+  const more = await open(visitors);
+  const each = (residentBytes(pid) - before) / visitors / 1024;
+  await stop(few);
+  await stop(more);
+  return { "KiB each": each };
+}
+
+const service = await startService();
+const contenders = ["postern", "haproxy (no tunnel)"].map((name) => ({
+  name,
+  // A server of its own each time: memory that it has had once is not taken anew.
+  async measure() {
+    if (name !== "postern") {
+      const haproxy = await startHaproxy(service.port);
+      const each = await idleVisitor(haproxy.pid, haproxy.port);
+      await stop(haproxy.child);
+      return each;
+    }
+    const server = await startServer();
+    const agent = await startAgent(server, service.port, "bench");
+    const each = await idleVisitor(server.pid, server.httpsPort);
+    await stop(agent);
+    await server.stop();
+    return each;
+  },
+}));
+const samples = await interleave(contenders, rounds);
+table(`${visitors} idle TLS connections of visitors beyond the first ${firstVisitors}`, samples);
+const ours = (samples.get("postern") ?? []).map((row) => row["KiB each"]);
+verdict("an idle TLS connection, KiB at the server", median(ours), { atMost: 48 });
+await stop(service.child);

@@ -42,7 +42,10 @@ const samples = await interleave(
   ],
   5,
 );
-table(`Latency at ${perSecond} requests/s`, samples);
+table(`Latency at ${perSecond} requests/s`, samples, [
+  ["p50 ms", "postern", "nginx (no tunnel)", { atMost: 1.7 }],
+  ["p99 ms", "postern", "nginx (no tunnel)", { atMost: 3 }],
+]);
 const p50 = (name: string): number => median((samples.get(name) ?? []).map((row) => row["p50 ms"]));
 verdict("p50 added by postern, ms", p50("postern") - p50("service itself"), { atMost: 0.3 });
 for (const child of [agent, server.child, nginx.child, ssh.child, service.child]) await stop(child);

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sign } from "../src/webhooks/verify.ts";
 import { api } from "./support/api-client.ts";
-import { authtoken, startServer, startService } from "./support/postern.ts";
+import { startLabelledAgent } from "./support/labelled-agent.ts";
+import { startServer, startService } from "./support/postern.ts";
 import { interleave, median, table, verdict } from "./support/report.ts";
-import { cpuMicros, start, stop } from "./support/system.ts";
+import { cpuMicros, stop } from "./support/system.ts";
 import { wrk } from "./support/wrk.ts";
 
 interface Named {
@@ -51,21 +52,16 @@ function pathOf(name: string): string {
 
 async function startSide(servicePort: number): Promise<Side> {
   const server = await startServer();
-  const args = ["http", String(servicePort), "--label", "app=bench", "--server", `localhost:${server.agentPort}`];
-  const agent = start(process.execPath, ["bin/postern.js", ...args, "--ca", server.caFile], {
-    POSTERN_AUTHTOKEN: authtoken,
-  });
+  const { agent, backendId } = await startLabelledAgent(server, servicePort);
   const call = <T>(method: string, path: string, body?: unknown): Promise<T> =>
     api<T>(server.apiUrl, method, path, body);
-  while ((await call<{ tunnels: unknown[] }>("GET", "/tunnels")).tunnels.length === 0);
-  const backend = await call<Named>("POST", "/backends/tunnel_group", { labels: { app: "bench" } });
   const policy = await call<Named>("POST", "/ip_policies", {});
   for (const cidr of ["127.0.0.0/8", "192.0.2.0/24", "2001:db8::/32"]) {
     await call("POST", "/ip_policy_rules", { ip_policy_id: policy.id, cidr, action: "allow" });
   }
   const edge = await call<Named>("POST", "/edges/https", { hostports: [`bench.localhost:${server.httpsPort}`] });
   for (const name of [bare, ...names]) {
-    const given = { match_type: "path_prefix", match: pathOf(name), backend: { backend_id: backend.id } };
+    const given = { match_type: "path_prefix", match: pathOf(name), backend: { backend_id: backendId } };
     await call("POST", `/edges/https/${edge.id}/routes`, { ...given, ...blocksOf(name, policy.id) });
   }
   const url = (name: string): string => `https://bench.localhost:${server.httpsPort}${pathOf(name)}`;

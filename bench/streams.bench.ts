@@ -6,9 +6,10 @@ import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip } from "node:zlib";
 import { sign } from "../src/webhooks/verify.ts";
 import { api } from "./support/api-client.ts";
-import { authtoken, startServer, startService } from "./support/postern.ts";
+import { startLabelledAgent } from "./support/labelled-agent.ts";
+import { startServer, startService } from "./support/postern.ts";
 import { interleave, median, quantile, table, verdict } from "./support/report.ts";
-import { start, stop } from "./support/system.ts";
+import { stop } from "./support/system.ts";
 
 interface Named {
   readonly id: string;
@@ -22,13 +23,8 @@ const direct = "none";
 
 const service = await startService();
 const server = await startServer();
-const labelled = ["http", String(service.port), "--label", "app=bench", "--server", `localhost:${server.agentPort}`];
-const agent = start(process.execPath, ["bin/postern.js", ...labelled, "--ca", server.caFile], {
-  POSTERN_AUTHTOKEN: authtoken,
-});
+const { agent, backendId } = await startLabelledAgent(server, service.port);
 const call = <T>(method: string, path: string, body?: unknown): Promise<T> => api<T>(server.apiUrl, method, path, body);
-while ((await call<{ tunnels: unknown[] }>("GET", "/tunnels")).tunnels.length === 0);
-const backend = await call<Named>("POST", "/backends/tunnel_group", { labels: { app: "bench" } });
 const policy = await call<Named>("POST", "/ip_policies", {});
 await call("POST", "/ip_policy_rules", { ip_policy_id: policy.id, cidr: "127.0.0.0/8", action: "allow" });
 const hostports = [`bench.localhost:${server.httpsPort}`];
@@ -36,7 +32,7 @@ const edge = await call<Named>("POST", "/edges/https", { hostports, tls_terminat
 await call("POST", `/edges/https/${edge.id}/routes`, {
   match_type: "path_prefix",
   match: "/",
-  backend: { backend_id: backend.id },
+  backend: { backend_id: backendId },
   ip_restriction: { ip_policy_ids: [policy.id] },
   user_agent_filter: { allow: [], deny: ["(?i)bot"] },
   webhook_verification: { provider: "github", secret: "s" },

@@ -1,6 +1,6 @@
-/** The peers: nginx and Caddy terminating TLS and proxying without a tunnel, and OpenSSH's `-R` as a bare tunnel. */
+/** The peers: nginx, HAProxy and Caddy terminating TLS and proxying without a tunnel, and OpenSSH's `-R` as a bare tunnel. */
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, listening, run, start } from "./system.ts";
@@ -55,6 +55,24 @@ http { access_log off; keepalive_requests 100000000; client_max_body_size 0; pro
       proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; } } }`,
   );
   const child = start("nginx", ["-c", config]);
+  await listening(port);
+  return { child, pid: child.pid as number, port };
+}
+
+/** HAProxy, one thread, TLS in front; connections may be idle for an hour. */
+export async function startHaproxy(servicePort: number): Promise<Peer> {
+  const port = await freePort();
+  const { cert, key } = await certificate();
+  const both = join(directory, "haproxy.pem");
+  writeFileSync(both, readFileSync(cert, "utf8") + readFileSync(key, "utf8"));
+  const config = join(directory, `haproxy-${port}.cfg`);
+  writeFileSync(
+    config,
+    `global\n nbthread 1\n maxconn 50000\ndefaults\n mode http\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n` +
+      `frontend edge\n bind 127.0.0.1:${port} ssl crt ${both}\n default_backend service\n` +
+      `backend service\n server one 127.0.0.1:${servicePort}\n`,
+  );
+  const child = start("haproxy", ["-db", "-q", "-f", config]);
   await listening(port);
   return { child, pid: child.pid as number, port };
 }

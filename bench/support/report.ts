@@ -52,9 +52,18 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number;
 }
 
-/** Prints one table: a row per contender, median (minimum–maximum) per figure. */
-export function table(title: string, samples: ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>): void {
+type Samples = ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>;
+export type Aim = { readonly atMost: number } | { readonly atLeast: number };
+
+/** A figure of one contender to that of another in the same round, the median over the rounds, and what is wanted of it. */
+export type Ratio = readonly [figure: string, ours: string, peer: string, aim: Aim];
+
+/** Prints one table: its ratios first, then a row per contender, median (minimum–maximum) per figure. */
+export function table(title: string, samples: Samples, ratios: readonly Ratio[] = []): void {
   process.stdout.write(`\n${title}\n`);
+  for (const [figure, ours, peer, aim] of ratios) {
+    verdict(`${figure}: ${ours} / ${peer}`, ratioOf(samples, figure, ours, peer), aim);
+  }
   for (const [name, rows] of samples) {
     const figures = Object.keys(rows[0] ?? {}).map((figure) => {
       const values = rows.map((row) => row[figure] as number);
@@ -64,27 +73,15 @@ export function table(title: string, samples: ReadonlyMap<string, readonly Reado
   }
 }
 
-/** Prints `figure` of one contender against another, the median over the rounds, and whether the target is met. */
-export function ratio(
-  samples: ReadonlyMap<string, readonly Readonly<Record<string, number>>[]>,
-  figure: string,
-  ours: string,
-  peer: string,
-  target: { readonly atMost: number } | { readonly atLeast: number },
-): void {
+function ratioOf(samples: Samples, figure: string, ours: string, peer: string): number {
   const of = (name: string): readonly number[] => (samples.get(name) ?? []).map((row) => row[figure] as number);
   const theirs = of(peer);
-  const ratios = of(ours).map((value, round) => value / (theirs[round] as number));
-  verdict(`${figure}: ${ours} / ${peer}`, median(ratios), target);
+  return median(of(ours).map((value, round) => value / (theirs[round] as number)));
 }
 
-export function verdict(
-  what: string,
-  value: number,
-  target: { readonly atMost: number } | { readonly atLeast: number },
-): void {
-  const met = "atMost" in target ? value <= target.atMost : value >= target.atLeast;
-  const bound = "atMost" in target ? `≤ ${target.atMost}` : `≥ ${target.atLeast}`;
+export function verdict(what: string, value: number, aim: Aim): void {
+  const met = "atMost" in aim ? value <= aim.atMost : value >= aim.atLeast;
+  const bound = "atMost" in aim ? `≤ ${aim.atMost}` : `≥ ${aim.atLeast}`;
   process.stdout.write(`  ${met ? "met   " : "MISSED"} ${what} = ${short(value)} (target ${bound})\n`);
 }
 
