@@ -6,13 +6,13 @@ import { globSync, readFileSync } from "node:fs";
 
 process.env["POSTERN_TEST_NODES"] ??= "2";
 const api = "documents filter history input lists modules quotas reach resources small-resources traffic".split(" ");
-/** On an edge with an agent; its sockets are counted in one. */
-const isOnEdges = (file: string): boolean =>
-  readFileSync(file, "utf8").includes("startEdgeWithAgent(") && !file.endsWith("/upgrades.test.ts");
+const isOnEdges = (file: string): boolean => readFileSync(file, "utf8").includes("startEdgeWithAgent(");
+/** On the whole platform. */
+const platforms = ["connections", "public-sdk", "tcp-tunnels", "traffic-events"];
 const suites = [
   ...api.map((name) => `test/api/${name}.test.ts`),
   ...globSync("test/traffic/*.test.ts").filter(isOnEdges),
-  "test/traffic/traffic-events.test.ts",
+  ...platforms.map((name) => `test/traffic/${name}.test.ts`),
 ];
 if (process.argv.length === 2) process.argv.push(...suites);
 await import("./test.ts");

@@ -7,7 +7,7 @@ import { databases } from "./support/postgres.ts";
 
 const suites = [
   ...["lists", "reach", "traffic"].map((name) => `test/api/${name}.test.ts`),
-  ...["forwarded-source", "held-bodies", "trailers"].map((name) => `test/traffic/${name}.test.ts`),
+  ...["forwarded-source", "held-bodies", "trailers", "upgrades"].map((name) => `test/traffic/${name}.test.ts`),
 ];
 const hasPostgres = databases.some(({ name }) => name === "postgres");
 

@@ -60,8 +60,11 @@ const { startPlatform: startBoth } = (await import(urlOf("src/cli/platform/platf
 
 const loopback = { host: "127.0.0.1", port: 0 } as const;
 
-/** @param options whatever should differ from a platform on SQLite with random credentials */
-export async function startPlatform(options: Partial<PlatformOptions> = {}): Promise<TestPlatform> {
+/**
+ * @param options whatever should differ from a platform on SQLite with random credentials
+ * @param count of the servers that it is
+ */
+export async function startPlatform(options: Partial<PlatformOptions> = {}, count = nodeCount): Promise<TestPlatform> {
   const directory = options.data ?? mkdtempSync(join(tmpdir(), "postern-platform-"));
   const started = {
     ...defaultsOf(platformSettings),
@@ -78,7 +81,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     drainMs: 2_000,
     ...options,
   } satisfies PlatformOptions;
-  const nodes = await startNodes(started, options.database === undefined ? nodeCount : 1);
+  const nodes = await startNodes(started, options.database === undefined ? count : 1);
   let [platform] = nodes.platforms as [Platform];
   const others = nodes.platforms.slice(1);
   const any = (): Platform => anyNode.pick([platform, ...others]);
@@ -102,7 +105,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     async startAgent(given) {
       const at = { port: any().agentPort, ca: platform.caPem, token: platform.authtoken };
       // Each at one node, so that what comes to another makes the hop.
-      const atOne = nodeCount > 1 ? { ...given, agent: { connections: 1, ...given.agent } } : given;
+      const atOne = others.length > 0 ? { ...given, agent: { connections: 1, ...given.agent } } : given;
       const agent = await startOurAgent(at, atOne);
       agents.add(agent);
       return agent;
@@ -111,7 +114,7 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
     startControlPlane: () => platform.startControlPlane(),
     async restart() {
       await platform.stop();
-      platform = await startBoth({ ...started, ...samePorts });
+      platform = await startBoth({ ...nodes.first, ...samePorts });
     },
     stopServer: () => platform.stop(),
     async stop() {
@@ -127,9 +130,16 @@ export async function startPlatform(options: Partial<PlatformOptions> = {}): Pro
 async function startNodes(
   first: PlatformOptions,
   count: number,
-): Promise<{ readonly platforms: readonly Platform[]; remove(): Promise<void> }> {
+): Promise<{
+  readonly platforms: readonly Platform[];
+  /** How the first was started. */
+  readonly first: PlatformOptions;
+  remove(): Promise<void>;
+}> {
   const postgres = databases.find(({ name }) => name === "postgres");
-  if (count === 1 || !postgres) return { platforms: [await startBoth(first)], remove: async () => {} };
+  if (count === 1 || !postgres) {
+    return { platforms: [await startBoth(first)], first, remove: async () => {} };
+  }
   const place = await postgres.create();
   const shared = { ...first, database: place.url, cluster: true, peerListen: loopback };
   const platforms = [await startBoth(shared)];
@@ -141,10 +151,13 @@ async function startNodes(
       if (file !== dataFiles.server) cpSync(join(first.data, file), join(data, file), { recursive: true });
     }
     const [{ apiUrl, httpsPort }] = platforms as [Platform];
-    platforms.push(await startBoth({ ...shared, data, apiUrl, httpsPort }));
+    // A tcp tunnel has the same port at each, as at machines of their own.
+    const tcpBind = `127.0.0.${platforms.length + 1}`;
+    platforms.push(await startBoth({ ...shared, data, apiUrl, httpsPort, tcpBind }));
   }
   return {
     platforms,
+    first: shared,
     async remove() {
       await place.drop();
       for (const data of directories) rmSync(data, { recursive: true, force: true });

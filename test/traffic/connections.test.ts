@@ -47,8 +47,9 @@ async function startRelay(port: number) {
   };
 }
 
-async function startWorld(edges: number) {
-  const platform = await startPlatform({ edges });
+/** @param nodes how many servers; as many as all tests have unless given */
+async function startWorld(edges: number, nodes?: number) {
+  const platform = await startPlatform({ edges }, nodes);
   const service = await startHttpService((_request, response) => response.end("served"));
   stops.push(
     () => platform.stop(),
@@ -117,7 +118,7 @@ for (const edges of [1, 2]) {
 }
 
 it("an agent with as many sessions as edges serves the visitors of each there", { timeout: 60_000 }, async () => {
-  const { platform, agent } = await startWorld(2);
+  const { platform, agent } = await startWorld(2, 1);
   const overPeerLine = async (): Promise<number> => {
     const { text } = await platform.api("GET", "/metrics");
     return metricSum(text, "postern_peer_streams_total");
