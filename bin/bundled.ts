@@ -2,9 +2,10 @@
  * Finds what `scripts/bundle.ts` has made: a program of the checkout in a few files, which load several times faster
  * than the hundreds of its sources.
  */
-import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+// Taken, not imported: see launch.js.
+const { readFileSync, statSync } = process.getBuiltinModule("node:fs");
+const { join } = process.getBuiltinModule("node:path");
+const { fileURLToPath, pathToFileURL } = process.getBuiltinModule("node:url");
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Where bundles are: with the packages, of which some are in them. */

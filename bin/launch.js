@@ -1,9 +1,9 @@
 // Brings the checkout into the state that the lockfile describes, and runs a program on the pinned Node.
 // Plain JavaScript that Node 20 can parse: it is what a machine with only Node 20 runs first.
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+// Node's modules are taken, not imported, which would load all that they can do; each start and each command pays for it.
+const { existsSync, readdirSync, realpathSync, statSync } = process.getBuiltinModule("node:fs");
+const { dirname, join } = process.getBuiltinModule("node:path");
+const { fileURLToPath } = process.getBuiltinModule("node:url");
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const marker = join(root, "node_modules", ".package-lock.json");
@@ -17,6 +17,7 @@ function install() {
   const lockfile = join(root, "package-lock.json");
   if (!existsSync(lockfile)) return;
   if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lockfile).mtimeMs) return;
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
   process.stderr.write("postern: installing what the lockfile lists (npm ci) …\n");
   const npm = spawnSync("npm", ["ci"], { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" });
   if (npm.error) fail(`npm could not be run (${npm.error.message}): install it, it comes with Node`);
@@ -34,6 +35,7 @@ function buildPages() {
   const since = existsSync(built) ? statSync(built).mtimeMs : 0;
   const sources = ["console/src", "console/index.html", "console/inspector.html", "console/build.js", "sdk/src"];
   if (![...sources, "package-lock.json"].some((path) => isNewer(join(root, path), since))) return;
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
   const node = existsSync(pinned) ? pinned : process.execPath;
   const run = spawnSync(node, [program], { cwd: root, stdio: ["ignore", 2, 2], shell: process.platform === "win32" });
   if (run.status !== 0) process.stderr.write("postern: the pages could not be built, see above; all else works\n");
@@ -67,6 +69,7 @@ export async function launch(program, args) {
     );
   }
   if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
+  const { spawn } = process.getBuiltinModule("node:child_process");
   const child = spawn(pinned, [join(root, "bin", "here.js"), program, ...args], {
     // The pipe closes when this process ends, in whatever way: see src/cli/process/launcher.ts.
     stdio: ["inherit", "inherit", "inherit", "pipe"],
@@ -92,7 +95,7 @@ export async function launch(program, args) {
  */
 export async function here(program, args) {
   process.argv.splice(1, process.argv.length, join(root, program), ...args);
-  const { enableCompileCache, setSourceMapsSupport } = await import("node:module");
+  const { enableCompileCache, setSourceMapsSupport } = process.getBuiltinModule("node:module");
   // Worker threads find it in their environment alone.
   process.env.NODE_COMPILE_CACHE ??= compileCache;
   enableCompileCache?.(process.env.NODE_COMPILE_CACHE);

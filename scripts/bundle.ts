@@ -13,13 +13,13 @@ import type { Bundle, Input } from "../bin/bundled.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What is started as a process, and what the tests start as one; threads are found in the sources. */
+/**
+ * What is started as a process, and what the tests load, of which each list is bundled by itself: what is loaded into one
+ * thread has its modules in common. Threads are found in the sources.
+ */
 const programs = [
-  "src/main.ts",
-  "src/api/control-plane.ts",
-  "src/cli/command-line.ts",
-  "src/cli/platform/platform.ts",
-  "src/storage/open.ts",
+  ["src/main.ts"],
+  ["src/api/control-plane.ts", "src/cli/command-line.ts", "src/cli/platform/platform.ts", "src/storage/open.ts"],
 ];
 
 /** Besides the sources: what decides what is made of them. */
@@ -31,19 +31,53 @@ const keptBundles = 3;
 /** The one way in which a source names a file beside it: a thread's program, or a file of the checkout. */
 const besides = /new URL\("(\.[^"]+)", import\.meta\.url\)/g;
 
+/** How the bundler writes the import of one of Node's modules. */
+const imports = /^import (\{.*\}|\* as [\w$]+|[\w$]+) from "(node:[\w/]+)";$/gm;
+
+/** Stands for the escape of a character, wherever one may be: in a text, in a name, in an expression. */
+const marked = /\$u([0-9a-f]{4})/g;
+
 if (freshBundle() === undefined) await bundle();
 
 async function bundle(): Promise<void> {
   mkdirSync(bundles, { recursive: true });
   const directory = mkdtempSync(join(bundles, "b-"));
-  const threads = new Set<string>();
   const startedMs = Date.now();
+  const threads = new Set<string>();
+  const sources = new Set<string>();
+  for (const together of programs) await bundleTogether(together, directory, sources, threads);
+  // A set's iteration goes on to what is found meanwhile: threads start threads.
+  for (const thread of threads) {
+    await bundleTogether([thread], directory, sources, threads);
+    writeFileSync(join(directory, threadFile(thread)), startOf(thread, directory));
+  }
+  writeFileSync(join(directory, "package.json"), '{ "type": "module" }\n');
+  const inputs = [...sources, ...otherInputs].map((path): Input => {
+    const { size, mtimeMs } = statSync(join(root, path));
+    return [path, size, mtimeMs];
+  });
+  if (inputs.some(([, , modifiedMs]) => modifiedMs > startedMs)) throw new Error("bundle: a source changed meanwhile");
+  const files = programs.flat().map((program) => [program, `${basename(directory)}/${programFile(nameOf(program))}`]);
+  const index: Bundle = { programs: Object.fromEntries(files), inputs };
+  const written = join(directory, "index.json");
+  writeFileSync(written, JSON.stringify(index));
+  renameSync(written, join(bundles, "index.json"));
+  removeOldBundles();
+}
+
+/** @param sources is given what they were made of @param threads is given those that they start */
+async function bundleTogether(
+  together: readonly string[],
+  directory: string,
+  sources: Set<string>,
+  threads: Set<string>,
+): Promise<void> {
   const build = await rolldown({
     cwd: root,
-    input: Object.fromEntries(programs.map((program) => [nameOf(program), join(root, program)])),
+    input: Object.fromEntries(together.map((program) => [nameOf(program), join(root, program)])),
     platform: "node",
     external: ["pg-native"],
-    plugins: [filesBeside(directory, threads)],
+    plugins: [filesBeside(directory, threads), modulesOfNode(), escapes()],
   });
   const { output } = await build.write({
     dir: directory,
@@ -56,23 +90,11 @@ async function bundle(): Promise<void> {
     chunkFileNames: "[name]-[hash].js",
   });
   await build.close();
-  writeFileSync(join(directory, "package.json"), '{ "type": "module" }\n');
-  for (const thread of threads) writeFileSync(join(directory, threadFile(thread)), startOf(thread));
   const chunks = output.filter((one): one is OutputChunk => one.type === "chunk");
-  const paths = [...new Set(chunks.flatMap(({ moduleIds }) => moduleIds))]
-    .map((id) => pathOf(id))
-    .filter((path) => /^(src|sdk)\//.test(path));
-  const inputs = [...paths, ...otherInputs].map((path): Input => {
-    const { size, mtimeMs } = statSync(join(root, path));
-    return [path, size, mtimeMs];
-  });
-  if (inputs.some(([, , modifiedMs]) => modifiedMs > startedMs)) throw new Error("bundle: a source changed meanwhile");
-  const files = programs.map((program) => [program, `${basename(directory)}/${programFile(nameOf(program))}`]);
-  const index: Bundle = { programs: Object.fromEntries(files), inputs };
-  const written = join(directory, "index.json");
-  writeFileSync(written, JSON.stringify(index));
-  renameSync(written, join(bundles, "index.json"));
-  removeOldBundles();
+  for (const id of chunks.flatMap(({ moduleIds }) => moduleIds)) {
+    const path = pathOf(id);
+    if (/^(src|sdk)\//.test(path)) sources.add(path);
+  }
 }
 
 /**
@@ -88,10 +110,7 @@ function filesBeside(directory: string, threads: Set<string>): Plugin {
         const replaced = code.replaceAll(besides, (_, path: string) => {
           const beside = pathOf(join(dirname(id), path));
           if (!beside.endsWith(".ts")) return urlFromBundle(pathOf(join(root, beside), directory));
-          if (!threads.has(beside)) {
-            threads.add(beside);
-            this.emitFile({ type: "chunk", id: join(root, beside), fileName: programFile(nameOf(beside)) });
-          }
+          threads.add(beside);
           return urlFromBundle(`./${threadFile(beside)}`);
         });
         // Only within a line: the map of the sources that the bundler makes stays right.
@@ -101,11 +120,49 @@ function filesBeside(directory: string, threads: Set<string>): Plugin {
   };
 }
 
-/** A thread has no settings of its starter's: its stack traces name the sources if it asks for that itself, first. */
-function startOf(thread: string): string {
-  return `import { setSourceMapsSupport } from "node:module";
+/**
+ * Takes Node's own modules as they are. Imported, each has an object of its own made with all that it exports, for which
+ * parts are loaded that nobody asked for; in a thread that is a tenth of its start.
+ */
+function modulesOfNode(): Plugin {
+  return {
+    name: "modules-of-node",
+    renderChunk(code) {
+      const taken = code.replaceAll(imports, (_, names: string, module: string) => {
+        const bound = names.replace(/^\* as /, "").replaceAll(" as ", ": ");
+        return `const ${bound} = process.getBuiltinModule("${module}");`;
+      });
+      if (/^import .*"node:/m.test(taken)) throw new Error("bundle: an import of a module of Node was not understood");
+      return { code: taken, map: null };
+    },
+  };
+}
 
-setSourceMapsSupport(true, { nodeModules: true });
+/**
+ * Writes other characters than those of ASCII as escapes: V8 keeps a text with one beyond Latin-1 in twice the memory, in
+ * each thread. They are marked before the text is minified, which would write them as they are, at the length of their
+ * escapes, so that the maps stay right.
+ */
+function escapes(): Plugin {
+  return {
+    name: "escapes",
+    renderChunk(code) {
+      if (code.search(marked) >= 0) throw new Error("bundle: a source has what stands for an escape");
+      const escaped = code.replaceAll(/[^\0-\x7f]/g, (unit) => `$u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+      return { code: escaped, map: null };
+    },
+    generateBundle(_, output) {
+      for (const chunk of Object.values(output)) {
+        if (chunk.type === "chunk") chunk.code = chunk.code.replaceAll(marked, "\\u$1");
+      }
+    },
+  };
+}
+
+function startOf(thread: string, directory: string): string {
+  return `import { beginThread } from "${pathOf(join(root, "bin/in-thread.js"), directory)}";
+
+beginThread();
 await import("./${programFile(nameOf(thread))}");
 `;
 }

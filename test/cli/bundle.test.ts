@@ -1,10 +1,11 @@
 /** The bundle from which programs start: it does what their sources do, and only as long as it is of them. */
 import assert from "node:assert/strict";
+import { isAscii } from "node:buffer";
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync } from "node:fs";
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { findOldNode, root } from "../support/command.ts";
 
@@ -51,7 +52,7 @@ describe("the bundle", () => {
       mkdirSync(join(clone, folder), { recursive: true });
     }
     writeFileSync(join(clone, "src/main.ts"), main);
-    writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "first"));
+    writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "first µ… 😀"));
     const others = ["api/control-plane.ts", "cli/command-line.ts", "cli/platform/platform.ts", "storage/open.ts"];
     for (const other of others) {
       writeFileSync(join(clone, "src", other), "export const nothing = 1;\n");
@@ -74,7 +75,11 @@ describe("the bundle", () => {
     assert.match(file, /\/node_modules\/\.cache\/postern\/[^/]+\/[^/]+\.js$/);
     assert.equal((JSON.parse(manifest) as { name: string }).name, "postern");
     assert.match(ownStack, /\/src\/main\.ts:6:/);
-    assert.match(threadStack, /^Error: first\n.*\/src\/below\/thread\.ts:4:/);
+    assert.match(threadStack, /^Error: first µ… 😀\n.*\/src\/below\/thread\.ts:4:25\b/);
+    for (const name of globSync("*.js", { cwd: dirname(file) })) {
+      // One other character, and V8 keeps the whole text in twice the memory.
+      assert.ok(isAscii(readFileSync(join(dirname(file), name))), `${name} is not ASCII`);
+    }
     const oldNode = findOldNode();
     if (oldNode !== undefined) assert.equal(start(oldNode).file, file, "by the launcher of another Node");
   });

@@ -14,7 +14,6 @@ import type { DevelopmentProvider } from "../../api/logins/addresses-operation.t
 import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
-import { giveHeapsRoom } from "./heap.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
@@ -47,7 +46,6 @@ export interface Planes {
 const stopMarginMs = 1_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
-  giveHeapsRoom();
   const { clock, log, drainMs } = options;
   const shared = { log, logForm: logFormOf(options.settings), clock };
   const count = options.settings.edges ?? 1;
