@@ -48,7 +48,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
       backend: { backend_id: backend.id },
     });
     await sdk.ask({ name: "labelled", labels: { app: "web", dc: "eu", rack: "7" } });
-    const answer = await served(() => platform.request(`https://labelled.localhost:${platform.httpsPort}/here`));
+    const answer = await served(() => platform.request("https://labelled.localhost/here"));
     assert.equal(answer.text, "hello from /here");
     const { body: seen } = await platform.api("GET", `/backends/tunnel_group/${backend.id}`);
     assert.equal(seen.tunnels.length, 1);
@@ -89,7 +89,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     assert.equal((await served(() => platform.request(`${locked.url}/in`, shown))).text, "hello from /in");
     assert.equal((await platform.request(`${locked.url}/out`)).status, 401);
     assert.equal((await served(() => platform.request(`${url}/again`))).text, "hello from /again");
-    const labelled = await served(() => platform.request(`https://labelled.localhost:${platform.httpsPort}/too`));
+    const labelled = await served(() => platform.request("https://labelled.localhost/too"));
     assert.equal(labelled.text, "hello from /too");
   });
 
