@@ -16,7 +16,7 @@ export const botUser = defineResource({
     }),
     active: f.boolean("Whether the bot is active.", { default: true }),
   },
-  traffic: true,
+  traffic: "referred",
   claims: ({ name }) => [{ space: "bot_user_name", name }],
   taken: "name_taken",
   aliases: [{ path: "/service_users", listKey: "service_users" }],

@@ -44,8 +44,8 @@ export interface ResourceDeclaration<F extends Fields = Fields> {
   readonly operations?: readonly Operation[];
   /** The field (a ref's input name) that names the owner: it goes when the owner goes, and shares its account. */
   readonly ownedBy?: { readonly kind: string; readonly field: string };
-  /** Whether the data plane needs it. */
-  readonly traffic?: boolean;
+  /** Whether the data plane needs it; `referred`: only while something refers to it. */
+  readonly traffic?: boolean | "referred";
   /** Names it holds; a clash is refused with `taken` (409 with the holder in `details`). */
   claims?(doc: StoredOf<F>): readonly Claim[];
   readonly taken?: RefusalName;

@@ -27,9 +27,9 @@ describe("what the edge is told", () => {
       const kinds = new Set(snapshot.flatMap((one) => one.objects.map(({ kind }) => kind)));
       assert.deepEqual([...kinds].sort(), ["account", "credential", "ip_policy", "login_key"]);
       const revision = snapshot[0]?.revision as number;
-      await Promise.all(Array.from({ length: 50 }, (_, index) => api.ok("POST", "/bot_users", { name: `b${index}` })));
-      const bot = (await api.ok("GET", "/bot_users?limit=1")).bot_users[0];
-      await api.ok("DELETE", `/bot_users/${bot.id}`);
+      await Promise.all(Array.from({ length: 50 }, () => api.ok("POST", "/ip_policies", {})));
+      const policy = (await api.ok("GET", "/ip_policies?limit=1")).ip_policies[0];
+      await api.ok("DELETE", `/ip_policies/${policy.id}`);
       const changes = api.edge.received as Extract<Downward, { type: "changes" }>[];
       const told = changes.flatMap((one) => one.changes.map(({ object }) => object?.revision ?? one.revision));
       assert.deepEqual(
@@ -40,7 +40,38 @@ describe("what the edge is told", () => {
         changes.map((one) => one.revision),
         changes.map((one) => one.changes.at(-1)?.object?.revision ?? one.revision),
       );
-      assert.deepEqual([changes.at(-1)?.changes[0]?.id, changes.at(-1)?.changes[0]?.object], [bot.id, null]);
+      assert.deepEqual([changes.at(-1)?.changes[0]?.id, changes.at(-1)?.changes[0]?.object], [policy.id, null]);
+    } finally {
+      await api.stop();
+    }
+  });
+
+  it("what the edge is told of bot users is of those that tokens belong to, before it is told of the token", async () => {
+    const api = await startApi(sqlite);
+    const told = (): readonly (readonly [kind: string, id: string, active: unknown])[] =>
+      api.edge.received.splice(0).flatMap((one) => {
+        if (one.type === "snapshot") return one.objects.map(({ kind, id, doc }) => [kind, id, doc["active"]] as const);
+        if (one.type !== "changes") return [];
+        return one.changes.map(({ kind, id, object }) => [kind, id, object?.doc["active"]] as const);
+      });
+    try {
+      const [unused, early, late] = await Promise.all(
+        ["unused", "early", "late"].map((name) => api.ok("POST", "/bot_users", { name })),
+      );
+      await api.ok("POST", "/credentials", { owner_id: early.id });
+      api.edge.send({ type: "hello", edgeId: "edge" });
+      const bots = told().filter(([kind]) => kind === "bot_user");
+      assert.deepEqual(bots, [["bot_user", early.id, true]]);
+      await api.ok("PATCH", `/bot_users/${unused.id}`, { active: false });
+      await api.ok("PATCH", `/bot_users/${late.id}`, { active: false });
+      assert.deepEqual(told(), []);
+      const token = await api.ok("POST", "/credentials", { owner_id: late.id });
+      assert.deepEqual(told(), [
+        ["bot_user", late.id, false],
+        ["credential", token.id, undefined],
+      ]);
+      await api.ok("PATCH", `/bot_users/${late.id}`, { active: true });
+      assert.deepEqual(told(), [["bot_user", late.id, true]]);
     } finally {
       await api.stop();
     }
