@@ -67,28 +67,62 @@ export function cidrIssue(text: string): string | undefined {
   return typeof network === "string" ? network : undefined;
 }
 
+/** Of the network that is read: a start reads as many as there are rules, and arrays of this kind are dear to make. */
+const words = new Uint32Array(4);
+
 function readNetwork(text: string): Network | string {
   const slash = text.indexOf("/");
-  const words = new Uint32Array(4);
   const family = readAddress(slash < 0 ? text : text.slice(0, slash), words);
   if (family === 0) return 'be an address or a network, such as "192.0.2.7", "192.0.2.0/24" or "2001:db8::/32"';
   const mapped = family === 4 && text.includes(":");
   const bits = mapped || family === 6 ? 128 : 32;
-  const digits = slash < 0 ? String(bits) : text.slice(slash + 1);
-  if (!/^(?:0|[1-9][0-9]{0,2})$/.test(digits) || Number(digits) > bits) return `have a mask of 0 to ${bits}`;
-  const prefix = Number(digits) - (mapped ? 96 : 0);
+  const mask = slash < 0 ? bits : readMask(text, slash + 1);
+  if (mask < 0 || mask > bits) return `have a mask of 0 to ${bits}`;
+  const prefix = mask - (mapped ? 96 : 0);
   if (prefix < 0) return "not mix IPv4-mapped with other IPv6 addresses";
-  const first: number[] = [];
-  const last: number[] = [];
-  for (let at = 0; at < (family === 4 ? 1 : 4); at += 1) {
-    const kept = Math.min(Math.max(prefix - 32 * at, 0), 32);
-    const mask = kept === 0 ? 0 : (0xffffffff << (32 - kept)) >>> 0;
-    first.push(((words[at] as number) & mask) >>> 0);
-    last.push(((words[at] as number) | ~mask) >>> 0);
-  }
-  const canonical = `${formatAddress(family, first)}/${prefix}`;
-  if (first.some((word, at) => word !== words[at])) return `be the lowest address of its network: "${canonical}"`;
+  const [first, last] =
+    family === 4 ? [[lowest(0, prefix)], [highest(0, prefix)]] : [lowest6(prefix), highest6(prefix)];
+  const isLowest = first.every((word, at) => word === words[at]);
+  // Of IPv4 only one text is read, which is the canonical one.
+  const isCanonical = isLowest && family === 4 && !mapped && slash >= 0;
+  const canonical = isCanonical ? text : `${formatAddress(family, first)}/${prefix}`;
+  if (!isLowest) return `be the lowest address of its network: "${canonical}"`;
   return { family, prefix, first, last, text: canonical };
+}
+
+/** Of what is in `words`, the word `at` of the lowest address in the network of `prefix` bits. */
+function lowest(at: number, prefix: number): number {
+  return ((words[at] as number) & maskOf(at, prefix)) >>> 0;
+}
+
+function highest(at: number, prefix: number): number {
+  return ((words[at] as number) | ~maskOf(at, prefix)) >>> 0;
+}
+
+function lowest6(prefix: number): number[] {
+  return [lowest(0, prefix), lowest(1, prefix), lowest(2, prefix), lowest(3, prefix)];
+}
+
+function highest6(prefix: number): number[] {
+  return [highest(0, prefix), highest(1, prefix), highest(2, prefix), highest(3, prefix)];
+}
+
+function maskOf(at: number, prefix: number): number {
+  const kept = Math.min(Math.max(prefix - 32 * at, 0), 32);
+  return kept === 0 ? 0 : 0xffffffff << (32 - kept);
+}
+
+/** One to three digits from `from` to the end as a number, without zeros before it; or -1. */
+function readMask(text: string, from: number): number {
+  const digits = text.length - from;
+  if (digits < 1 || digits > 3 || (digits > 1 && text.charCodeAt(from) === 48)) return -1;
+  let value = 0;
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 48 || code > 57) return -1;
+    value = value * 10 + code - 48;
+  }
+  return value;
 }
 
 /** Dotted quad from `from` to the end as a number, or -1. */
