@@ -20,6 +20,23 @@ describe("the link between two threads", () => {
     port1.close();
   });
 
+  it("the link between two threads passes on a long message before the next is written, in their order", () => {
+    const { port1, port2 } = new MessageChannel();
+    const link = controlPlanePortLink();
+    link.attach(port1);
+    const passed = (): readonly string[] =>
+      (receiveMessageOnPort(port2)?.message as readonly string[] | undefined)?.map(
+        (text) => (JSON.parse(text) as { readonly type: string }).type,
+      ) ?? [];
+    const doc = { text: "a".repeat(2_000_000) };
+    const object = { kind: "ip_policy", id: "ipp_1", account_id: "ac_1", revision: 1, doc };
+    link.send({ type: "metrics_request", call: 1 });
+    assert.deepEqual(passed(), []);
+    link.send({ type: "snapshot", revision: 1, objects: [object], last: true });
+    assert.deepEqual(passed(), ["metrics_request", "snapshot"]);
+    port1.close();
+  });
+
   it("the link between two threads gives away the bytes of packed objects, in turn with what else is said", () => {
     const { port1, port2 } = new MessageChannel();
     const link = controlPlanePortLink();

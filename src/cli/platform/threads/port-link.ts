@@ -7,6 +7,9 @@ export interface PortLink<Out, In> extends Link<Out, In> {
   attach(port: MessagePort): void;
 }
 
+/** What may wait to be passed on together, in characters: of a snapshot the other thread reads one part while the next is written. */
+const mostWaiting = 1_048_576;
+
 /** @param bytesOf what goes with a message as it is, and is gone here then; undefined for most, which are plain JSON */
 function portLink<Out, In>(
   bytesOf: (message: Out) => Uint8Array<ArrayBuffer> | undefined,
@@ -28,10 +31,11 @@ function portLink<Out, In>(
     });
   };
   let waiting: (string | Out)[] = [];
+  let waitingLength = 0;
   let given: ArrayBuffer[] = [];
   const flush = (): void => {
     const [said, buffers] = [waiting, given];
-    [waiting, given] = [[], []];
+    [waiting, waitingLength, given] = [[], 0, []];
     if (said.length > 0) port?.postMessage(said, buffers);
   };
   return {
@@ -42,8 +46,15 @@ function portLink<Out, In>(
       if (!port) return;
       if (waiting.length === 0) queueMicrotask(flush);
       const bytes = bytesOf(message);
-      if (bytes) given.push(bytes.buffer);
-      waiting.push(bytes ? message : JSON.stringify(message));
+      if (bytes) {
+        given.push(bytes.buffer);
+        waiting.push(message);
+        return;
+      }
+      const text = JSON.stringify(message);
+      waiting.push(text);
+      waitingLength += text.length;
+      if (waitingLength > mostWaiting) flush();
     },
     receive(take) {
       handler = take;
