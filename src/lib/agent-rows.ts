@@ -150,6 +150,12 @@ export class AgentRows<S extends SessionParts> {
     return this.#tunnels.line(number, 1);
   }
 
+  /** As it was opened. */
+  tunnel(number: number): TunnelParts {
+    const startedAt = readTime(this.#tunnels.own(number)[1] as string);
+    return { id: this.tunnelId(number), name: this.nameOf(number), startedAt };
+  }
+
   /** What was kept of it. */
   json(number: number): string {
     return this.#tunnels.line(number, 2);

@@ -1,5 +1,6 @@
 /** What all other edges hold, which visitors here reach as if it were here: rows, and objects of what somebody has come for. */
 import { AgentRows } from "../../lib/agent-rows.ts";
+import type { TunnelParts } from "../../lib/agent-rows.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { SessionReport } from "../../routing/planes/messages.ts";
@@ -9,7 +10,7 @@ import type { OpenTunnels } from "./open-tunnels.ts";
 import type { Opening } from "./opening.ts";
 import { RemoteSession } from "./remote-session.ts";
 import { RemoteTunnel } from "./remote-tunnel.ts";
-import type { RemoteKind } from "./remote-tunnel.ts";
+import type { RemoteKind, RemoteParts } from "./remote-tunnel.ts";
 
 export interface RemoteAgentsOptions {
   readonly peers: Peers;
@@ -123,7 +124,7 @@ export class RemoteAgents {
     this.#isWaking = true;
     try {
       for (const number of this.#rows.named(name)) {
-        if (!this.#tunnels.has(number)) this.#options.tunnels.woken(this.#make(number, this.#told(number)));
+        if (!this.#tunnels.has(number)) this.#options.tunnels.woken(this.#make(number, this.#rows.tunnel(number)));
       }
     } finally {
       this.#isWaking = false;
@@ -140,8 +141,9 @@ export class RemoteAgents {
   #open(number: number, shared: SharedTunnel): void {
     const { tunnels, isAwake } = this.#options;
     const { name = "" } = shared.endpoint ?? {};
-    if (name === "" || name.startsWith(":") || isAwake(name)) tunnels.open(this.#make(number, shared));
-    else tunnels.sleep(shared.accountId);
+    if (name === "" || name.startsWith(":") || isAwake(name)) {
+      tunnels.open(this.#make(number, { ...tunnelParts(shared), labels: shared.labels }));
+    } else tunnels.sleep(shared.accountId);
   }
 
   #close(number: number, finishes: boolean): void {
@@ -160,9 +162,9 @@ export class RemoteAgents {
     tunnels.forget(name, holder);
   }
 
-  #make(number: number, shared: SharedTunnel): RemoteTunnel {
+  #make(number: number, parts: RemoteParts): RemoteTunnel {
     const session = this.#sessionAt(this.#rows.sessionOf(number));
-    const tunnel = new RemoteTunnel(shared, session, this.#kind, () => this.#rows.json(number));
+    const tunnel = new RemoteTunnel(parts, session, this.#kind, () => this.#rows.json(number));
     this.#tunnels.set(number, tunnel);
     return tunnel;
   }
@@ -209,6 +211,6 @@ export class RemoteAgents {
   }
 }
 
-function tunnelParts({ id, endpoint, startedAt }: SharedTunnel) {
+function tunnelParts({ id, endpoint, startedAt }: SharedTunnel): TunnelParts {
   return { id, name: endpoint?.name ?? "", startedAt };
 }

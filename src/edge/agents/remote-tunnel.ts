@@ -2,6 +2,7 @@
  * A tunnel of another edge that somebody has come for. Each edge has all of them, and visitors of most go elsewhere: until
  * then it is a row (see `AgentRows`).
  */
+import type { TunnelParts } from "../../lib/agent-rows.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
 import type { BindRequest } from "../../tunnel/server-hooks.ts";
@@ -15,6 +16,11 @@ export interface RemoteKind {
   /** Throws where the endpoint does not compile here. */
   readonly compile: (shared: SharedTunnel, session: RemoteSession) => Endpoint | undefined;
   readonly log: Log;
+}
+
+/** What is known of it without reading what is told. */
+export interface RemoteParts extends TunnelParts {
+  readonly labels?: Tunnel["labels"];
 }
 
 /** What visitors need of it. */
@@ -35,13 +41,16 @@ export class RemoteTunnel implements Tunnel {
   #read: () => string;
   #opened: Opened | undefined;
 
-  /** @param read the text of what is told of it, as long as its row is there */
-  constructor(shared: SharedTunnel, session: RemoteSession, kind: RemoteKind, read: () => string) {
-    this.id = shared.id;
+  /**
+   * @param read the text of what is told of it, as long as its row is there: not read before somebody needs more of it than
+   *   `parts`, since after a server's death each is woken by its own agent, which has its name from then on
+   */
+  constructor(parts: RemoteParts, session: RemoteSession, kind: RemoteKind, read: () => string) {
+    this.id = parts.id;
     this.session = session;
-    this.startedAt = shared.startedAt;
-    this.name = shared.endpoint?.name ?? "";
-    this.labels = shared.labels;
+    this.startedAt = parts.startedAt;
+    this.name = parts.name;
+    this.labels = parts.labels;
     this.#kind = kind;
     this.#read = read;
   }
