@@ -1,6 +1,6 @@
 /** 20,000 tunnels in 2,000 sessions of one node: what they take at another, and how they come back when theirs dies. */
 import { api } from "./support/api-client.ts";
-import { heapBytes, startCluster, threadSeconds } from "./support/cluster.ts";
+import { heapBytes, startCluster, threadSeconds, threadWaits } from "./support/cluster.ts";
 import { authtoken } from "./support/postern.ts";
 import type { PosternServer } from "./support/postern.ts";
 import { verdict } from "./support/report.ts";
@@ -39,6 +39,7 @@ verdict(
 );
 const used = {
   first: threadSeconds(first.pid),
+  waited: threadWaits(first.pid),
   other: threadSeconds(other.pid),
   agents: cpuMicros(agents.pid as number) / 1e6,
   database: cluster.databaseSeconds(),
@@ -52,6 +53,7 @@ const since = (name: string, now: ReadonlyMap<string, number>, then: ReadonlyMap
     `${name}: ${[...now].map(([thread, s]) => `${thread} ${(s - (then.get(thread) ?? 0)).toFixed(2)}`).join(", ")}`,
   );
 since("CPU s of the node that has them now", threadSeconds(first.pid), used.first);
+since("of that time ready, and without a processor", threadWaits(first.pid), used.waited);
 since("CPU s of another", threadSeconds(other.pid), used.other);
 print(`CPU s of the agents: ${(cpuMicros(agents.pid as number) / 1e6 - used.agents).toFixed(2)}`);
 print(`CPU s of the database: ${(cluster.databaseSeconds() - used.database).toFixed(2)}`);

@@ -54,12 +54,22 @@ export async function startCluster(count: number): Promise<Cluster> {
 
 /** CPU seconds of a process so far, by the names of its threads. */
 export function threadSeconds(pid: number): ReadonlyMap<string, number> {
+  return scheduled(pid, 0);
+}
+
+/** For how many seconds they were ready to run, and had no processor: a machine of one's own has next to none. */
+export function threadWaits(pid: number): ReadonlyMap<string, number> {
+  return scheduled(pid, 1);
+}
+
+/** @param column of `schedstat`, nanoseconds */
+function scheduled(pid: number, column: number): ReadonlyMap<string, number> {
   const seconds = new Map<string, number>();
   for (const task of readdirSync(`/proc/${pid}/task`)) {
     const at = `/proc/${pid}/task/${task}`;
     const name = readFileSync(`${at}/comm`, "utf8").trim();
-    const [cpu = 0] = readFileSync(`${at}/schedstat`, "utf8").split(" ").map(Number);
-    seconds.set(name, (seconds.get(name) ?? 0) + cpu / 1e9);
+    const ns = Number(readFileSync(`${at}/schedstat`, "utf8").split(" ")[column]);
+    seconds.set(name, (seconds.get(name) ?? 0) + ns / 1e9);
   }
   return seconds;
 }
