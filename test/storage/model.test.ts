@@ -76,6 +76,18 @@ class Model {
     return this.entries.filter(({ kind, doc }) => doc[owners[kind]?.[1] ?? ""] === parent);
   }
 
+  /** Id → ids of all that refer to it. */
+  referrers(): ReadonlyMap<string, ReadonlySet<string>> {
+    const found = new Map<string, Set<string>>();
+    for (const entry of this.entries) {
+      for (const ref of this.factsOf(entry).refs) {
+        const id = ref.split(" ")[1] as string;
+        found.set(id, (found.get(id) ?? new Set()).add(entry.id));
+      }
+    }
+    return found;
+  }
+
   factsOf({ kind, doc, account }: Entry): { refs: readonly string[]; names: readonly string[] } {
     return (facts[kind] as (typeof facts)[string])(doc, account);
   }
@@ -239,17 +251,15 @@ function compare(reader: Reader, model: Model, accounts: readonly string[]): voi
       assert.equal(reader.page(account, kind, { limit: ids.length - 1 }).more, true);
     }
   }
+  const referrers = model.referrers();
   for (const entry of model.entries) {
     assert.deepEqual(reader.get(entry.account, entry.kind, entry.id)?.doc, entry.doc);
-    const referrers = model.entries.filter((one) =>
-      model.factsOf(one).refs.some((ref) => ref.endsWith(` ${entry.id}`)),
-    );
     assert.deepEqual(
       reader
         .referrers(entry.id)
         .map(({ id }) => id)
         .sort(),
-      referrers.map(({ id }) => id).sort(),
+      [...(referrers.get(entry.id) ?? [])].sort(),
     );
     for (const [kind, [ownerKind]] of Object.entries(owners)) {
       if (entry.kind !== ownerKind) continue;
