@@ -103,7 +103,9 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     const kid = `k${(keys += 1)}`;
     return { privateKey, kid, jwk: { ...(await exportJWK(publicKey)), kid, use: "sig" } };
   };
-  let signing = await newKey();
+  /** Made for whoever first asks, since that takes longer than most logins. */
+  let made: ReturnType<typeof newKey> | undefined;
+  const signing = () => (made ??= newKey());
   /** What each was asked for, and by whom it was given. */
   const codes = new Map<string, { readonly asked: URLSearchParams; readonly name: string }>();
   const refreshTokens = new Set<string>();
@@ -123,7 +125,8 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
     returns: {},
     hangs: false,
     async rotateKey() {
-      signing = await newKey();
+      made = newKey();
+      await made;
     },
     async stop() {
       server.closeAllConnections();
@@ -154,9 +157,8 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
         ...(person.edov !== undefined && { xms_edov: person.edov }),
       }),
     });
-    return await new SignJWT(claims)
-      .setProtectedHeader({ alg: "RS256", kid: signing.kid, typ: "JWT" })
-      .sign(signing.privateKey);
+    const { privateKey, kid } = await signing();
+    return await new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid, typ: "JWT" }).sign(privateKey);
   };
   const give = async (name: string, nonce: string | null): Promise<object> => {
     const access = `at-${randomUUID()}`;
@@ -293,7 +295,7 @@ export async function startOAuthProviders(): Promise<OAuthProviders> {
       return;
     }
     if (fake.hangs) return;
-    if (keyPaths.has(pathOf(url))) return send(response, 200, { keys: [signing.jwk] });
+    if (keyPaths.has(pathOf(url))) return void signing().then(({ jwk }) => send(response, 200, { keys: [jwk] }));
     const { failure } = fake;
     if (failure) {
       response

@@ -46,7 +46,8 @@ export interface OwnIssuer {
 
 /** Takes each code once, from the client that it was for, which has the verifier and came back to where it was sent. */
 export async function startOwnIssuer(): Promise<OwnIssuer> {
-  const [key, other] = [newKey(), newKey()];
+  const key = newKey();
+  let other: KeyObject | undefined;
   const server = createServer((request, response) => void answer(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -58,7 +59,9 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     calls: [],
     refreshed: [],
     key,
-    other,
+    get other() {
+      return (other ??= newKey());
+    },
     forge: (claims) => issuer.sign(claims),
     subject: "ada",
     session: "s1",

@@ -60,6 +60,8 @@ export interface AnswerOptions {
 export interface SamlProviderOptions {
   readonly entityId?: string;
   readonly keyType?: KeyType;
+  /** Its own unless given. */
+  readonly keys?: KeyedCertificate;
   readonly now?: () => number;
 }
 
@@ -67,7 +69,7 @@ let messages = 0;
 
 export async function makeSamlProvider(options: SamlProviderOptions = {}): Promise<SamlProvider> {
   const { entityId = "https://id.example/saml", keyType = "rsa", now = Date.now } = options;
-  const keys = await makeProviderKeys(keyType);
+  const keys = options.keys ?? (await makeProviderKeys(keyType));
   const provider: SamlProvider = {
     entityId,
     keys,

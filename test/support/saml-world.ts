@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startLoginWorld } from "./login-world.ts";
 import type { LoginWorld } from "./login-world.ts";
+import { makeProviderKeys } from "./saml-idp.ts";
 import { makeSamlProvider } from "./saml-provider.ts";
 import type { SamlProvider, SamlRouteUrls } from "./saml-provider.ts";
 
@@ -15,8 +16,12 @@ export interface SamlWorld extends LoginWorld {
   ruleUrls(ownerId: string, authId?: string): Promise<SamlRouteUrls & { readonly id: string }>;
 }
 
+/** The providers of all worlds of this process have one key: each has a platform of its own. */
+let keys: ReturnType<typeof makeProviderKeys> | undefined;
+
 export async function startSamlWorld(...options: Parameters<typeof startLoginWorld>): Promise<SamlWorld> {
-  const [world, provider] = await Promise.all([startLoginWorld(...options), makeSamlProvider()]);
+  keys ??= makeProviderKeys();
+  const [world, provider] = await Promise.all([startLoginWorld(...options), makeSamlProvider({ keys: await keys })]);
   /** With the certificate that the metadata shows. */
   const toldUrls = async (entity: string): Promise<SamlRouteUrls> => {
     const { status, text } = await world.browser().ask(entity);
