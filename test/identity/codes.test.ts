@@ -10,19 +10,27 @@ import type { Person } from "../support/oauth-providers.ts";
 
 const ada: Person = { id: "4711", name: "Ada", login: "ada", email: "ada@example.com", verified: true };
 
+let world: LoginWorld;
+/** Whose apps are at a provider that does not answer. */
+let away: LoginWorld;
+before(async () => {
+  const nowhere = { clientId, clientSecret, baseUrl: "http://127.0.0.1:9", graphVersion: "" };
+  [world, away] = await Promise.all([startLoginWorld(), startLoginWorld({ oauthApps: { github: nowhere } })]);
+  await world.route("/", { oauth: { provider: { github: {} } } });
+  await world.route("/email", { oauth: { provider: { github: { email_domains: ["example.com"] } } } });
+  await world.route("/team", { oauth: { provider: { github: { organizations: ["acme"] } } } });
+  await world.route("/either", {
+    oauth: { provider: { github: { organizations: ["acme"], email_domains: ["example.com"] } } },
+  });
+  await away.route("/", { oauth: { provider: { github: {} } } });
+});
+after(async () => {
+  await world.stop();
+  await away.stop();
+});
+
 for (const http of ["h1", "h2"] as const) {
   describe(`the code of a login over ${http}`, { timeout: 60_000 }, () => {
-    let world: LoginWorld;
-    before(async () => {
-      world = await startLoginWorld();
-      await world.route("/", { oauth: { provider: { github: {} } } });
-      await world.route("/email", { oauth: { provider: { github: { email_domains: ["example.com"] } } } });
-      await world.route("/team", { oauth: { provider: { github: { organizations: ["acme"] } } } });
-      await world.route("/either", {
-        oauth: { provider: { github: { organizations: ["acme"], email_domains: ["example.com"] } } },
-      });
-    });
-    after(() => world.stop());
     beforeEach(() => {
       Object.assign(world.providers, { person: ada, failure: undefined, declines: undefined, granted: undefined });
     });
@@ -86,21 +94,13 @@ for (const http of ["h1", "h2"] as const) {
     });
 
     it(`the code of a login over ${http} says so where nothing listens at the provider's address`, async () => {
-      const away = await startLoginWorld({
-        oauthApps: { github: { clientId, clientSecret, baseUrl: "http://127.0.0.1:9", graphVersion: "" } },
+      const browser = away.browser(http);
+      const first = await browser.ask(away.origin(), { headers: { accept: "text/html" } });
+      const state = new URL(String(first.headers.location)).searchParams.get("state") ?? "";
+      const back = await browser.ask(`${away.origin()}/.postern/callback?code=x&state=${encodeURIComponent(state)}`, {
+        headers: { accept: "text/html" },
       });
-      try {
-        await away.route("/", { oauth: { provider: { github: {} } } });
-        const browser = away.browser(http);
-        const first = await browser.ask(away.origin(), { headers: { accept: "text/html" } });
-        const state = new URL(String(first.headers.location)).searchParams.get("state") ?? "";
-        const back = await browser.ask(`${away.origin()}/.postern/callback?code=x&state=${encodeURIComponent(state)}`, {
-          headers: { accept: "text/html" },
-        });
-        assert.equal(back.headers["postern-error-code"], errorCode("login_unreachable"));
-      } finally {
-        await away.stop();
-      }
+      assert.equal(back.headers["postern-error-code"], errorCode("login_unreachable"));
     });
   });
 }

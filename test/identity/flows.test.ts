@@ -12,18 +12,19 @@ const html = { accept: "text/html" };
 const isCallback = (url: string): boolean => url.includes("/.postern/callback?");
 const isAtIdp = (url: string): boolean => url.includes("/oauth2/callback");
 
+let world: LoginWorld;
+before(async () => {
+  world = await startLoginWorld();
+  await world.route("/", { oauth: { provider: { github: {} } } });
+  await world.route("/api", { oauth: { provider: { github: { email_addresses: ["grace@example.com"] } } } });
+  await world.route("/own", { oauth: { provider: { github: {} }, cookie_prefix: "own." } });
+  await world.route("/google", { oauth: { provider: { google: {} } } });
+  await world.route("/pub", {});
+});
+after(() => world.stop());
+
 for (const http of ["h1", "h2"] as const) {
   describe(`a login under way, over ${http}`, () => {
-    let world: LoginWorld;
-    before(async () => {
-      world = await startLoginWorld();
-      await world.route("/", { oauth: { provider: { github: {} } } });
-      await world.route("/api", { oauth: { provider: { github: { email_addresses: ["grace@example.com"] } } } });
-      await world.route("/own", { oauth: { provider: { github: {} }, cookie_prefix: "own." } });
-      await world.route("/google", { oauth: { provider: { google: {} } } });
-      await world.route("/pub", {});
-    });
-    after(() => world.stop());
     beforeEach(() => {
       Object.assign(world.providers, { person: ada, failure: undefined, declines: undefined });
     });

@@ -25,18 +25,19 @@ function assertPage({ headers, text }: Visited): void {
   assert.equal(headers["x-content-type-options"], "nosniff");
 }
 
+let world: LoginWorld;
+before(async () => {
+  world = await startLoginWorld();
+  await world.route("/secret-garden/github", { oauth: { provider: { github: {} } } });
+  await world.route("/secret-garden/github/team", {
+    oauth: { provider: { github: { email_addresses: ["eve@example.com"], email_domains: ["acme.example"] } } },
+  });
+  await world.route("/pub", {});
+});
+after(() => world.stop());
+
 for (const http of ["h1", "h2"] as const) {
   describe(`pages of logins over ${http}`, { timeout: 60_000 }, () => {
-    let world: LoginWorld;
-    before(async () => {
-      world = await startLoginWorld();
-      await world.route("/secret-garden/github", { oauth: { provider: { github: {} } } });
-      await world.route("/secret-garden/github/team", {
-        oauth: { provider: { github: { email_addresses: ["eve@example.com"], email_domains: ["acme.example"] } } },
-      });
-      await world.route("/pub", {});
-    });
-    after(() => world.stop());
     beforeEach(() => {
       Object.assign(world.providers, { person: ada, failure: undefined, declines: undefined });
     });

@@ -19,30 +19,31 @@ function policyOf(...rules: readonly object[]): object {
   return { traffic_policy: { value: JSON.stringify({ on_http_request: whole }) } };
 }
 
+let world: LoginWorld;
+before(async () => {
+  world = await startLoginWorld();
+  await world.route("/", policyOf(oauth()));
+  await world.route("/listed", policyOf(oauth({ email_addresses: ["grace@example.com"] })));
+  await world.route("/other", policyOf(oauth({ auth_id: "other" })));
+  await world.route("/module", { oauth: { provider: { github: {} } } });
+  await world.route(
+    "/some",
+    policyOf({ expressions: ["req.url.path.endsWith('/private')"], actions: [oauth({ auth_id: "some" })] }),
+  );
+  const rules = [
+    { expressions: ["'blocked' in getReqHeader('x-from')"], actions: [{ type: "deny" }] },
+    { expressions: ["req.url.path == '/guarded/never'"], actions: [{ type: "deny" }] },
+    oauth({ auth_id: "guarded" }),
+  ];
+  await world.route("/guarded", policyOf(...rules));
+  await world.route("/pub", {});
+});
+after(() => world.stop());
+
 for (const http of protocols) {
   describe(`a login by a rule, over ${http}`, () => {
-    let world: LoginWorld;
     const at = (path: string): string => world.origin() + path;
     const browser = (): Browser => world.browser(http);
-    before(async () => {
-      world = await startLoginWorld();
-      await world.route("/", policyOf(oauth()));
-      await world.route("/listed", policyOf(oauth({ email_addresses: ["grace@example.com"] })));
-      await world.route("/other", policyOf(oauth({ auth_id: "other" })));
-      await world.route("/module", { oauth: { provider: { github: {} } } });
-      await world.route(
-        "/some",
-        policyOf({ expressions: ["req.url.path.endsWith('/private')"], actions: [oauth({ auth_id: "some" })] }),
-      );
-      const rules = [
-        { expressions: ["'blocked' in getReqHeader('x-from')"], actions: [{ type: "deny" }] },
-        { expressions: ["req.url.path == '/guarded/never'"], actions: [{ type: "deny" }] },
-        oauth({ auth_id: "guarded" }),
-      ];
-      await world.route("/guarded", policyOf(...rules));
-      await world.route("/pub", {});
-    });
-    after(() => world.stop());
     beforeEach(() => {
       Object.assign(world.providers, { person: ada, failure: undefined, declines: undefined });
     });

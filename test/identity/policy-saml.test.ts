@@ -35,21 +35,29 @@ const results = {
   },
 };
 
+let world: SamlWorld;
+let own: Urls;
+let staff: Urls;
+const at = (path: string): string => world.origin() + path;
+const saml = (config: object = {}): object => ({
+  type: "saml",
+  config: { idp_metadata: world.provider.metadata(), ...config },
+});
+const policyOf = (...rules: readonly object[]): object => {
+  const whole = rules.map((rule) => ("actions" in rule ? rule : { actions: [rule] }));
+  return { traffic_policy: { value: JSON.stringify({ on_http_request: whole }) } };
+};
+before(async () => {
+  world = await startSamlWorld();
+  own = await world.ruleUrls(await world.route("/", policyOf(saml(), results)));
+  const listed = { authorized_groups: ["staff", "board"], allow_idp_initiated: false, auth_id: "staff" };
+  staff = await world.ruleUrls(await world.route("/staff", policyOf(saml(listed))), "staff");
+});
+after(() => world.stop());
+
 for (const http of protocols) {
   describe(`a login by SAML that a rule asks for, over ${http}`, () => {
-    let world: SamlWorld;
-    let own: Urls;
-    let staff: Urls;
-    const at = (path: string): string => world.origin() + path;
     const browser = (): Browser => world.browser(http);
-    const saml = (config: object = {}): object => ({
-      type: "saml",
-      config: { idp_metadata: world.provider.metadata(), ...config },
-    });
-    const policyOf = (...rules: readonly object[]): object => {
-      const whole = rules.map((rule) => ("actions" in rule ? rule : { actions: [rule] }));
-      return { traffic_policy: { value: JSON.stringify({ on_http_request: whole }) } };
-    };
     const post = (one: Browser, body: string, to: Urls): Promise<Visited> =>
       one.visit(to.assertion_consumer_service_url, { method: "POST", body });
     const sent = async (path: string, one = browser()) => ({
@@ -58,13 +66,6 @@ for (const http of protocols) {
     });
     const isIn = async (one: Browser, path: string): Promise<boolean> =>
       (await one.ask(at(path), { headers: html })).status === 200;
-    before(async () => {
-      world = await startSamlWorld();
-      own = await world.ruleUrls(await world.route("/", policyOf(saml(), results)));
-      const listed = { authorized_groups: ["staff", "board"], allow_idp_initiated: false, auth_id: "staff" };
-      staff = await world.ruleUrls(await world.route("/staff", policyOf(saml(listed))), "staff");
-    });
-    after(() => world.stop());
 
     it(`a login by SAML that a rule asks for leads there and back, and is read by later rules, over ${http}`, async () => {
       const one = browser();
@@ -96,20 +97,20 @@ for (const http of protocols) {
     });
 
     it(`I4: a login by SAML that a rule asks for takes no answer for another rule, route or module, over ${http}`, async () => {
-      const module = await world.samlRoute("/module");
+      const module = await world.samlRoute(`/module-${http}`);
       const beside = policyOf(
-        { expressions: ["req.url.path == '/two/a'"], actions: [saml({ auth_id: "a" })] },
+        { expressions: [`req.url.path == '/two-${http}/a'`], actions: [saml({ auth_id: "a" })] },
         saml({ auth_id: "b" }),
       );
-      const two = await world.route("/two", beside);
+      const two = await world.route(`/two-${http}`, beside);
       const [a, b] = [await world.ruleUrls(two, "a"), await world.ruleUrls(two, "b")];
       const { provider } = world;
       for (const [path, mine, other] of [
         ["/", own, staff],
         ["/", own, module],
-        ["/module", module, own],
-        ["/two/x", b, a],
-        ["/two/x", b, own],
+        [`/module-${http}`, module, own],
+        [`/two-${http}/x`, b, a],
+        [`/two-${http}/x`, b, own],
       ] as const) {
         const { one, page } = await sent(path);
         const asked = provider.read(page, mine);
@@ -124,13 +125,13 @@ for (const http of protocols) {
     });
 
     it(`a login by SAML that a rule asks for is shared with no other auth_id, route or module, over ${http}`, async () => {
-      const module = await world.samlRoute("/apart");
+      const module = await world.samlRoute(`/apart-${http}`);
       const one = browser();
       await world.provider.signIn(one, at("/"), own);
-      for (const path of ["/staff", "/apart"]) assert.equal(await isIn(one, path), false, path);
-      await world.provider.signIn(one, at("/apart"), module);
+      for (const path of ["/staff", `/apart-${http}`]) assert.equal(await isIn(one, path), false, path);
+      await world.provider.signIn(one, at(`/apart-${http}`), module);
       await world.provider.signIn(one, at("/staff"), staff);
-      for (const path of ["/", "/staff", "/apart"]) assert.equal(await isIn(one, path), true, path);
+      for (const path of ["/", "/staff", `/apart-${http}`]) assert.equal(await isIn(one, path), true, path);
       const headers = { origin: world.origin() };
       await one.ask(`${at("/ngrok/logout")}?auth_id=staff`, { method: "POST", body: "", headers });
       assert.deepEqual([await isIn(one, "/staff"), await isIn(one, "/")], [false, true]);
@@ -138,15 +139,15 @@ for (const http of protocols) {
 
     it(`R6: a login by SAML that a rule asks for ends only where the rules before it let the visit past, over ${http}`, async () => {
       const blocked = { expressions: ["'blocked' in getReqHeader('x-from')"], actions: [{ type: "deny" }] };
-      const never = { expressions: ["req.url.path == '/guarded/never'"], actions: [{ type: "deny" }] };
-      const guarded = await world.ruleUrls(await world.route("/guarded", policyOf(blocked, never, saml())));
-      const { one, page } = await sent("/guarded/x");
+      const never = { expressions: [`req.url.path == '/guarded-${http}/never'`], actions: [{ type: "deny" }] };
+      const guarded = await world.ruleUrls(await world.route(`/guarded-${http}`, policyOf(blocked, never, saml())));
+      const { one, page } = await sent(`/guarded-${http}/x`);
       const body = world.provider.answer(world.provider.read(page, guarded), guarded);
       const on = await one.ask(guarded.assertion_consumer_service_url, { method: "POST", body });
       const callback = String(on.headers.location);
       assert.equal((await one.ask(callback, { headers: { ...html, "x-from": "blocked" } })).status, 403);
-      assert.equal(await isIn(one, "/guarded/x"), false);
-      const begun = world.provider.answer(undefined, guarded, { relayState: at("/guarded/never") });
+      assert.equal(await isIn(one, `/guarded-${http}/x`), false);
+      const begun = world.provider.answer(undefined, guarded, { relayState: at(`/guarded-${http}/never`) });
       assert.equal((await post(browser(), begun, guarded)).status, 403);
     });
 
@@ -163,8 +164,8 @@ for (const http of protocols) {
     });
 
     it(`a login by SAML that a rule asks for asks for credentials anew where it is to, over ${http}`, async () => {
-      const forced = await world.ruleUrls(await world.route("/forced", policyOf(saml({ force_authn: true }))));
-      const { one, page } = await sent("/forced");
+      const forced = await world.ruleUrls(await world.route(`/forced-${http}`, policyOf(saml({ force_authn: true }))));
+      const { one, page } = await sent(`/forced-${http}`);
       const asked = world.provider.read(page, forced);
       assert.match(asked.xml, / ForceAuthn="true"/);
       const early = { said: { authnInstant: Date.now() - 600_000 } };
@@ -210,8 +211,6 @@ for (const http of protocols) {
 }
 
 describe("a login by SAML that a rule asks for", () => {
-  let world: SamlWorld;
-  const at = (path: string): string => world.origin() + path;
   const policy = (config: object): string =>
     JSON.stringify({
       on_http_request: [
@@ -220,10 +219,6 @@ describe("a login by SAML that a rule asks for", () => {
     });
   const routeWith = (match: string, config: object = {}): Promise<string> =>
     world.route(match, { traffic_policy: { value: policy(config) } });
-  before(async () => {
-    world = await startSamlWorld();
-  });
-  after(() => world.stop());
 
   it("a login by SAML that a rule asks for keeps its key, its sessions and what is under way over a restart", async () => {
     const id = await routeWith("/kept");

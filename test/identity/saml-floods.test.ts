@@ -22,17 +22,17 @@ const costly: Readonly<Record<string, string>> = {
   "too much of it": "x".repeat(300 * kib),
 };
 
+let world: SamlWorld;
+let acs: string;
+before(async () => {
+  world = await startSamlWorld();
+  ({ assertion_consumer_service_url: acs } = await world.samlRoute("/"));
+  await world.route("/pub", {});
+});
+after(() => world.stop());
+
 for (const http of ["h1", "h2"] as const) {
   describe(`a flood of messages of SAML, over ${http}`, () => {
-    let world: SamlWorld;
-    let acs: string;
-    before(async () => {
-      world = await startSamlWorld();
-      ({ assertion_consumer_service_url: acs } = await world.samlRoute("/"));
-      await world.route("/pub", {});
-    });
-    after(() => world.stop());
-
     it("I4: a flood of messages of SAML is refused one by one, while other requests are served", async () => {
       const underWay = new Set<object>();
       const post = async (message: readonly [string, string]): Promise<void> => {
