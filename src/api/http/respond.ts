@@ -41,7 +41,8 @@ export function makeResponder(options: RespondOptions): Responder {
     headers.push("x-content-type-options", "nosniff", "cache-control", reply.cacheControl ?? "no-store");
     headers.push(...cors.fields(request));
     if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
-    if (status !== 204) headers.push("content-length", reply.contentLength ?? String(Buffer.byteLength(body ?? "")));
+    const length = reply.contentLength ?? String(Buffer.byteLength(body ?? ""));
+    if (status !== 204) headers.push("content-length", length);
     if (reply.etag !== undefined) headers.push("etag", reply.etag);
     if (reply.revision !== undefined) headers.push("postern-revision", String(reply.revision));
     if (allowance) {
@@ -52,7 +53,8 @@ export function makeResponder(options: RespondOptions): Responder {
     if (options.isStopping() || (!request.complete && isLong(request))) headers.push("connection", "close");
     response.writeHead(status, headers);
     if (request.method === "HEAD") response.end();
-    else response.end(body);
+    // A text that has as many bytes as characters is ASCII. As such it leaves with the head in one copy, where UTF-8 takes two.
+    else response.end(body, typeof body === "string" && Number(length) === body.length ? "latin1" : "utf8");
   };
 
   return {
