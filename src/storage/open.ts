@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { timestamp } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -24,6 +23,7 @@ import type { Node } from "./node.ts";
 import { packStored } from "./pack-stored.ts";
 import { pastObjectsOf } from "./past-objects.ts";
 import { startPruning } from "./prune.ts";
+import { isUrl, mayHold } from "./place.ts";
 import { Published } from "./published.ts";
 import type { Retained } from "./retention.ts";
 import { emptyDoc } from "../schema/doc.ts";
@@ -78,7 +78,7 @@ export async function checkStore(
   },
 ): Promise<void> {
   const { database: place, dataDirectory, sealingKey } = options;
-  if (!isUrl(place) && !existsSync(resolve(dataDirectory, place))) return;
+  if (!mayHold(place, dataDirectory)) return;
   const { database } = await openDatabase(options);
   try {
     await checkKeys(database, sealingKey);
@@ -114,11 +114,6 @@ export async function openDatabase({
   // The driver is loaded only by those who use it: every start would wait for it.
   const { openPostgres } = await import("./postgres/postgres.ts");
   return { database: await openPostgres({ url: database, holder, process, isShared, clock, log }), holder };
-}
-
-/** Whether it is a PostgreSQL database, rather than a file. */
-export function isUrl(database: string): boolean {
-  return /^postgres(ql)?:\/\//.test(database);
 }
 
 /** `openStore` on a database that is open. `holder` names this process in it, or all nodes that share it. */

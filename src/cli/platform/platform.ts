@@ -7,6 +7,7 @@ import type { Log } from "../../lib/log.ts";
 import { idpUrl } from "../../lib/server-names.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
+import { mayHold } from "../../storage/place.ts";
 import { keepAuthority, openDataDirectory } from "../data/data-directory.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
@@ -112,8 +113,9 @@ async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDir
   const { data, bootstrapApiKey: apiKey, bootstrapAuthtoken: authtoken, log } = options;
   const chosen = { apiKey, authtoken, sealingKey: options.sealingKey };
   return await openDataDirectory(data, chosen, async (sealingKey) => {
+    // Storage is loaded into this thread only by a start that has something to make for what is stored already.
+    if (!mayHold(options.database, data)) return;
     try {
-      // Only a start that has something to make needs storage in this thread.
       const { checkStore } = await import("../../storage/open.ts");
       await checkStore({ ...options, dataDirectory: data, sealingKey, clock, log });
     } catch (error) {
