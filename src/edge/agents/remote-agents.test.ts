@@ -148,6 +148,25 @@ describe("tunnels of another edge", () => {
     }
   });
 
+  it("tunnels of another edge share their name once their agent has asked for that, and no longer than it does", () => {
+    const registry = edgeBesideOthers();
+    const session = connect(registry);
+    const tell = (more: Partial<BindRequest>): void =>
+      registry.shared?.elsewhere.follow([tunnelOf("tn_1", host, more)]);
+    // Where it does not share, its agent is asked first whether it is there.
+    const own = (id: string): boolean => {
+      bind(registry, session, id, { hostname: host, ...pooled });
+      return registry.tunnel(id) !== undefined;
+    };
+    tell({});
+    assert.equal(own("tn_own"), false);
+    tell(pooled);
+    assert.equal(own("tn_own"), true);
+    registry.unbind(session, "tn_own");
+    tell({});
+    assert.equal(own("tn_later"), false);
+  });
+
   it("R5: tunnels of another edge keep their name for their account when they close, though nobody has come for them", () => {
     const registry = edgeBesideOthers();
     const session = connect(registry);

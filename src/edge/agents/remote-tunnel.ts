@@ -40,6 +40,8 @@ export class RemoteTunnel implements Tunnel {
   readonly #kind: RemoteKind;
   #read: () => string;
   #opened: Opened | undefined;
+  /** Read once while nobody needs more: each claim of its name asks for it several times. */
+  #kept: { readonly company: Company | undefined } | undefined;
 
   /**
    * @param read the text of what is told of it, as long as its row is there: not read before somebody needs more of it than
@@ -94,12 +96,13 @@ export class RemoteTunnel implements Tunnel {
   get company(): Company | undefined {
     if (this.name === "") return undefined;
     if (this.#opened) return this.#opened.served?.company;
-    const { endpoint } = this.#told();
-    return endpoint && companyOf(this.session, JSON.parse(endpoint.request) as BindRequest);
+    this.#kept ??= { company: this.#company() };
+    return this.#kept.company;
   }
 
   /** Its agent has changed it, but for its place: throws where what it is now does not compile here. */
   change(shared: SharedTunnel): void {
+    this.#kept = undefined;
     this.#opened &&= { ...shared, served: this.#kind.compile(shared, this.session) };
   }
 
@@ -107,6 +110,11 @@ export class RemoteTunnel implements Tunnel {
   part(): void {
     const text = this.#read();
     this.#read = () => text;
+  }
+
+  #company(): Company | undefined {
+    const { endpoint } = this.#told();
+    return endpoint && companyOf(this.session, JSON.parse(endpoint.request) as BindRequest);
   }
 
   #told(): SharedTunnel {
