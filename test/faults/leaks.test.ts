@@ -14,8 +14,8 @@ import type { Running } from "../support/command.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
-const warmUp = 8_000;
-const measured = 16_000;
+const warmUp = 5_600;
+const measured = 8_000;
 /** Requests of one connection. */
 const batch = 40;
 const side = 20;
