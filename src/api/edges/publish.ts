@@ -20,7 +20,7 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
   const referred = new Set(published.filter(({ traffic }) => traffic === "referred").map(({ name }) => name));
   const referring = new Map(published.map(({ name, fields }) => [name, fieldsTo(referred, fields)]));
   const isNeeded = ({ kind, id }: StoredObject): boolean => !referred.has(kind) || store.referrers(id).length > 0;
-  /** What traffic needs from now on, as the object that refers to it is new. */
+  /** What traffic needs from now on, if the object that refers to it is new or has come to refer to it. */
   const referredBy = ({ kind, account_id, doc }: StoredObject): StoredObject[] =>
     references(referring.get(kind) ?? {}, doc).flatMap(({ to, id }) =>
       to.flatMap((one) => store.get(account_id, one, id) ?? []),
@@ -50,7 +50,7 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
     latest = revision;
     for (const { kind, id, before, after } of changes) {
       if (!kinds.has(kind) || (after && !isNeeded(after))) continue;
-      if (after && !before) waiting.push(...referredBy(after).map(told));
+      if (after) waiting.push(...referredBy(after).map(told));
       const account_id = (after ?? before)?.account_id ?? "";
       waiting.push(after && isInEffect(after) ? told(after) : { kind, id, account_id, object: null });
     }
