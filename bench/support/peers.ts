@@ -68,7 +68,7 @@ export async function startHaproxy(servicePort: number): Promise<Peer> {
   const config = join(directory, `haproxy-${port}.cfg`);
   writeFileSync(
     config,
-    `global\n nbthread 1\n maxconn 50000\ndefaults\n mode http\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n` +
+    `global\n nbthread 1\n maxconn 5000\ndefaults\n mode http\n timeout connect 5s\n timeout client 1h\n timeout server 1h\n` +
       `frontend edge\n bind 127.0.0.1:${port} ssl crt ${both}\n default_backend service\n` +
       `backend service\n server one 127.0.0.1:${servicePort}\n`,
   );
