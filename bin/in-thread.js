@@ -1,7 +1,7 @@
 // What runs first in a thread that was bundled, and makes its start cheap: decision 48.
 // Node's modules are taken, not imported: see launch.js.
 const { readFileSync } = process.getBuiltinModule("node:fs");
-const { SourceMap } = process.getBuiltinModule("node:module");
+const { SourceMap, enableCompileCache, flushCompileCache } = process.getBuiltinModule("node:module");
 const { fileURLToPath } = process.getBuiltinModule("node:url");
 const { setFlagsFromString } = process.getBuiltinModule("node:v8");
 
@@ -13,9 +13,16 @@ export function beginThread() {
   // Node comes with its own modules compiled, and V8 takes that code only under the flags that it was compiled with. The
   // one that this thread's heap has begun by (src/cli/platform/threads/heap.ts) has done its work.
   setFlagsFromString("--initial-old-space-size=0");
+  // Not before, as Node would: it keeps compiled code apart by those flags, and which thread takes the flag back first is chance.
+  enableCompileCache(process.env.POSTERN_COMPILE_CACHE);
   // Stack traces name the sources. With Node's own support each file that is loaded would be searched for its lines.
   Error.prepareStackTrace = (error, sites) =>
     [Error.prototype.toString.call(error), ...sites.map((site) => `    at ${inSource(site)}`)].join("\n");
+}
+
+/** To be called once it has loaded its program: what Node would write at its end is lost with a process that is killed. */
+export function keepCompiled() {
+  flushCompileCache();
 }
 
 /** @param {NodeJS.CallSite & { toString(): string }} site */

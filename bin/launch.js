@@ -11,6 +11,8 @@ const pinned = join(root, "node_modules", ".bin", process.platform === "win32" ?
 const leastMajor = 24;
 /** Compiled code, kept from one start to the next; not in the shared temporary directory, where others may write. */
 const compileCache = join(root, "node_modules", ".cache", "compile");
+/** By then a server or an agent has loaded what it starts with. */
+const flushMs = 2000;
 
 /** Runs `npm ci` when `node_modules` is missing or older than the lockfile. */
 function install() {
@@ -95,14 +97,20 @@ export async function launch(program, args) {
  */
 export async function here(program, args) {
   process.argv.splice(1, process.argv.length, join(root, program), ...args);
-  const { enableCompileCache, setSourceMapsSupport } = process.getBuiltinModule("node:module");
-  // Worker threads find it in their environment alone.
-  process.env.NODE_COMPILE_CACHE ??= compileCache;
-  enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
+  const { enableCompileCache, flushCompileCache, setSourceMapsSupport } = process.getBuiltinModule("node:module");
+  const directory = process.env.NODE_COMPILE_CACHE ?? compileCache;
+  enableCompileCache?.(directory);
+  // What Node would write at the end is lost with a process that is killed; commands have ended before.
+  if (flushCompileCache) setTimeout(() => flushCompileCache(), flushMs).unref();
   // Stack traces name the sources, of whatever is bundled.
   setSourceMapsSupport?.(true, { nodeModules: true });
   const { urlOf } = await import("./bundled.ts");
-  await import(urlOf(program));
+  const url = urlOf(program);
+  // Worker threads find it in their environment alone: those of a bundle when they have begun (in-thread.js).
+  const isBundled = url.endsWith(".js");
+  if (isBundled) delete process.env.NODE_COMPILE_CACHE;
+  process.env[isBundled ? "POSTERN_COMPILE_CACHE" : "NODE_COMPILE_CACHE"] = directory;
+  await import(url);
 }
 
 /** @param {string} sentence @returns {never} */

@@ -160,10 +160,11 @@ function escapes(): Plugin {
 }
 
 function startOf(thread: string, directory: string): string {
-  return `import { beginThread } from "${pathOf(join(root, "bin/in-thread.js"), directory)}";
+  return `import { beginThread, keepCompiled } from "${pathOf(join(root, "bin/in-thread.js"), directory)}";
 
 beginThread();
 await import("./${programFile(nameOf(thread))}");
+keepCompiled();
 `;
 }
 

@@ -98,6 +98,31 @@ describe("the bundle", () => {
     assert.ok(start().file.endsWith("/src/main.ts"), "one is gone");
   });
 
+  it("the bundle's threads leave their compiled code to the next start, though their process is killed", () => {
+    // It stays: what has ended in order has kept what it compiled.
+    const staying = `import { parentPort } from "node:worker_threads";
+
+parentPort?.on("message", () => {});
+setImmediate(() => parentPort?.postMessage("loaded"));
+`;
+    writeFileSync(join(clone, "src/below/thread.ts"), staying);
+    // By another process: Node ends in order where it kills itself.
+    const killed = `import { spawn } from "node:child_process";
+import { Worker } from "node:worker_threads";
+
+const thread = new Worker(new URL("./below/thread.ts", import.meta.url));
+thread.on("message", () => spawn("kill", ["-9", String(process.pid)]));
+`;
+    writeFileSync(join(clone, "src/main.ts"), killed);
+    bundle();
+    const cache = join(clone, "compiled");
+    const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+    const ended = spawnSync(process.execPath, ["bin/postern.js"], { cwd: clone, encoding: "utf8", env });
+    assert.equal(ended.signal, "SIGKILL", ended.stderr);
+    const kept = globSync("*/*", { cwd: cache }).map((name) => readFileSync(join(cache, name), "latin1"));
+    assert.ok(kept.some((code) => code.includes("src-below-thread.program.js")));
+  });
+
   it("the bundle is made anew only when a source has changed, and the latest few stay for what runs from them", () => {
     const made = (): string[] => readdirSync(join(clone, "node_modules/.cache/postern")).sort();
     bundle();
