@@ -1,11 +1,11 @@
 /** Every login that holds, on the traffic thread: one look-up per request, by the hash of its cookie. */
 import type { Clock } from "../lib/clock.ts";
+import { AwakeSessions } from "./awake-sessions.ts";
 import type { PackedObjects } from "../schema/packed.ts";
 import type { LoginUse } from "./reports.ts";
-import { makeSeenCookies } from "./seen-cookies.ts";
 import { ownText, recordOfText, sessionsIn } from "./packed-sessions.ts";
-import { Session, cookieHash, sessionCookieLength } from "./session.ts";
-import type { Moment, SessionRecord } from "./session.ts";
+import { cookieHash, sessionCookieLength } from "./session.ts";
+import type { Session, SessionRecord } from "./session.ts";
 import { SleepingSessions } from "./sleeping.ts";
 import type { Timed, Woken } from "./sleeping.ts";
 
@@ -45,40 +45,24 @@ export interface Sessions {
 
 /** @param ended called once for each session that ends */
 export function makeSessions(clock: Clock, ended: (session: Session) => void): Sessions {
-  const byHash = new Map<string, Session>();
-  const byId = new Map<string, Session>();
   const counts = new Map<string, number>();
+  const awake = new AwakeSessions(clock);
   const sleeping = new SleepingSessions();
-  const seen = makeSeenCookies(clock);
 
   const remove = (session: Session): void => {
-    const { id, cookieHash: key, accountId } = session.record;
-    byId.delete(id);
-    if (byHash.get(key) === session) byHash.delete(key);
+    const { accountId } = session.record;
     const left = (counts.get(accountId) ?? 1) - 1;
     if (left === 0) counts.delete(accountId);
     else counts.set(accountId, left);
-    session.ended = true;
-    seen.drop(session);
+    awake.remove(session);
     ended(session);
   };
-  /** Not counted yet. */
-  const enter = (record: SessionRecord, at: Moment): Session => {
-    const session = new Session(record, at);
-    const before = byHash.get(record.cookieHash);
-    if (before !== undefined) seen.drop(before);
-    byId.set(record.id, session);
-    byHash.set(record.cookieHash, session);
-    return session;
-  };
-  const woken = (one: Woken | undefined): Session | undefined => one && enter(one.record, one.cameAt);
+  const woken = (one: Woken | undefined): Session | undefined => one && awake.enter(one.record, one.cameAt);
   const allWoken = (many: readonly Woken[]): void => {
     for (const one of many) woken(one);
   };
-  const find = (id: string): Session | undefined => byId.get(id) ?? woken(sleeping.takeById(id));
+  const find = (id: string): Session | undefined => awake.byId(id) ?? woken(sleeping.takeById(id));
   const count = (accountId: string): void => void counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
-  const awake = (isIt: (record: SessionRecord) => boolean): Session[] =>
-    [...byId.values()].filter(({ record }) => isIt(record));
   const put = (record: SessionRecord): Session => {
     const present = find(record.id);
     if (present) {
@@ -90,19 +74,19 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       return present;
     }
     count(record.accountId);
-    return enter(record, clock);
+    return awake.enter(record, clock);
   };
   return {
     get size() {
-      return byId.size + sleeping.size;
+      return awake.size + sleeping.size;
     },
     find(cookie) {
       if (cookie.length !== sessionCookieLength) return undefined;
-      const known = seen.get(cookie);
+      const known = awake.seen(cookie);
       if (known !== undefined) return known;
       const hash = cookieHash(cookie);
-      const found = byHash.get(hash) ?? woken(sleeping.takeByHash(hash));
-      if (found !== undefined) seen.put(cookie, found);
+      const found = awake.byHash(hash) ?? woken(sleeping.takeByHash(hash));
+      if (found !== undefined) awake.see(cookie, found);
       return found;
     },
     byId: find,
@@ -114,7 +98,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
     load(parts, isNew, isGone) {
       const [now, mono] = [clock.now(), clock.monotonic()];
       const at = { now: () => now, monotonic: () => mono };
-      const gone = new Set([...byId.keys(), ...sleeping.ids()]);
+      const gone = new Set([...awake.ids(), ...sleeping.ids()]);
       for (const part of parts) {
         for (const one of sessionsIn(part)) {
           const { id, place } = one;
@@ -130,46 +114,33 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
         if (session && !isNew(session)) remove(session);
       }
     },
-    takeActivity() {
-      const used: LoginUse[] = [];
-      for (const session of byId.values()) {
-        if (!session.isDirty) continue;
-        session.isDirty = false;
-        used.push([session.record.accountId, session.record.id, session.lastActive]);
-      }
-      return used;
-    },
+    takeActivity: () => awake.takeActivity(),
     of: (accountId) => counts.get(accountId) ?? 0,
     *timed() {
-      yield* byId.values();
+      yield* awake.all();
       yield* sleeping.timed();
     },
     ofSubject(subject) {
       allWoken(sleeping.takeBySubject(subject));
-      return awake(({ identity }) => identity.subject === subject);
+      return awake.where(({ identity }) => identity.subject === subject);
     },
     ofEmail(email) {
       const wanted = email.toLowerCase();
       allWoken(sleeping.takeByEmail(wanted));
-      return awake(({ identity }) => identity.email.toLowerCase() === wanted);
+      return awake.where(({ identity }) => identity.email.toLowerCase() === wanted);
     },
     ofClient(accountId, providerUrl, clientId) {
       allWoken(sleeping.takeOfClient(accountId, providerUrl, clientId));
-      return awake(
+      return awake.where(
         (record) =>
           record.accountId === accountId && record.providerUrl === providerUrl && record.clientId === clientId,
       );
     },
     longestIdle(accountId) {
-      let found: Session | undefined;
-      for (const session of byId.values()) {
-        if (session.record.accountId !== accountId) continue;
-        if (!found || session.lastActive < found.lastActive) found = session;
-      }
+      const found = awake.longestIdle(accountId);
       const asleep = sleeping.longestIdle(accountId);
-      if (asleep && (!found || asleep.lastActive < found.lastActive)) return find(asleep.id);
-      return found;
+      return asleep && (!found || asleep.lastActive < found.lastActive) ? find(asleep.id) : found;
     },
-    stop: seen.stop,
+    stop: () => awake.stop(),
   };
 }
