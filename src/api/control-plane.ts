@@ -33,6 +33,7 @@ import { makeResolveTxt } from "./domain-proof/resolver.ts";
 import type { DevelopmentProvider } from "./logins/addresses-operation.ts";
 import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
+import type { EventOptions, Events } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
@@ -166,18 +167,7 @@ async function serve(
     peerAddress: () => directory?.address(),
     clock,
   });
-  const events = await startEvents({
-    store,
-    dataDirectory: options.data,
-    allowPrivate: options.allowLocalUpstreams,
-    aws: operatorKeys(options),
-    clock,
-    log,
-    metrics,
-    baseUrl: () => apiUrl ?? "",
-    ca: options.eventsCa,
-    edges,
-  });
+  const events = await openEvents(options, { store, metrics, edges, baseUrl: () => apiUrl ?? "" });
   const readiness = trackReadiness(store, metrics);
   const logins = await keepLogins(options, store, metrics, events.tellLogin);
   directory = await followNodes(options, store, edges, queries, (id, entry) => {
@@ -227,6 +217,21 @@ async function serve(
       await store.close();
     },
   };
+}
+
+async function openEvents(
+  options: ControlPlaneOptions,
+  grounds: Pick<EventOptions, "store" | "metrics" | "edges" | "baseUrl">,
+): Promise<Events> {
+  return await startEvents({
+    ...grounds,
+    dataDirectory: options.data,
+    allowPrivate: options.allowLocalUpstreams,
+    aws: operatorKeys(options),
+    clock: options.clock,
+    log: options.log,
+    ca: options.eventsCa,
+  });
 }
 
 /** What the API stands on, besides the store. */

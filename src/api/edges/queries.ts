@@ -39,22 +39,23 @@ export interface OtherLines {
   lineOf(sessionId: string): EdgeLine | undefined;
 }
 
-/** @param others undefined where there is no other node, or none yet */
-export function makeEdgeQueries(
-  edges: Pick<Edges, "joined" | "lines">,
-  clock: Clock,
-  others: () => OtherLines | undefined = () => undefined,
-): EdgeQueries {
-  const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
-  const waiting = new Map<number, (answer: Answer | undefined) => void>();
-  /** Where the agent of a session is connected. */
-  const lineOfSession = new Map<string, EdgeLine>();
-  let lastCall = 0;
-  const query = (
-    line: EdgeLine,
+/** Questions that edges have been asked, and what is done with the answers. */
+interface Calls {
+  /** Resolves with undefined where nothing was said within `timeoutMs`. */
+  query(line: EdgeLine, message: (call: number) => Downward, timeoutMs: number): Promise<Answer | undefined>;
+  /** All at once; in the order of `lines`. */
+  queryAll(
+    lines: readonly EdgeLine[],
     message: (call: number) => Downward,
     timeoutMs: number,
-  ): Promise<Answer | undefined> => {
+  ): Promise<readonly (Answer | undefined)[]>;
+  answered(answer: Answer): void;
+}
+
+function makeCalls(clock: Clock): Calls {
+  const waiting = new Map<number, (answer: Answer | undefined) => void>();
+  let lastCall = 0;
+  const query: Calls["query"] = (line, message, timeoutMs) => {
     if (waiting.size >= maxQueries) return Promise.resolve(undefined);
     const call = (lastCall += 1);
     return new Promise((resolve) => {
@@ -70,11 +71,23 @@ export function makeEdgeQueries(
       line.send(message(call));
     });
   };
-  const queryAll = (
-    lines: readonly EdgeLine[],
-    message: (call: number) => Downward,
-    timeoutMs: number,
-  ): Promise<readonly (Answer | undefined)[]> => Promise.all(lines.map((line) => query(line, message, timeoutMs)));
+  return {
+    query,
+    queryAll: (lines, message, timeoutMs) => Promise.all(lines.map((line) => query(line, message, timeoutMs))),
+    answered: (answer) => waiting.get(answer.call)?.(answer),
+  };
+}
+
+/** @param others undefined where there is no other node, or none yet */
+export function makeEdgeQueries(
+  edges: Pick<Edges, "joined" | "lines">,
+  clock: Clock,
+  others: () => OtherLines | undefined = () => undefined,
+): EdgeQueries {
+  const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
+  const { query, queryAll, answered } = makeCalls(clock);
+  /** Where the agent of a session is connected. */
+  const lineOfSession = new Map<string, EdgeLine>();
   const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
     const line = lineOfSession.get(sessionId) ?? others()?.lineOf(sessionId);
     const answer =
@@ -136,7 +149,7 @@ export function makeEdgeQueries(
         case "command_result":
         case "metrics":
         case "answer":
-          waiting.get(message.call)?.(message);
+          answered(message);
       }
     },
   };

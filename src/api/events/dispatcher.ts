@@ -59,6 +59,27 @@ interface Lane {
 const maxShown = 100;
 const nothingYet = { state: "idle", error: "", last_delivered_at: null, delivered: 0, dropped: 0 };
 
+function wakeThoseFor(changes: Commit["changes"], lanes: Iterable<Lane>): void {
+  const kinds = new Set(changes.map(({ kind }) => kind));
+  for (const lane of lanes) if (lane.changes.isFor(kinds)) lane.delivery.wake();
+}
+
+async function stopLane({ delivery, changes }: Lane): Promise<void> {
+  await delivery.stop();
+  changes.close(false);
+}
+
+/** Id → account of each destination that changes are of, or of its subscriptions. */
+function destinationsIn(changes: Commit["changes"]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { before, after } of changes) {
+    for (const object of [before, after]) {
+      for (const id of object ? destinationIdsOf(object) : []) found.set(id, object?.account_id ?? "");
+    }
+  }
+  return found;
+}
+
 /** Goes on where the last run has stopped. */
 export async function startEvents(options: EventOptions): Promise<Events> {
   const { store, clock, log, allowPrivate, aws } = options;
@@ -113,17 +134,10 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     interest.set(id, accountId, types ? trafficTypesOf(types) : []);
   };
   const follow = ({ changes }: Commit): void => {
-    const stale = new Map<string, string>();
-    for (const { before, after } of changes) {
-      for (const object of [before, after]) {
-        for (const id of object ? destinationIdsOf(object) : []) stale.set(id, object?.account_id ?? "");
-      }
-    }
+    const stale = destinationsIn(changes);
     for (const [id, accountId] of stale) settle(id, accountId);
     if (stale.size > 0) interest.tell();
-    if (lanes.size === 0) return;
-    const kinds = new Set(changes.map(({ kind }) => kind));
-    for (const lane of lanes.values()) if (lane.changes.isFor(kinds)) lane.delivery.wake();
+    if (lanes.size > 0) wakeThoseFor(changes, lanes.values());
   };
 
   const take = (told: Parameters<typeof interest.sort>[0]): void => {
@@ -162,11 +176,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       take({ reports: [{ type, accountId, at: clock.now(), ...make() }], dropped: [] });
     },
     async stop() {
-      const stopping = [...lanes.values()].map(async ({ delivery, changes }) => {
-        await delivery.stop();
-        changes.close(false);
-      });
-      await Promise.all(stopping);
+      await Promise.all([...lanes.values()].map(stopLane));
       targets.close();
     },
   };

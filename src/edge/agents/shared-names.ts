@@ -57,12 +57,18 @@ interface Asked {
   readonly settle: Answered;
 }
 
-export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions): SharedNames {
+/** Claims that the control plane was asked for. */
+interface AskedClaims {
+  ask(tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void;
+  answered(call: number, answer: ClaimAnswer): void;
+  /** Nobody will answer them. */
+  giveUp(): void;
+}
+
+function makeAskedClaims({ report, clock }: Pick<SharedNamesOptions, "report" | "clock">): AskedClaims {
   /** The one that was asked for first comes first. */
   const waiting = new Map<number, Asked>();
-  const publishing = new Map<string, () => void>();
   let lastCall = 0;
-  let isReachable = true;
   /** When the control plane last answered a claim, see `Clock.monotonic`. */
   let heardAt = -Infinity;
   /** One for all: those of the storm after a node's death are thousands. */
@@ -97,6 +103,22 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
     const claim = { name, tunnelId: tunnel.id, accountId: tunnel.session.accountId, replaces };
     report({ type: "claim", call, claim: { ...claim, ...(pool !== undefined && { pool }) } });
   };
+  return {
+    ask,
+    answered(call, answer) {
+      heardAt = clock.monotonic();
+      waiting.get(call)?.settle(answer);
+    },
+    giveUp() {
+      for (const { settle } of waiting.values()) settle("unasked");
+    },
+  };
+}
+
+export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions): SharedNames {
+  const claims = makeAskedClaims({ report, clock });
+  const publishing = new Map<string, () => void>();
+  let isReachable = true;
   const canAsk = ({ isSilent }: BindProgress): boolean => isReachable && isSilent !== true;
   return {
     canAsk,
@@ -119,7 +141,7 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       const wanted = { name, replaces: replaces.map(({ id }) => id) };
       return {
         claim: (done) =>
-          ask(tunnel, name, wanted.replaces, (answer) => {
+          claims.ask(tunnel, name, wanted.replaces, (answer) => {
             progress.granted = answer === "granted" ? wanted : undefined;
             if (answer === "conflict") progress.conflicts = (progress.conflicts ?? 0) + 1;
             if (answer === "unasked") progress.isSilent = true;
@@ -150,15 +172,12 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
       };
     },
     published: (tunnelId) => publishing.get(tunnelId)?.(),
-    answered(call, answer) {
-      heardAt = clock.monotonic();
-      waiting.get(call)?.settle(answer);
-    },
+    answered: claims.answered,
     reachable(isNow) {
       isReachable = isNow;
       if (isNow) return;
       for (const told of publishing.values()) told();
-      for (const { settle } of waiting.values()) settle("unasked");
+      claims.giveUp();
     },
   };
 }
