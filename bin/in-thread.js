@@ -14,7 +14,9 @@ export function beginThread() {
   // one that this thread's heap has begun by (src/cli/platform/threads/heap.ts) has done its work.
   setFlagsFromString("--initial-old-space-size=0");
   // Not before, as Node would: it keeps compiled code apart by those flags, and which thread takes the flag back first is chance.
-  enableCompileCache(process.env.POSTERN_COMPILE_CACHE);
+  // Without a directory Node would take the shared temporary one, where others may write.
+  const directory = process.env.POSTERN_COMPILE_CACHE;
+  if (directory !== undefined) enableCompileCache(directory);
   // Stack traces name the sources. With Node's own support each file that is loaded would be searched for its lines.
   Error.prepareStackTrace = (error, sites) =>
     [Error.prototype.toString.call(error), ...sites.map((site) => `    at ${inSource(site)}`)].join("\n");

@@ -123,6 +123,17 @@ thread.on("message", () => spawn("kill", ["-9", String(process.pid)]));
     assert.ok(kept.some((code) => code.includes("src-below-thread.program.js")));
   });
 
+  it("the bundle's threads keep no compiled code where others may write, when nobody has said where", () => {
+    bundle();
+    const [thread = ""] = globSync("node_modules/.cache/postern/*/*.thread.js", { cwd: clone });
+    const shared = mkdtempSync(join(clone, "shared-"));
+    const program = `new (require("node:worker_threads").Worker)(${JSON.stringify(join(clone, thread))}).on("message", () => process.exit(0))`;
+    const { PATH } = process.env;
+    const ended = spawnSync(process.execPath, ["-e", program], { encoding: "utf8", env: { PATH, TMPDIR: shared } });
+    assert.equal(ended.status, 0, ended.stderr);
+    assert.deepEqual(readdirSync(shared), []);
+  });
+
   it("the bundle is made anew only when a source has changed, and the latest few stay for what runs from them", () => {
     const made = (): string[] => readdirSync(join(clone, "node_modules/.cache/postern")).sort();
     bundle();
