@@ -23,7 +23,7 @@ import type { Node } from "./node.ts";
 import { packStored } from "./pack-stored.ts";
 import { pastObjectsOf } from "./past-objects.ts";
 import { startPruning } from "./prune.ts";
-import { isUrl, mayHold } from "./place.ts";
+import { isUrl } from "./place.ts";
 import { Published } from "./published.ts";
 import type { Retained } from "./retention.ts";
 import { emptyDoc } from "../schema/doc.ts";
@@ -68,8 +68,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 }
 
 /**
- * Whether `openStore` would accept the database with these keys; there may be none, and no database. It leaves nothing
- * behind: to be asked before files are made that would have to go with the database.
+ * Whether `openStore` would accept the database, which may hold something (`mayHold`), with these keys; there may be none.
+ * It leaves nothing behind: to be asked before files are made that would have to go with the database.
  * @throws Error as `openStore`
  */
 export async function checkStore(
@@ -77,11 +77,9 @@ export async function checkStore(
     readonly sealingKey: readonly Buffer[];
   },
 ): Promise<void> {
-  const { database: place, dataDirectory, sealingKey } = options;
-  if (!mayHold(place, dataDirectory)) return;
   const { database } = await openDatabase(options);
   try {
-    await checkKeys(database, sealingKey);
+    await checkKeys(database, options.sealingKey);
   } finally {
     await database.close();
   }
