@@ -200,6 +200,26 @@ describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () =>
     assertQuiet();
   });
 
+  it("P7: the console's page holds a change that follows at once to what one's own has made", async () => {
+    const [edgeId, id] = await routeId();
+    await visit(`edges/${edgeId}`);
+    const isApplied = (name: string) => page.getByLabel(`${name} is applied`);
+    await isApplied("Compression").waitFor();
+    const isRead = Promise.withResolvers<void>();
+    await page.route(`**/routes/${id}`, async (route) => {
+      if (route.request().method() === "GET") await isRead.promise;
+      await route.continue();
+    });
+    for (const name of ["Compression", "IP restriction", "IP restriction", "Compression"]) {
+      await isApplied(name).click();
+      await button("Apply").click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    isRead.resolve();
+    await page.unrouteAll({ behavior: "wait" });
+    assertQuiet();
+  });
+
   it("P7: the console's page shows both changes side by side to whoever was overtaken, and overwrites nothing", async () => {
     const [edgeId, id] = await routeId();
     await visit(`edges/${edgeId}`);

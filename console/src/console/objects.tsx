@@ -67,7 +67,16 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
         </dl>
       )}
       {object && edits && (
-        <Edit kind={kind} description={description} parents={parents} object={object} onDone={() => setEdits(false)} />
+        <Edit
+          kind={kind}
+          description={description}
+          parents={parents}
+          object={object}
+          onDone={(answer) => {
+            if (answer) data.show(answer);
+            setEdits(false);
+          }}
+        />
       )}
       {object && isNow && kind.name === "tunnel_session" && <Pulse id={id} />}
       {object && !edits && <CertificateProgress object={object} />}

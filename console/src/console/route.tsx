@@ -65,19 +65,27 @@ function Opened({ kind, route, description }: RouteProps) {
   return (
     <>
       <Failed error={own.error} again={own.again} />
-      {own.value && <Pipeline kind={kind} route={own.value} description={description} />}
+      {own.value && <Pipeline kind={kind} route={own.value} description={description} onWritten={own.show} />}
     </>
   );
 }
 
+interface PipelineProps extends RouteProps {
+  /** @param route as it is now: the next change is held to this one, and not to what it was before */
+  onWritten(route: HTTPSEdgeRoute): void;
+}
+
 /** The modules in the order of traffic, and what can be done with each. */
-function Pipeline({ kind, route, description }: RouteProps) {
+function Pipeline({ kind, route, description, onWritten }: PipelineProps) {
   const [edited, setEdited] = useState<string>();
   const [change, setChange] = useState<Change>();
   const object = route as unknown as ApiObject;
   const modules = modulesOf(kind, description);
   const parents = [route.edge_id];
   const isNow = atRevision.value === undefined;
+  const written = (answer: ApiObject | undefined): void => {
+    if (answer) onWritten(answer as unknown as HTTPSEdgeRoute);
+  };
   const toggle = (name: string, on: boolean): void => {
     const fields = fieldsOf(object, kind, description);
     setChange({
@@ -155,6 +163,7 @@ function Pipeline({ kind, route, description }: RouteProps) {
           kind={kind}
           parents={parents}
           description={description}
+          onWritten={written}
           onClose={() => setEdited(undefined)}
         />
       )}
@@ -162,7 +171,10 @@ function Pipeline({ kind, route, description }: RouteProps) {
         <Review
           change={change}
           description={description}
-          onDone={() => setChange(undefined)}
+          onDone={(answer) => {
+            written(answer);
+            setChange(undefined);
+          }}
           onClose={() => setChange(undefined)}
         />
       )}
@@ -176,10 +188,11 @@ interface ModuleProps {
   readonly object: ApiObject;
   readonly kind: Kind;
   readonly parents: readonly string[];
+  onWritten(answer: ApiObject | undefined): void;
   onClose(): void;
 }
 
-function ModuleForm({ name, object, kind, parents, description, onClose }: ModuleProps) {
+function ModuleForm({ name, object, kind, parents, description, onWritten, onClose }: ModuleProps) {
   // The route as it was when the form was opened: what others do meanwhile is a conflict, and is said.
   const [base] = useState(object);
   const fields = fieldsOf(base, kind, description);
@@ -203,7 +216,10 @@ function ModuleForm({ name, object, kind, parents, description, onClose }: Modul
             ),
           );
         }}
-        onDone={onClose}
+        onDone={(answer) => {
+          onWritten(answer);
+          onClose();
+        }}
         onClose={() => setChange(undefined)}
       />
     );

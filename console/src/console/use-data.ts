@@ -9,11 +9,13 @@ export interface Data<T> {
   /** What was asked for is not there, or not any more; `value` is how it was. */
   readonly isGone: boolean;
   again(): void;
+  /** Shows what came otherwise, such as the answer to a write, until what is read again has come. */
+  show(value: T): void;
 }
 
 /** Asks again when anything of `on` is otherwise. */
 export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<T> {
-  const [state, setState] = useState<Omit<Data<T>, "again">>({ value: undefined, error: "", isGone: false });
+  const [state, setState] = useState<Omit<Data<T>, "again" | "show">>({ value: undefined, error: "", isGone: false });
   const [asked, setAsked] = useState(0);
   useEffect(() => {
     let isStale = false;
@@ -26,7 +28,13 @@ export function useData<T>(ask: () => Promise<T>, on: readonly unknown[]): Data<
       isStale = true;
     };
   }, [...on, asked]);
-  return { ...state, again: () => setAsked((count) => count + 1) };
+  const again = (): void => setAsked((count) => count + 1);
+  const show = (value: T): void => {
+    setState({ value, error: "", isGone: false });
+    // What was asked for before may be older.
+    again();
+  };
+  return { ...state, again, show };
 }
 
 const settledMs = 250;
