@@ -44,6 +44,8 @@ export async function startServer(
       "999999999",
       "--owner-max-objects",
       "999999999",
+      "--account-max-objects",
+      "999999999",
       "--domain",
       "localhost",
       ...more,
