@@ -4,6 +4,7 @@
  * made for as long as no source has changed. Decision 32 says why.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -32,7 +33,10 @@ const keptBundles = 3;
 const besides = /new URL\("(\.[^"]+)", import\.meta\.url\)/g;
 
 /** How the bundler writes the import of one of Node's modules. */
-const imports = /^import (\{.*\}|\* as [\w$]+|[\w$]+) from "(node:[\w/]+)";$/gm;
+const imports = /^import (?:([\w$]+)(?:, )?)?(\{.*\}|\* as [\w$]+)? from "(node:[\w/]+)";$/gm;
+
+/** Node's modules that packages may name without their scheme. */
+const unprefixed = new Set(builtinModules.filter((name) => !name.startsWith("node:")));
 
 /** Stands for the escape of a character, wherever one may be: in a text, in a name, in an expression. */
 const marked = /\$u([0-9a-f]{4})/g;
@@ -127,12 +131,19 @@ function filesBeside(directory: string, threads: Set<string>): Plugin {
 function modulesOfNode(): Plugin {
   return {
     name: "modules-of-node",
+    resolveId: (id) => (unprefixed.has(id) ? { id: `node:${id}`, external: true } : undefined),
     renderChunk(code) {
-      const taken = code.replaceAll(imports, (_, names: string, module: string) => {
-        const bound = names.replace(/^\* as /, "").replaceAll(" as ", ": ");
-        return `const ${bound} = process.getBuiltinModule("${module}");`;
-      });
-      if (/^import .*"node:/m.test(taken)) throw new Error("bundle: an import of a module of Node was not understood");
+      const taken = code.replaceAll(
+        imports,
+        (_, whole: string | undefined, names: string | undefined, module: string) => {
+          const bound = [whole, names?.replace(/^\* as /, "").replaceAll(" as ", ": ")].filter(
+            (one) => one !== undefined,
+          );
+          return bound.map((one) => `const ${one} = process.getBuiltinModule("${module}");`).join(" ");
+        },
+      );
+      const left = /^import .*"node:.*$/m.exec(taken);
+      if (left) throw new Error(`bundle: this import of a module of Node was not understood: ${left[0]}`);
       return { code: taken, map: null };
     },
   };
