@@ -82,6 +82,19 @@ describe("compression", () => {
       }
     });
 
+    it(`compression makes of each small body what it makes of it alone, with ${coding}`, async () => {
+      const compressed = async (body: Buffer): Promise<Buffer> => {
+        const response = { headers: { "content-length": String(body.length) } };
+        return await through(respond({ accept: coding, response }).transform, [body]);
+      };
+      const body = Buffer.from("a secret of one visitor ".repeat(20));
+      const noise = Buffer.from(Array.from({ length: 16 * 1024 }, (_, at) => (at * at * 31 + (at >> 3) * 17) & 0xff));
+      const first = await compressed(body);
+      assert.deepEqual(decode[coding](await compressed(noise)), noise);
+      assert.deepEqual(await compressed(body), first);
+      assert.deepEqual(await compressed(body), first);
+    });
+
     it(`compression lets each piece of a stream out at once with ${coding}`, async () => {
       const { transform } = respond({ accept: coding, response: { headers: { "content-type": "text/event-stream" } } });
       assert.ok(transform);

@@ -1,4 +1,5 @@
 /** Compresses a response's body as the client's Accept-Encoding asks: what the module and the policies' action share. */
+import { FieldBlock } from "../../lib/field-block.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../exchange.ts";
 import type { Step } from "../step.ts";
 import { chooseCoding } from "./accept-encoding.ts";
@@ -28,6 +29,16 @@ const done: Readonly<Record<Coding, Compressed>> = {
   deflate: { reason: "compressed with deflate", coding: "deflate", isEncoded: false },
 };
 
+/** What is added to a response, written once. */
+const varies = new FieldBlock(["vary", "accept-encoding"]);
+const naming = (coding: Coding): FieldBlock => new FieldBlock(["content-encoding", coding]);
+const namesCoding: Readonly<Record<Coding, FieldBlock>> = {
+  zstd: naming("zstd"),
+  br: naming("br"),
+  gzip: naming("gzip"),
+  deflate: naming("deflate"),
+};
+
 /** @param among codings to choose from; all of them unless given */
 export function compressResponse(
   request: Exchange["request"],
@@ -41,9 +52,9 @@ export function compressResponse(
   const length = headers.get("content-length");
   if (length === "0") return noBody;
   if (status === 206 || headers.has("content-range")) return partial;
-  const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
-  if (codings.some((coding) => coding.trim().toLowerCase() !== "identity")) return encoded;
-  if (/(?:^|[\s,])no-transform(?:$|[\s,])/i.test(headers.getAll("cache-control").join(","))) return untouchable;
+  const isNamed = headers.has("content-encoding");
+  if (isNamed && isEncoded(headers)) return encoded;
+  if (headers.has("cache-control") && forbidsChange(headers)) return untouchable;
   const type = onlyValue(headers, "content-type");
   if (type === repeated || !shrinks(type)) return incompressible;
   vary(headers);
@@ -55,7 +66,8 @@ export function compressResponse(
   headers.delete("content-md5");
   headers.delete("content-digest");
   headers.delete("accept-ranges");
-  headers.set("content-encoding", chosen);
+  if (isNamed) headers.delete("content-encoding");
+  headers.appendBlock(namesCoding[chosen]);
   const etag = onlyValue(headers, "etag");
   // The bytes are others now: a strong tag would lie (RFC 9110 §8.8.3.3).
   if (etag === repeated) headers.delete("etag");
@@ -64,18 +76,29 @@ export function compressResponse(
   return done[chosen];
 }
 
+/** Whether a coding is named that is one. */
+function isEncoded(headers: HeaderFields): boolean {
+  const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
+  return codings.some((coding) => coding.trim().toLowerCase() !== "identity");
+}
+
+function forbidsChange(headers: HeaderFields): boolean {
+  return /(?:^|[\s,])no-transform(?:$|[\s,])/i.test(headers.getAll("cache-control").join(","));
+}
+
 function isLogin({ by, outcome }: Step): boolean {
   return (by === "oauth" || by === "oidc" || by === "saml") && outcome !== "skipped";
 }
 
 function vary(headers: HeaderFields): void {
-  const present = headers.getAll("vary").join(",").toLowerCase();
-  if (!/(?:^|[\s,])(?:\*|accept-encoding)(?:$|[\s,])/.test(present)) headers.append("vary", "accept-encoding");
+  const present = !headers.has("vary") ? "" : headers.getAll("vary").join(",").toLowerCase();
+  if (!/(?:^|[\s,])(?:\*|accept-encoding)(?:$|[\s,])/.test(present)) headers.appendBlock(varies);
 }
 
 /** Text in some form; images, archives, audio and video are compressed already. */
 function shrinks(contentType: string | undefined): boolean {
   if (contentType === undefined) return false;
+  if (compressible.has(contentType)) return true;
   const type = (contentType.split(";", 1)[0] as string).trim().toLowerCase();
   return type.startsWith("text/") || compressible.has(type) || /^[a-z]+\/[\w.-]+\+(?:json|xml|text|yaml)$/.test(type);
 }

@@ -1,0 +1,53 @@
+/** Compressors that are made once for a thread: making one costs more than a small body's compression (decision 49). */
+import { constants } from "node:zlib";
+import type { ZlibOptions as NodeZlibOptions, ZstdOptions as NodeZstdOptions } from "node:zlib";
+import { Deflate, Gzip, ZstdCompress } from "minizlib";
+import type { ZlibOptions } from "minizlib";
+
+type Kept = Deflate | Gzip | ZstdCompress;
+
+/**
+ * Compresses whole bodies at once, one after another, each by itself: nothing of one is in the next.
+ * @param make with `flush` set to what ends a body
+ */
+function keep(make: () => Kept): (body: Buffer) => Buffer {
+  let compressor: Kept | undefined;
+  let pieces: Buffer[] = [];
+  const begin = (): Kept => {
+    const made = make();
+    made.on("data", (piece: Buffer) => pieces.push(piece));
+    return made;
+  };
+  return (body) => {
+    const used = (compressor ??= begin());
+    // One that fails is not used again.
+    compressor = undefined;
+    pieces = [];
+    used.reset();
+    used.write(body);
+    compressor = used;
+    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+  };
+}
+
+/** All of Node's, to which they go on. */
+type Options = ZlibOptions & NodeZlibOptions & NodeZstdOptions;
+
+/** @param maxBytes of a body; a larger one comes out in pieces, which are joined */
+export function keepGzip(level: number, maxBytes: number): (body: Buffer) => Buffer {
+  const options: Options = { level, flush: constants.Z_FINISH, chunkSize: maxBytes };
+  return keep(() => new Gzip({ ...options }));
+}
+
+/** As {@link keepGzip}. */
+export function keepDeflate(level: number, maxBytes: number): (body: Buffer) => Buffer {
+  const options: Options = { level, flush: constants.Z_FINISH, chunkSize: maxBytes };
+  return keep(() => new Deflate({ ...options }));
+}
+
+/** As {@link keepGzip}. */
+export function keepZstd(level: number, maxBytes: number): (body: Buffer) => Buffer {
+  const params = { [constants.ZSTD_c_compressionLevel]: level };
+  const options: Options = { params, flush: constants.ZSTD_e_end, chunkSize: maxBytes };
+  return keep(() => new ZstdCompress({ ...options }));
+}
