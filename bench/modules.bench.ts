@@ -37,12 +37,14 @@ const cheap = (policyId: string): Readonly<Record<string, object>> => ({
 });
 const together = "all of these";
 const dear = { compression: {}, webhook_verification: { provider: "github", secret: "s" } };
-const names = [...Object.keys(cheap("")), together, ...Object.keys(dear)];
+const gzipAlone = "compression by gzip";
+const names = [...Object.keys(cheap("")), together, ...Object.keys(dear), gzipAlone];
 const bare = "no module";
 
 function blocksOf(name: string, policyId: string): object {
   const blocks: Readonly<Record<string, object>> = { ...cheap(policyId), ...dear };
   if (name === together) return cheap(policyId);
+  if (name === gzipAlone) return { compression: {} };
   return name === bare ? {} : { [name]: blocks[name] };
 }
 
@@ -86,9 +88,15 @@ function signedPost(): string {
   return script;
 }
 
-async function cost({ pid, url }: Side, name: string, script: string | undefined): Promise<number> {
+/** @param accepted codings, as browsers say it unless given */
+async function cost(
+  { pid, url }: Side,
+  name: string,
+  script: string | undefined,
+  accepted = "gzip, deflate, br, zstd",
+): Promise<number> {
   const before = cpuMicros(pid);
-  const headers = ["User-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0", "Accept-Encoding: gzip"];
+  const headers = ["User-Agent: Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0", `Accept-Encoding: ${accepted}`];
   const { requests } = await wrk(url(name), { connections, seconds, headers, ...(script && { script }) });
   return (cpuMicros(pid) - before) / requests;
 }
@@ -100,7 +108,8 @@ const contenders = names.map((name) => ({
   name,
   async measure() {
     const posted = name === "webhook_verification" ? script : undefined;
-    const [its, none] = await Promise.all([cost(one, name, posted), cost(other, bare, posted)]);
+    const accepted = name === gzipAlone ? "gzip" : undefined;
+    const [its, none] = await Promise.all([cost(one, name, posted, accepted), cost(other, bare, posted, accepted)]);
     // by turns, so that what one of them is slower at is not counted as the module's
     if (name === names.at(-1)) [one, other] = [other, one];
     return { [withModule]: its, [without]: none };
@@ -113,5 +122,6 @@ const ratioOf = (name: string): number =>
   median((samples.get(name) ?? []).map((row) => (row[withModule] as number) / (row[without] as number)));
 for (const name of names) process.stdout.write(`  ${name.padEnd(28)} ${ratioOf(name).toFixed(2)}\n`);
 verdict("CPU with all cheap modules / without", ratioOf(together), { atMost: 1.25 });
+verdict("CPU with compression / without", ratioOf("compression"), { atMost: 1.4 });
 for (const side of [one, other]) await side.stop();
 await stop(service.child);

@@ -1,8 +1,16 @@
 /** The service behind every contender: answers each request head with fixed bytes, takes or gives bulk, streams events. */
 import { createServer } from "node:net";
 
+/** As much JSON of the usual kind, so that there is something to compress. */
+const orders = Array.from({ length: 14 }, (_, at) => ({
+  id: `ord_${(at * 7919 + 104_729).toString(36)}`,
+  total: (at * 1733) % 9973,
+  paid: at % 3 === 0,
+  customer: `customer ${at}`,
+}));
+const json = JSON.stringify({ orders }).padEnd(1024, " ");
 const kilobyte = Buffer.from(
-  `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1024\r\n\r\n${"x".repeat(1024)}`,
+  `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1024\r\n\r\n${json}`,
 );
 const block = Buffer.alloc(1 << 20, "b");
 
