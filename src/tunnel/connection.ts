@@ -19,6 +19,7 @@ import { discard } from "./mux/stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 import { TokenBucket } from "./mux/token-bucket.ts";
 import { ServerSession } from "./session.ts";
+import type { SharedTimers } from "./shared-timers.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { Reply } from "./session.ts";
 import { streamType, TypeReceiver } from "./typed-stream.ts";
@@ -30,6 +31,8 @@ export interface ConnectionHost extends Omit<SessionParts, "mux"> {
   readonly edgeId: string;
   readonly nodeId: () => string;
   readonly addresses: AddressBook;
+  /** Looks for agents that have gone silent. */
+  readonly silence: SharedTimers;
   /** Live sessions by id; a leg of a client has an id of its own. */
   readonly sessions: Map<string, ServerSession>;
   /** Connections that are not over. */
@@ -249,7 +252,7 @@ export class AgentConnection {
     if (maxWindow > 0) this.#mux.windows.allow(maxWindow, new WindowReserve(limits.windowBudget));
     hooks.opened(session);
     // Agents beat, too, and at this end there are thousands of sessions.
-    this.#heartbeat = new Heartbeat(this.#mux, clock, { ...heartbeatOf(agent), inSilence: true }, () =>
+    this.#heartbeat = new Heartbeat(this.#mux, clock, { ...heartbeatOf(agent), inSilence: this.#host.silence }, () =>
       this.#mux.fail(new ProtocolViolation(errorCode.protocol, "heartbeat missed")),
     );
     session.heartbeat = this.#heartbeat;

@@ -2,18 +2,30 @@
 import { randomFillSync } from "node:crypto";
 import type { ByteReceiver } from "../lib/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
+import { readUint32, writeUint32 } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";
 import type { MuxStream } from "./mux/stream.ts";
+import type { SharedTimers } from "./shared-timers.ts";
 import { streamType } from "./typed-stream.ts";
 
 const beatLength = 4;
 const heartbeatType = Buffer.alloc(4);
 heartbeatType.writeUInt32BE(streamType.heartbeat);
+/** Chance for a beat, on its way into a number. */
+const chance = Buffer.alloc(beatLength);
+
+/** A beat as bytes of its own: a stream may keep them until they can go. */
+function beatBytes(beat: number): Buffer {
+  const bytes = Buffer.allocUnsafe(beatLength);
+  writeUint32(bytes, 0, beat);
+  return bytes;
+}
 
 /** Returns the peer's beats, whole, because Rust agents read each with a single call. */
 export class HeartbeatEcho implements ByteReceiver {
   readonly #stream: MuxStream;
-  readonly #beat = Buffer.alloc(beatLength);
+  /** What has come of the beat: a number, since a buffer for every session is a cost. */
+  #beat = 0;
   #length = 0;
 
   constructor(stream: MuxStream) {
@@ -22,12 +34,12 @@ export class HeartbeatEcho implements ByteReceiver {
 
   data(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; at += 1) {
-      this.#beat[this.#length] = bytes[at] as number;
+      this.#beat = (this.#beat << 8) | (bytes[at] as number);
       this.#length += 1;
       if (this.#length < beatLength) continue;
       this.#length = 0;
       // A peer that sends beats and does not take their echoes loses those; its credit bounds neither.
-      if (this.#stream.queued === 0) this.#stream.write(Buffer.from(this.#beat));
+      if (this.#stream.queued === 0) this.#stream.write(beatBytes(this.#beat));
     }
     this.#stream.consumed(bytes.length);
   }
@@ -47,9 +59,10 @@ export interface HeartbeatOptions {
   readonly toleranceMs: number;
   /**
    * Beats when the peer has been silent for an interval, not every interval: whatever it sends, beats of its own above
-   * all, says that it is there. A silent peer is late after interval and tolerance, as otherwise.
+   * all, says that it is there. A silent peer is late after interval and tolerance, as otherwise. Silence is looked for
+   * by these timers, which may be late by a step.
    */
-  readonly inSilence?: boolean;
+  readonly inSilence?: SharedTimers;
 }
 
 /** What a peer's own beat may be late by before its silence is answered with one of ours; of the tolerance at most a quarter. */
@@ -64,18 +77,19 @@ export class Heartbeat implements ByteReceiver {
   readonly #clock: Clock;
   readonly #intervalMs: number;
   readonly #toleranceMs: number;
+  readonly #silence: SharedTimers | undefined;
   /** 0 when it beats whatever comes. */
   readonly #slackMs: number;
   readonly #late: () => void;
   readonly #stream: MuxStream | undefined;
   #next: Timer;
   #check: Timer | undefined;
-  readonly #sent = Buffer.alloc(beatLength);
+  #sent = 0;
   #echoed = 0;
   #sentAt = 0;
   #bytesBefore = 0;
   /** Who asked whether the peer is there. */
-  readonly #asking = new Set<(isThere: boolean, tookMs?: number) => void>();
+  #asking: Set<(isThere: boolean, tookMs?: number) => void> | undefined;
 
   /** `late` is called once, when neither the echo nor anything else came within the tolerance. */
   constructor(mux: Mux, clock: Clock, options: HeartbeatOptions, late: () => void) {
@@ -83,7 +97,8 @@ export class Heartbeat implements ByteReceiver {
     this.#clock = clock;
     this.#intervalMs = options.intervalMs;
     this.#toleranceMs = options.toleranceMs;
-    this.#slackMs = options.inSilence === true ? Math.min(maxSlackMs, options.toleranceMs / 4) : 0;
+    this.#silence = options.inSilence;
+    this.#slackMs = options.inSilence ? Math.min(maxSlackMs, options.toleranceMs / 4) : 0;
     this.#late = late;
     this.#stream = mux.open();
     this.#next = this.#wakeAfter(options.intervalMs);
@@ -100,12 +115,12 @@ export class Heartbeat implements ByteReceiver {
   ask(withinMs: number, done: (isThere: boolean, tookMs?: number) => void): void {
     const before = this.#mux.bytesReceived;
     const tell = (isThere: boolean, tookMs?: number): void => {
-      this.#asking.delete(tell);
+      this.#asking?.delete(tell);
       timer.cancel();
       done(isThere, tookMs);
     };
     const timer = this.#clock.after(withinMs, () => tell(this.#mux.bytesReceived !== before));
-    this.#asking.add(tell);
+    (this.#asking ??= new Set()).add(tell);
     if (this.#mux.over || !this.#stream) tell(false);
     else this.#beat();
   }
@@ -114,13 +129,14 @@ export class Heartbeat implements ByteReceiver {
     this.#next.cancel();
     this.#check?.cancel();
     this.#check = undefined;
-    for (const tell of this.#asking) tell(false);
+    for (const tell of this.#asking ?? []) tell(false);
   }
 
   data(bytes: Buffer): void {
     this.#stream?.consumed(bytes.length);
     for (const byte of bytes) {
-      if (this.#echoed === beatLength || byte !== this.#sent[this.#echoed]) return;
+      if (this.#echoed === beatLength || byte !== ((this.#sent >>> (8 * (beatLength - 1 - this.#echoed))) & 0xff))
+        return;
       this.#echoed += 1;
     }
     if (this.#echoed < beatLength || !this.#check) return;
@@ -129,7 +145,7 @@ export class Heartbeat implements ByteReceiver {
     const tookMs = this.#clock.monotonic() - this.#sentAt;
     const windows = this.#mux.windows;
     windows.roundTripMs = windows.roundTripMs === 0 ? tookMs : Math.min(windows.roundTripMs, tookMs);
-    for (const tell of this.#asking) tell(true, tookMs);
+    for (const tell of this.#asking ?? []) tell(true, tookMs);
   }
 
   ended(): void {}
@@ -142,21 +158,29 @@ export class Heartbeat implements ByteReceiver {
   }
 
   #wakeAfter(delayMs: number): Timer {
-    return this.#clock.after(delayMs, () => {
-      if (this.#mux.over) return;
-      const silentMs = this.#clock.monotonic() - this.#mux.heardAt;
-      const leftMs = this.#slackMs === 0 ? 0 : this.#intervalMs + this.#slackMs - silentMs;
-      if (leftMs <= 0) this.#beat(this.#toleranceMs - this.#slackMs);
-      this.#next = this.#wakeAfter(leftMs > 0 ? leftMs : this.#intervalMs);
-    });
+    return (this.#silence ?? this.#clock).after(delayMs, this.#wake);
   }
+
+  readonly #wake = (): void => {
+    if (this.#mux.over) return;
+    if (!this.#silence) {
+      this.#beat(this.#toleranceMs);
+      this.#next = this.#wakeAfter(this.#intervalMs);
+      return;
+    }
+    const silentMs = this.#clock.monotonic() - this.#mux.heardAt;
+    const lateMs = silentMs - this.#intervalMs - this.#slackMs;
+    // What this process was late by itself, beyond a step, is not the peer's silence.
+    if (lateMs >= 0) this.#beat(this.#toleranceMs - this.#slackMs - Math.min(lateMs, this.#silence.stepMs));
+    this.#next = this.#wakeAfter(lateMs < 0 ? -lateMs : this.#intervalMs);
+  };
 
   #beat(toleranceMs = this.#toleranceMs): void {
     if (this.#check) return;
-    randomFillSync(this.#sent);
+    this.#sent = readUint32(randomFillSync(chance), 0) | 0;
     this.#echoed = 0;
     this.#sentAt = this.#clock.monotonic();
-    this.#stream?.write(Buffer.from(this.#sent));
+    this.#stream?.write(beatBytes(this.#sent));
     this.#watch(toleranceMs);
   }
 

@@ -9,6 +9,10 @@ import { AgentConnection } from "./connection.ts";
 import type { ConnectionHost } from "./connection.ts";
 import { makeProofs } from "./proofs.ts";
 import type { AgentSession, ServerHooks } from "./server-hooks.ts";
+import { SharedTimers } from "./shared-timers.ts";
+
+/** By so much may the silence of an agent be noticed late, which its tolerance then is shorter by; milliseconds. */
+const silenceStepMs = 250;
 
 export interface AgentServerOptions {
   readonly clock: Clock;
@@ -58,6 +62,7 @@ export function makeAgentServer(hooks: ServerHooks, options: AgentServerOptions)
     nodes: options.nodes ?? (() => 0),
     nodeId: options.nodeId ?? (() => ""),
     addresses,
+    silence: new SharedTimers(options.clock, silenceStepMs),
     sessions: new Map(),
     connections: new Set(),
     isRetiring: false,
