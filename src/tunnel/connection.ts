@@ -72,7 +72,7 @@ export class AgentConnection {
   readonly #opens: TokenBucket;
   readonly #messages: TokenBucket;
   readonly #answered = new AnsweredStreams(maxAnswered);
-  #deadline: Timer;
+  #deadline: Timer | undefined;
   #session: ServerSession | undefined;
   #accountName = "";
   #authBegun = false;
@@ -268,14 +268,15 @@ export class AgentConnection {
     }
     this.#refused = true;
     answer(stream, renderRefusedAuth(renderWireError(refusal)));
-    this.#deadline.cancel();
+    this.#deadline?.cancel();
     this.#deadline = this.#host.clock.after(refusedMs, () => this.#mux.close(errorCode.none, "not authenticated"));
   }
 
   #settle(): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#deadline.cancel();
+    this.#deadline?.cancel();
+    this.#deadline = undefined;
     this.#host.addresses.settled(this.#ip);
   }
 

@@ -81,12 +81,12 @@ export class ProxySlots {
   readonly #limits: SlotLimits;
   readonly #tunnels = new Map<string, TunnelSlots>();
   /** Tunnels that have somebody waiting, in order of their turns. */
-  readonly #hungry = new Set<TunnelSlots>();
+  #hungry: Set<TunnelSlots> | undefined;
   #waitingCount = 0;
   #openCount = 0;
   #heldCount = 0;
   /** Of streams that the agent has not dropped yet. */
-  readonly #drops = new Set<Timer>();
+  #drops: Set<Timer> | undefined;
   #serving = false;
   #lookAgain: Timer | undefined;
 
@@ -122,7 +122,7 @@ export class ProxySlots {
     if (!slots) return;
     slots.gone = true;
     this.#tunnels.delete(tunnelId);
-    this.#hungry.delete(slots);
+    this.#hungry?.delete(slots);
     this.#waitingCount -= slots.waiting.size;
     const waiting = [...slots.waiting];
     slots.waiting.clear();
@@ -144,7 +144,7 @@ export class ProxySlots {
     const slots = this.#tunnels.get(waiter.header.tunnelId);
     if (!slots?.waiting.delete(waiter)) return false;
     this.#waitingCount -= 1;
-    if (slots.waiting.size === 0) this.#hungry.delete(slots);
+    if (slots.waiting.size === 0) this.#hungry?.delete(slots);
     return true;
   }
 
@@ -152,8 +152,8 @@ export class ProxySlots {
   close(): void {
     this.#lookAgain?.cancel();
     this.#lookAgain = undefined;
-    for (const drop of this.#drops) drop.cancel();
-    this.#drops.clear();
+    for (const drop of this.#drops ?? []) drop.cancel();
+    this.#drops = undefined;
     for (const tunnelId of this.#tunnels.keys()) this.remove(tunnelId);
   }
 
@@ -170,25 +170,26 @@ export class ProxySlots {
       return;
     }
     const drop = this.#clock.after(afterMs, () => {
-      this.#drops.delete(drop);
+      this.#drops?.delete(drop);
       this.#heldCount -= 1;
       this.freed();
     });
-    this.#drops.add(drop);
+    (this.#drops ??= new Set()).add(drop);
   }
 
   /** There may be room for somebody who waits. */
   freed(): void {
-    if (this.#serving || this.#waitingCount === 0) return;
+    const hungry = this.#hungry;
+    if (this.#serving || this.#waitingCount === 0 || !hungry) return;
     // Whoever is served may free a slot at once; the loop sees that, so it need not be entered again.
     this.#serving = true;
     let fruitless = 0;
-    while (fruitless < this.#hungry.size && !this.#isFull()) {
-      const slots = this.#hungry.values().next().value as TunnelSlots;
-      this.#hungry.delete(slots);
+    while (fruitless < hungry.size && !this.#isFull()) {
+      const slots = hungry.values().next().value as TunnelSlots;
+      hungry.delete(slots);
       const waiter = this.#hasRoom(slots) ? first(slots.waiting) : undefined;
       if (waiter) slots.waiting.delete(waiter);
-      if (slots.waiting.size > 0) this.#hungry.add(slots);
+      if (slots.waiting.size > 0) hungry.add(slots);
       if (waiter) {
         fruitless = 0;
         this.#waitingCount -= 1;
@@ -220,7 +221,7 @@ export class ProxySlots {
     const waiter = new Waiter(this, header, take, this.#clock.monotonic() + this.#limits.maxWaitMs);
     slots.waiting.add(waiter);
     this.#waitingCount += 1;
-    this.#hungry.add(slots);
+    (this.#hungry ??= new Set()).add(slots);
     this.#lookLater();
     return waiter;
   }
@@ -252,7 +253,7 @@ export class ProxySlots {
 
   #expire(): void {
     const now = this.#clock.monotonic();
-    for (const slots of this.#hungry) {
+    for (const slots of this.#hungry ?? []) {
       for (const waiter of slots.waiting) {
         if (waiter.until > now) break;
         if (this.withdraw(waiter)) waiter.take(undefined, "tunnel_busy");

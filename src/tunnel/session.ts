@@ -67,7 +67,7 @@ export class ServerSession implements AgentSession {
   readonly #slots: ProxySlots;
   readonly #tunnels = new Set<string>();
   /** Tunnels that their agent is yet to be told of, with why they are over already. */
-  readonly #unanswered = new Map<string, Refusal | undefined>();
+  #unanswered: Map<string, Refusal | undefined> | undefined;
   readonly #times: TimesTeller;
   #heartbeat: Heartbeat | undefined;
 
@@ -122,7 +122,7 @@ export class ServerSession implements AgentSession {
   }
 
   stopTunnel(tunnelId: string, message: string, reason: RefusalName): void {
-    if (this.#unanswered.has(tunnelId)) {
+    if (this.#unanswered?.has(tunnelId)) {
       // It is told by the answer, which is the first that the agent hears of the tunnel.
       this.#unanswered.set(tunnelId, new Refusal(reason, message));
       return;
@@ -176,14 +176,14 @@ export class ServerSession implements AgentSession {
     done: (reply?: Reply) => void,
   ): void {
     if (!ready || id === undefined || !this.#tunnels.has(id)) return done(answer());
-    this.#unanswered.set(id, undefined);
+    (this.#unanswered ??= new Map()).set(id, undefined);
     ready(() => done(answer()));
   }
 
   /** The answer to a bind; the refusal where its tunnel was stopped before it could be given. */
   #stillOpen(id: string | undefined, reply: Reply | undefined): Reply | undefined {
-    const refusal = id === undefined ? undefined : this.#unanswered.get(id);
-    if (id !== undefined) this.#unanswered.delete(id);
+    const refusal = id === undefined ? undefined : this.#unanswered?.get(id);
+    if (id !== undefined) this.#unanswered?.delete(id);
     if (id === undefined || !refusal) return reply;
     this.#tunnels.delete(id);
     this.#slots.remove(id);
