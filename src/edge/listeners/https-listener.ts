@@ -82,6 +82,9 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
   const listener = await startListener({ ...options, name: "https", accept });
   return {
     ...listener,
+    get open() {
+      return listener.open;
+    },
     destroy() {
       handshakes.stop();
       listener.destroy();
