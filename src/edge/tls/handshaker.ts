@@ -35,32 +35,37 @@ export const tlsStrength = {
     constants.SSL_OP_PRIORITIZE_CHACHA,
 } as const satisfies TlsOptions;
 
+/**
+ * The server as one connection sees it. Node emits what becomes of a connection on the server that was given it, so that
+ * nothing has to be asked of the two sockets to tell whose handshake has ended.
+ */
+interface ServerOfOne extends Server {
+  /** Whom the end of the handshake is told; undefined once it was. */
+  settled: ((result: TLSSocket | Error) => void) | undefined;
+}
+
 export function makeHandshaker(tls: Server): Handshaker {
-  const pending = new Map<string, (result: TLSSocket | Error) => void>();
-  const settle = (name: string, result: TLSSocket | Error): void => {
-    const settled = pending.get(name);
-    pending.delete(name);
-    settled?.(result);
-  };
-  tls.on("secureConnection", (socket) => {
+  tls.on("secureConnection", function (this: Server, socket) {
     // A fatal error of TLS ends the connection (RFC 8446 §6.2); Node tells of it, and leaves the socket open. The alert
     // may be waiting behind a write that has just gone out.
     socket.on("error", () => setImmediate(() => socket.destroy()));
-    settle(connectionName(socket), socket);
+    const server = this as ServerOfOne;
+    const { settled } = server;
+    server.settled = undefined;
+    settled?.(socket);
   });
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
   return {
     accept(socket, settled) {
-      const name = connectionName(socket);
-      pending.set(name, settled);
-      socket.once("close", () => settle(name, new Error("the TLS handshake failed")));
-      tls.emit("connection", socket);
+      const server = Object.create(tls) as ServerOfOne;
+      server.settled = settled;
+      socket.on("close", () => {
+        if (server.settled === undefined) return;
+        server.settled = undefined;
+        settled(new Error("the TLS handshake failed"));
+      });
+      server.emit("connection", socket);
     },
   };
-}
-
-/** Tells open connections of one listener apart, on the plain socket and on the TLS socket over it. */
-function connectionName(socket: Socket): string {
-  return `${socket.remoteAddress}|${socket.remotePort}|${socket.localAddress}`;
 }
