@@ -93,7 +93,6 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
-    socket.setNoDelay(true);
     socket.on("data", (bytes: Buffer) => this.receive(bytes));
     socket.on("end", () => this.#ended());
     socket.on("drain", () => this.#drained());

@@ -100,7 +100,6 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
-    socket.setNoDelay(true);
     socket.on("data", (bytes: Buffer) => this.receive(bytes));
     socket.on("end", () => this.#closed());
     socket.on("drain", () => this.#drained());
