@@ -90,11 +90,12 @@ export function makeAdmission(limits: ListenerLimits, monotonic: () => number): 
 
 /** Undefined for loopback. IPv6 counts by /64: that is what one host is given. */
 function sourceKey(address: string): string | undefined {
+  // in canonical form only those of IPv6 have a colon
+  if (!address.includes(":")) return address.startsWith("127.") ? undefined : address;
   const words = new Uint32Array(4);
   const family = readAddress(address, words);
   const [first = 0, second = 0, third = 0, fourth = 0] = words;
-  if (family === 4) return first >>> 24 === 127 ? undefined : address;
-  if (family === 0 || (first === 0 && second === 0 && third === 0 && fourth === 1)) return undefined;
+  if (family !== 6 || (first === 0 && second === 0 && third === 0 && fourth === 1)) return undefined;
   return `${first.toString(16)}:${second.toString(16)}`;
 }
 

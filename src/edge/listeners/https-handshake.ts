@@ -9,6 +9,7 @@ import { SeenHello } from "../tls/seen-hello.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsServers } from "../tls/servers.ts";
+import type { ServerCertificate } from "../tls/server-certificate.ts";
 import { tlsFacts } from "../tls/tls-end.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { HandshakeResult } from "./handshake-counter.ts";
@@ -48,22 +49,22 @@ export interface OpaqueConnections {
 
 export interface HttpsHandshakes {
   /**
-   * Answers a ClientHello, which is still to be read from the socket. Rejects when no certificate could be made.
+   * Answers a ClientHello, which is still to be read from the socket. Throws, or rejects where a certificate is made
+   * first, when there can be none.
    * @param startedAt when the connection was accepted, milliseconds since 1970
    */
-  begin(socket: Socket, client: Client, hello: ClientHello, startedAt: number): Promise<void>;
+  begin(socket: Socket, client: Client, hello: ClientHello, startedAt: number): Promise<void> | undefined;
   stop(): void;
 }
 
 /** What a handshake was begun with, which must still hold when it has ended. */
-interface Begun {
+interface Arrived {
   readonly socket: Socket;
   readonly client: Client;
   readonly hello: HelloFacts;
   readonly startedAt: number;
   readonly opaque: ConnectionSite | undefined;
   readonly site: Site | ConnectionSite | undefined;
-  readonly certificate: ServedCertificate;
 }
 
 /** @param ended told how each handshake ended */
@@ -89,69 +90,75 @@ export function makeHttpsHandshakes(
     socket.destroy();
   };
   /** The site may have been changed during the handshake, which may have asked for less than it does now. */
-  const isOutdated = ({ hello: { serverName }, opaque, site }: Begun): boolean => {
+  const isOutdated = ({ hello: { serverName }, opaque, site }: Arrived): boolean => {
     const current = connections?.siteFor(serverName) ?? siteFor(serverName);
+    if (current === site) return false;
     // What stands for several endpoints of one URL, as long as the chosen one, or one like it, is among them.
     const all: readonly (Site | ConnectionSite | undefined)[] = current?.members ?? [current];
     if (opaque && !all.some((one) => one?.id === opaque.id)) return true;
     const demands = site?.handshake ?? noDemands;
     return !all.some((one) => (!opaque || one?.id === opaque.id) && sameDemands(one?.handshake ?? noDemands, demands));
   };
-  const serve = (tls: TLSSocket, begun: Begun): void => {
-    const { socket, client, hello, startedAt, opaque, site, certificate } = begun;
-    if (isOutdated(begun)) {
+  const serve = (tls: TLSSocket, arrived: Arrived, certificate: ServedCertificate): void => {
+    const { socket, client, hello, startedAt, opaque, site } = arrived;
+    if (isOutdated(arrived)) {
       refuse(tls, "outdated");
       return;
     }
     ended("completed");
     const ofTls = tlsFacts(tls, hello, certificate, site?.handshake ?? noDemands);
-    const facts = { ...connectionFacts(socket, client, startedAt, hello), tls: ofTls };
+    const facts = connectionFacts(socket, client, startedAt, hello, ofTls);
     if (opaque) connections?.serve(tls, facts, opaque);
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };
 
+  /** Throws when the certificate cannot be used. */
+  const shake = (arrived: Arrived, certificate: ServerCertificate | undefined): void => {
+    const { socket, opaque, site } = arrived;
+    if (socket.destroyed) return;
+    if (!certificate) {
+      ended("unknown_name");
+      socket.end(alert("unrecognizedName"), () => socket.destroy());
+      return;
+    }
+    let failure: HandshakeResult = "failed";
+    const late = clock.after(limits.handshakeTimeoutMs, () => {
+      failure = "timeout";
+      socket.destroy();
+    });
+    const chosen = (opaque ? opaqueServers : servers).server(site?.id ?? "", site?.handshake ?? noDemands, certificate);
+    chosen.accept(socket, (result) => {
+      late.cancel();
+      if (result instanceof Error) ended(failure);
+      else serve(result, arrived, certificate);
+    });
+  };
+
   return {
-    async begin(socket, client, clientHello, startedAt) {
+    begin(socket, client, clientHello, startedAt) {
       const { serverName } = clientHello;
       const hello = new SeenHello(clientHello);
-      const opaque = connections && options.choose(connections.siteFor(serverName));
+      const found = connections?.siteFor(serverName);
+      const opaque = found && options.choose(found);
       if (opaque && !connections?.admits(opaque, client.address)) {
         refuse(socket, "denied");
-        return;
+        return undefined;
       }
       if (opaque?.handshake.passthrough) {
         ended("passed_through");
         connections?.serve(socket, connectionFacts(socket, client, startedAt, hello), opaque);
-        return;
+        return undefined;
       }
       const site = opaque ?? options.choose(siteFor(serverName));
       if (site && !opaque && !enter(socket, site.accountId)) {
         refuse(socket, "account_limit");
-        return;
+        return undefined;
       }
-      const certificate = opaque?.certificate ?? (await certificates.choose(serverName, site));
-      if (socket.destroyed) return;
-      if (!certificate) {
-        ended("unknown_name");
-        socket.end(alert("unrecognizedName"), () => socket.destroy());
-        return;
-      }
-      const begun: Begun = { socket, client, hello, startedAt, opaque, site, certificate };
-      let failure: HandshakeResult = "failed";
-      const late = clock.after(limits.handshakeTimeoutMs, () => {
-        failure = "timeout";
-        socket.destroy();
-      });
-      const chosen = (opaque ? opaqueServers : servers).server(
-        site?.id ?? "",
-        site?.handshake ?? noDemands,
-        certificate,
-      );
-      chosen.accept(socket, (result) => {
-        late.cancel();
-        if (result instanceof Error) ended(failure);
-        else serve(result, begun);
-      });
+      const arrived: Arrived = { socket, client, hello, startedAt, opaque, site };
+      const certificate = opaque?.certificate ?? certificates.choose(serverName, site);
+      if (certificate instanceof Promise) return certificate.then((made) => shake(arrived, made));
+      shake(arrived, certificate);
+      return undefined;
     },
     stop() {
       servers.stop();

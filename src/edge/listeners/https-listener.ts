@@ -55,10 +55,15 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
           answerChallenge(socket, challenge);
           return;
         }
-        handshakes.begin(socket, client, seen.hello, startedAt).catch((error: unknown) => {
+        const failed = (error: unknown): void => {
           log.error("TLS handshake not begun", { server_name: seen.hello.serverName, error });
           socket.end(alert("internalError"), () => socket.destroy());
-        });
+        };
+        try {
+          handshakes.begin(socket, client, seen.hello, startedAt)?.catch(failed);
+        } catch (error) {
+          failed(error);
+        }
       };
       return { taken: 0, next };
     });

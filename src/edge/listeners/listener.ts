@@ -5,7 +5,7 @@ import { normaliseAddress } from "../../lib/address.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import type { ConnectionFacts, HelloFacts } from "../../traffic/exchange.ts";
+import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -67,6 +67,7 @@ export function connectionFacts(
   client: Client,
   startedAt: number,
   hello?: HelloFacts,
+  tls?: TlsFacts,
 ): ConnectionFacts {
   return {
     source: client.address,
@@ -75,8 +76,8 @@ export function connectionFacts(
     localPort: socket.localPort ?? 0,
     startedAt,
     traffic: socket,
-    tls: undefined,
-    ...(hello && { hello }),
+    tls,
+    hello,
   };
 }
 

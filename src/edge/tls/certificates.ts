@@ -16,9 +16,9 @@ export interface Certificates {
   /**
    * For a site: the one that its account uploaded, else one from the server's own authority. For a name without
    * a site: one from the authority when the name is under the server's domain, or "" (the client named none);
-   * undefined otherwise, and when too many were asked for of late.
+   * undefined otherwise, and when too many were asked for of late. A promise only where one has to be made first.
    */
-  choose(host: string, site: Named | undefined): Promise<ServerCertificate> | undefined;
+  choose(host: string, site: Named | undefined): ServerCertificate | Promise<ServerCertificate> | undefined;
 }
 
 export interface CertificatesOptions {
@@ -49,7 +49,7 @@ export function makeCertificates({ authority, domain, serverAccount, clock, log 
         return names && own.forStranger(names);
       }
       const given = uploaded.find(site.accountId || (serverAccount() ?? ""), host, clock.now());
-      return given ? Promise.resolve(given) : own.forSite([siteName(host, site)]);
+      return given ?? own.forSite([siteName(host, site)]);
     },
   };
 }

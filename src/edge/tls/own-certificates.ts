@@ -10,10 +10,10 @@ import type { ServerCertificate } from "./server-certificate.ts";
 
 /** Leaves from the server's own authority, made when a name is first asked for, and again before they end. */
 export interface OwnCertificates {
-  /** For a name that has a site. Undefined when too many were asked for of late. */
-  forSite(names: readonly string[]): Promise<ServerCertificate> | undefined;
+  /** For a name that has a site; at once when there is one. Undefined when too many were asked for of late. */
+  forSite(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** For a name that no site has: far fewer are made. */
-  forStranger(names: readonly string[]): Promise<ServerCertificate> | undefined;
+  forStranger(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -58,16 +58,16 @@ export function makeOwnCertificates(authority: KeyedCertificate, clock: Clock, l
   };
   const bounded =
     (rate: Rate) =>
-    (names: readonly string[]): Promise<ServerCertificate> | undefined => {
+    (names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined => {
       const name = names[0] as string;
       let leaf = leaves.get(name);
       const left = leaf?.certificate ? leaf.certificate.notAfter - clock.now() : -Infinity;
-      if (left > renewMs) return Promise.resolve(leaf?.certificate as ServerCertificate);
+      if (left > renewMs) return leaf?.certificate;
       if (!leaf?.making && rate.take()) {
         if (!leaf) leaves.set(name, (leaf = { certificate: undefined, making: undefined }));
         void make(leaf, names);
       }
-      return left > 0 ? Promise.resolve(leaf?.certificate as ServerCertificate) : leaf?.making;
+      return left > 0 ? leaf?.certificate : leaf?.making;
     };
   return {
     forSite: bounded(makeRate(siteRate.perSecond, siteRate.burst, () => clock.monotonic())),
