@@ -19,6 +19,7 @@ export function listenHttps(options: EdgeOptions, plane: DataPlane, serving: Ser
   return startHttpsListener({
     ...publicContext(options, plane),
     at: options.httpsListen,
+    deadlines: context.deadlines,
     siteFor: sites.https,
     choose: pools.choose,
     connections: { siteFor: sites.tls, admits: splices.admits, serve: splices.serve },

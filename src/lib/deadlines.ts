@@ -30,6 +30,13 @@ export class Deadlines {
     this.#entries.add(entry);
   }
 
+  /** Calls `run` once, for what seldom comes to that: a timer of the clock's costs several times this. */
+  after(delayMs: number, run: () => void): Timer {
+    const entry = new Once(this, this.now + delayMs, run);
+    this.#entries.add(entry);
+    return entry;
+  }
+
   delete(entry: Timed): void {
     this.#entries.delete(entry);
   }
@@ -37,5 +44,26 @@ export class Deadlines {
   stop(): void {
     this.#timer.cancel();
     this.#entries.clear();
+  }
+}
+
+class Once implements Timed, Timer {
+  readonly expiresAt: number;
+  readonly #all: Deadlines;
+  readonly #run: () => void;
+
+  constructor(all: Deadlines, expiresAt: number, run: () => void) {
+    this.#all = all;
+    this.expiresAt = expiresAt;
+    this.#run = run;
+  }
+
+  expired(): void {
+    this.cancel();
+    this.#run();
+  }
+
+  cancel(): void {
+    this.#all.delete(this);
   }
 }

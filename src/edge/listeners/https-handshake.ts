@@ -1,6 +1,7 @@
 /** The handshake that a ClientHello leads to: that of the site which its server name means. */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import type { Deadlines } from "../../lib/deadlines.ts";
 import type { ConnectionFacts, HelloFacts, ServedCertificate } from "../../traffic/exchange.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { alert } from "../tls/alert.ts";
@@ -19,6 +20,7 @@ import type { Client, PublicListenerContext } from "./listener.ts";
 type HttpProtocol = "h2" | "http/1.1";
 
 export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "limits" | "clock"> {
+  readonly deadlines: Deadlines;
   /** The site for a lower-case server name, now. */
   readonly siteFor: (host: string) => Site | undefined;
   /** One of the endpoints that a site stands for. */
@@ -72,7 +74,7 @@ export function makeHttpsHandshakes(
   options: HttpsHandshakesOptions,
   ended: (result: HandshakeResult) => void,
 ): HttpsHandshakes {
-  const { siteFor, connections, certificates, limits, clock } = options;
+  const { siteFor, connections, certificates, limits, clock, deadlines } = options;
   const servers = makeTlsServers(options.protocols, clock);
   // nobody here knows what is spoken behind a TLS edge
   const opaqueServers = makeTlsServers([], clock);
@@ -82,7 +84,7 @@ export function makeHttpsHandshakes(
   const enter = (socket: Socket, accountId: string): boolean => {
     if (accounts.isFull(accountId)) return false;
     accounts.enter(accountId);
-    socket.once("close", () => accounts.leave(accountId));
+    socket.on("close", () => accounts.leave(accountId));
     return true;
   };
   const refuse = (socket: Socket, result: HandshakeResult): void => {
@@ -122,7 +124,7 @@ export function makeHttpsHandshakes(
       return;
     }
     let failure: HandshakeResult = "failed";
-    const late = clock.after(limits.handshakeTimeoutMs, () => {
+    const late = deadlines.after(limits.handshakeTimeoutMs, () => {
       failure = "timeout";
       socket.destroy();
     });

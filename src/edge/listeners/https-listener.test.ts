@@ -10,6 +10,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { captureHello } from "../../../test/support/client-hello.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { weakCertificate } from "../../../test/support/weak-certificate.ts";
+import { Deadlines } from "../../lib/deadlines.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import { createAuthority, createSelfSigned, issueLeaf } from "../../lib/x509.ts";
@@ -76,6 +77,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     proxies,
     limits: { ...defaultListenerLimits, ...limits },
     clock,
+    deadlines: new Deadlines(clock),
     log: silentLog,
     metrics,
     serve: (socket, facts, protocol) => {
@@ -346,7 +348,7 @@ describe("the HTTPS listener", () => {
     const partial = await own.openTcp();
     partial.write(Buffer.from([22, 3, 1, 2, 0, 1]));
     const closed = Promise.all([closeOf(silent), closeOf(partial)]);
-    while (own.clock.pending < 3) await turn();
+    while (own.listener.open < 2) await turn();
     own.clock.pass(5000);
     await closed;
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="timeout"\} 2/);

@@ -30,17 +30,17 @@ const plainHttpAnswer =
  * other names get the alert `unrecognized_name`.
  */
 export async function startHttpsListener(options: HttpsListenerOptions): Promise<Listener> {
-  const { limits, clock, log } = options;
+  const { limits, clock, deadlines, log } = options;
   const ended = makeHandshakeCounter(options.metrics);
   const handshakes = makeHttpsHandshakes(options, ended);
 
   const accept = (socket: Socket, client: Client): void => {
     const startedAt = clock.now();
-    const late = clock.after(limits.helloTimeoutMs, () => {
+    const late = deadlines.after(limits.helloTimeoutMs, () => {
       ended("timeout");
       socket.destroy();
     });
-    socket.once("close", () => late.cancel());
+    socket.on("close", () => late.cancel());
     peek(socket, (bytes): Look => {
       const seen = peekClientHello(bytes);
       if (seen.state === "more") return seen;
@@ -70,8 +70,8 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
   };
   /** RFC 8737 §3: when the handshake has shown the certificate, everything is said. */
   const answerChallenge = (socket: Socket, challenge: Handshaker): void => {
-    const late = clock.after(limits.handshakeTimeoutMs, () => socket.destroy());
-    socket.once("close", () => late.cancel());
+    const late = deadlines.after(limits.handshakeTimeoutMs, () => socket.destroy());
+    socket.on("close", () => late.cancel());
     challenge.accept(socket, (result) => {
       ended(result instanceof Error ? "failed" : "completed");
       if (!(result instanceof Error)) result.end();

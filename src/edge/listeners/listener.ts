@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { normaliseAddress } from "../../lib/address.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -98,9 +98,10 @@ const acceptErrorLogMs = 10_000;
 
 /** Listens for TCP connections, within the limits. Rejects when the address cannot be had. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
-  const { name, at, limits, clock, log, metrics } = options;
+  const { name, at, limits, clock, metrics } = options;
   const admission = options.admission ?? makeAdmission(limits, () => clock.monotonic());
-  const open = new Set<Socket>();
+  /** Those that are open; with what is owed to the admission once they were let in. */
+  const open = new Map<Socket, { readonly source: string | undefined } | undefined>();
   const refused = (reason: string): void => {
     metrics
       .counter("postern_connections_refused_total", "Connections closed at once.", { listener: name, reason })
@@ -134,7 +135,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     accepted.add();
-    socket.once("close", () => admission.leave(source));
+    open.set(socket, { source });
     if (isReady) options.accept(socket, client);
     else void wait(socket, client);
   };
@@ -159,8 +160,12 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       refuse(socket, "gone");
       return;
     }
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
+    open.set(socket, undefined);
+    socket.on("close", () => {
+      const admitted = open.get(socket);
+      open.delete(socket);
+      if (admitted) admission.leave(admitted.source);
+    });
     const peer = { address, port: socket.remotePort ?? 0 };
     if (proxies?.(address)) enterProxied(socket, peer);
     else enter(socket, peer);
@@ -173,14 +178,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   });
   await once(server, "listening");
 
-  let loggedAt = -Infinity;
-  server.on("error", (error) => {
-    // D4: out of file descriptors; the connection that could not be taken is closed by libuv, others go on
-    refused("accept_failed");
-    if (clock.monotonic() - loggedAt < acceptErrorLogMs) return;
-    loggedAt = clock.monotonic();
-    log.error("connection not accepted", { listener: name, error });
-  });
+  reportErrors(server, options, refused);
   const { address, port } = server.address() as AddressInfo;
   return {
     host: address,
@@ -193,9 +191,20 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     destroy() {
       if (server.listening) server.close();
-      for (const socket of open) socket.destroy();
+      for (const socket of open.keys()) socket.destroy();
     },
   };
+}
+
+/** D4: out of file descriptors; the connection that could not be taken is closed by libuv, others go on. */
+function reportErrors(server: Server, { name, clock, log }: ListenerOptions, refused: (reason: string) => void): void {
+  let loggedAt = -Infinity;
+  server.on("error", (error) => {
+    refused("accept_failed");
+    if (clock.monotonic() - loggedAt < acceptErrorLogMs) return;
+    loggedAt = clock.monotonic();
+    log.error("connection not accepted", { listener: name, error });
+  });
 }
 
 function ignore(): void {
