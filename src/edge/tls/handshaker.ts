@@ -49,10 +49,7 @@ export function makeHandshaker(tls: Server): Handshaker {
     // A fatal error of TLS ends the connection (RFC 8446 §6.2); Node tells of it, and leaves the socket open. The alert
     // may be waiting behind a write that has just gone out.
     socket.on("error", () => setImmediate(() => socket.destroy()));
-    const server = this as ServerOfOne;
-    const { settled } = server;
-    server.settled = undefined;
-    settled?.(socket);
+    settle(this as ServerOfOne, socket);
   });
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
@@ -61,11 +58,16 @@ export function makeHandshaker(tls: Server): Handshaker {
       const server = Object.create(tls) as ServerOfOne;
       server.settled = settled;
       socket.on("close", () => {
-        if (server.settled === undefined) return;
-        server.settled = undefined;
-        settled(new Error("the TLS handshake failed"));
+        if (server.settled !== undefined) settle(server, new Error("the TLS handshake failed"));
       });
       server.emit("connection", socket);
     },
   };
+}
+
+/** What waited for the end is kept no longer than until then: the connection may be open for hours. */
+function settle(server: ServerOfOne, result: TLSSocket | Error): void {
+  const { settled } = server;
+  server.settled = undefined;
+  settled?.(result);
 }
