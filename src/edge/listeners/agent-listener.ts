@@ -85,6 +85,9 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   const listener = await startListener({ ...options, name: "agent", accept });
   return {
     ...listener,
+    get open() {
+      return listener.open;
+    },
     destroy() {
       renewal.cancel();
       listener.destroy();
