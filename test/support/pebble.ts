@@ -44,7 +44,8 @@ if (pebbleAbsent !== undefined && process.env["CI"]) throw new Error(`${pebbleAb
 
 /** Chooses ports, so that a server can be told of the authority before it runs. */
 export async function planPebble(): Promise<PebblePlan> {
-  const [port, managementPort] = [await freePort(), await freePort()];
+  const held = [await holdPort(), await holdPort()] as const;
+  const [port, managementPort] = [held[0].port, held[1].port];
   const authority = await createAuthority({ commonName: "Pebble's own", now: Date.now() });
   const leaf = await issueLeaf(authority, { names: ["localhost", "127.0.0.1"], now: Date.now(), days: 2 });
   const ca = authority.certificatePem;
@@ -74,6 +75,7 @@ export async function planPebble(): Promise<PebblePlan> {
       };
       const config = file("config.json", JSON.stringify({ pebble }));
       const options = ["-strict", "-config", config, "-dnsserver", dns.address];
+      await Promise.all(held.map((one) => one.free()));
       const child = spawn("sh", ["-c", untilInputEnds, binary as string, ...options], {
         env: {
           PATH: process.env["PATH"],
@@ -202,13 +204,23 @@ async function get(url: string, ca: string): Promise<string> {
   return (await bytesOf(response)).toString();
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
+interface HeldPort {
+  readonly port: number;
+  free(): Promise<void>;
+}
+
+/** A port that nobody else gets, and at which nobody is served, until it is freed for whom it is meant. */
+async function holdPort(): Promise<HeldPort> {
+  const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  return {
+    port,
+    async free() {
+      server.close();
+      await once(server, "close");
+    },
+  };
 }
 
 function isExecutable(file: string): boolean {
