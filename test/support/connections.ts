@@ -1,7 +1,8 @@
 /** Clients and ports of bare connections: clients that see every byte. */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 
 export interface Ended {
   readonly text: string;
@@ -50,10 +51,19 @@ export async function portIs(state: "open" | "closed", port: number): Promise<vo
   }
 }
 
+/** Below what systems give to whoever names no port, to connections above all: these would have one before its use. */
+const [firstPort, portCount] = [15_000, 15_000];
+
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
+  for (;;) {
+    const port = firstPort + randomInt(portCount);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
 }
