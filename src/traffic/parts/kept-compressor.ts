@@ -7,7 +7,8 @@ import type { ZlibOptions } from "minizlib";
 type Kept = Deflate | Gzip | ZstdCompress;
 
 /**
- * Compresses whole bodies at once, one after another, each by itself: nothing of one is in the next.
+ * Compresses whole bodies at once, one after another, each by itself: nothing of one is in the next. Throws when a body
+ * cannot be compressed.
  * @param make with `flush` set to what ends a body
  */
 function keep(make: () => Kept): (body: Buffer) => Buffer {
@@ -25,8 +26,12 @@ function keep(make: () => Kept): (body: Buffer) => Buffer {
     pieces = [];
     used.reset();
     used.write(body);
+    const [first, ...others] = pieces;
+    // Not even an empty body comes to nothing.
+    if (first === undefined) throw new Error("compress a body: the compressor gave nothing");
     compressor = used;
-    return pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
+    pieces = [];
+    return others.length === 0 ? first : Buffer.concat([first, ...others]);
   };
 }
 
