@@ -51,8 +51,11 @@ export async function portIs(state: "open" | "closed", port: number): Promise<vo
   }
 }
 
-/** Below what systems give to whoever names no port, to connections above all: these would have one before its use. */
-const [firstPort, portCount] = [15_000, 15_000];
+/**
+ * Below what systems give to whoever names no port, to connections above all, and below what servers give to tunnels: these
+ * would have one before its use.
+ */
+const [firstPort, portCount] = [10_000, 10_000];
 
 export async function freePort(): Promise<number> {
   for (;;) {
