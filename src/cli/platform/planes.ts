@@ -15,6 +15,7 @@ import type { SharedKeys, ServerKeys } from "../../api/nodes/shared-keys.ts";
 import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import { openPeerRoom } from "./peer-room.ts";
+import { trafficHeap } from "./threads/heap.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { Supervised } from "./threads/supervise.ts";
@@ -72,6 +73,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       ...shared,
       name: count === 1 ? "edge" : `edge ${at + 1}`,
       file: new URL("./threads/edge.ts", import.meta.url),
+      heap: trafficHeap,
       lines: () => [take("edge")],
       options: (ports) => {
         const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { MessagePort } from "node:worker_threads";
+import type { MessagePort, ResourceLimits } from "node:worker_threads";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Log } from "../../../lib/log.ts";
 import { writeLines } from "../../process/log-output.ts";
@@ -18,6 +18,8 @@ const noDetails = { code: undefined, port: undefined, address: undefined };
 export interface ThreadPlan<Options, Ports> {
   readonly name: string;
   readonly file: URL;
+  /** Bounds of its heap; V8's own where nothing is said. */
+  readonly heap?: ResourceLimits;
   readonly log: Log;
   readonly logForm: LogForm;
   readonly clock: Clock;
@@ -149,6 +151,7 @@ function startThread<Options, Ports>(
   const worker = new Worker(plan.file, {
     name: plan.name,
     workerData: data,
+    ...(plan.heap && { resourceLimits: plan.heap }),
     transferList: [...lines],
     stderr: true,
   });
