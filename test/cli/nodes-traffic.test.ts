@@ -176,10 +176,11 @@ describe("servers on one database", { skip: !postgres }, () => {
       assert.equal(shown[0]?.length, 1, path);
       assert.deepEqual(shown, [shown[0], shown[0], shown[0]]);
     }
-    // Nodes tell of their agents every few seconds: those that were there before have gone.
+    // Nodes tell of themselves every few seconds: agents from before have gone, and all have said where they are reached.
     const reply = await nodes[2].until("/nodes", ({ body }) => {
-      const counts = (body["nodes"] as readonly { readonly agents: number }[]).map(({ agents }) => agents);
-      return counts.every((agents) => agents <= 1) && counts.filter((agents) => agents === 1).length === 1;
+      const told = body["nodes"] as readonly { readonly agents: number; readonly peer_address: string | null }[];
+      const counts = told.map(({ agents }) => agents).toSorted((one, other) => one - other);
+      return counts.join() === "0,0,1" && told.every(({ peer_address: at }) => at !== null);
     });
     const all = reply.body["nodes"] as readonly Record<string, unknown>[];
     const [, , last] = all.map(({ peer_address: at }) => String(at)).toSorted();
