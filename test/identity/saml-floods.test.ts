@@ -34,23 +34,23 @@ after(() => world.stop());
 for (const http of ["h1", "h2"] as const) {
   describe(`a flood of messages of SAML, over ${http}`, () => {
     it("I4: a flood of messages of SAML is refused one by one, while other requests are served", async () => {
-      const underWay = new Set<object>();
-      const post = async (message: readonly [string, string]): Promise<void> => {
-        const [what, xml] = message;
-        underWay.add(message);
-        const answer = await world.browser(http).ask(acs, { method: "POST", body: formBody("SAMLResponse", xml) });
-        underWay.delete(message);
-        assert.equal(answer.headers["postern-error-code"], errorCode("saml_assertion"), what);
-      };
-      const posted = Promise.all([1, 2, 3].flatMap(() => Object.entries(costly)).map(post));
       let served = 0;
-      while (underWay.size > 0) {
+      const post = async ([what, xml]: readonly [string, string]): Promise<void> => {
+        do {
+          const answer = await world.browser(http).ask(acs, { method: "POST", body: formBody("SAMLResponse", xml) });
+          assert.equal(answer.headers["postern-error-code"], errorCode("saml_assertion"), what);
+        } while (served === 0);
+      };
+      let flooding = true;
+      const flood = Promise.all([1, 2, 3].flatMap(() => Object.entries(costly)).map(post)).finally(() => {
+        flooding = false;
+      });
+      while (flooding) {
         const answer = await world.browser(http).ask(`${world.origin()}/pub`);
         assert.equal(answer.status, 200);
-        if (underWay.size > 0) served += 1;
+        served += 1;
       }
-      await posted;
-      assert.ok(served > 0);
+      await flood;
     });
   });
 }
