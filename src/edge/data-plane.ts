@@ -1,5 +1,6 @@
 /** Everything that carries traffic, wired together: what is listened on comes later. */
 import { WindowReserve } from "../lib/receive-window.ts";
+import { Moments } from "../lib/moments.ts";
 import { Deadlines } from "../lib/deadlines.ts";
 import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
@@ -150,7 +151,8 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const counters = makeCounters();
   exportCounters(counters, metrics);
   exportOutboundCounters(metrics);
-  const observers = makeObservers({ table, send, clock, log, metrics, limits: options.limits ?? {} });
+  const moments = new Moments(clock);
+  const observers = makeObservers({ table, send, clock, moments, log, metrics, limits: options.limits ?? {} });
   const deadlines = new Deadlines(clock);
   const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
@@ -176,7 +178,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const upstreams = makeRequestUpstreams({ registry, context: { clock, deadlines, limits, log }, dial });
   const late = { sites: () => sites };
-  const shared = { deadlines, limits, counters, upstreams, observers, challenges, logins };
+  const shared = { moments, deadlines, limits, counters, upstreams, observers, challenges, logins };
   const context = httpContext(options, ports, { ...shared, ...late });
   const { promise: ready, resolve: loaded } = Promise.withResolvers<void>();
   const isShared = options.peers !== undefined;
@@ -197,7 +199,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   return { table, certificates, challenges, registry, edgeId, peers, agents, sites, pools, logins, saml, ...carrying };
 }
 
-interface HttpParts extends Pick<HttpContext, "deadlines" | "limits" | "counters" | "upstreams"> {
+interface HttpParts extends Pick<HttpContext, "moments" | "deadlines" | "limits" | "counters" | "upstreams"> {
   readonly observers: Observers;
   readonly challenges: AcmeChallenges;
   readonly logins: Logins;

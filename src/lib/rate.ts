@@ -11,6 +11,7 @@ export function makeRate(perSecond: number, burst: number, monotonic: () => numb
   return {
     take() {
       const now = monotonic();
+      if (now === at && tokens < 1) return false;
       tokens = Math.min(burst, tokens + ((now - at) / 1000) * perSecond);
       at = now;
       if (tokens < 1) return false;

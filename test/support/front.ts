@@ -6,6 +6,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
 import { makeCounters } from "../../src/edge/http/counters.ts";
+import { Moments } from "../../src/lib/moments.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
 import { UpstreamPool } from "../../src/edge/upstreams/upstream-pool.ts";
@@ -87,6 +88,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
       write: (text) => lines.push(text),
     }),
     clock,
+    moments: new Moments(clock),
     deadlines,
     limits: { ...defaultLimits, ...options.limits },
     counters: makeCounters(),

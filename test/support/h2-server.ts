@@ -11,6 +11,7 @@ import { makeRequestUpstreams } from "../../src/edge/upstreams/request-upstreams
 import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
 import { makeCounters } from "../../src/edge/http/counters.ts";
+import { Moments } from "../../src/lib/moments.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
 import { serveHttp2 } from "../../src/edge/http2/connection.ts";
 import { silentLog } from "../../src/lib/log.ts";
@@ -67,6 +68,7 @@ export async function startH2Server(
   const context: HttpContext = {
     log: silentLog,
     clock,
+    moments: new Moments(clock),
     deadlines,
     limits,
     counters: makeCounters(),

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { tableOf } from "../../../test/support/routing.ts";
+import { Moments } from "../../lib/moments.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
@@ -41,6 +42,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
     context: {
       log: silentLog,
       clock,
+      moments: new Moments(clock),
       deadlines: new Deadlines(clock),
       limits: defaultLimits,
       counters: makeCounters(),

@@ -48,7 +48,7 @@ export class Rehearsal extends DecidedExchange {
   constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
     super(client, described.request, "explain");
     this.#described = described;
-    this.bodyReceivedAt = this.receivedAt;
+    this.bodyArrival = this.arrival;
     this.#body = described.body;
     this.#upstreams = upstreams;
   }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Moments } from "../../lib/moments.ts";
 import type { WindowReserve } from "../../lib/receive-window.ts";
 import { spliceLingerMs } from "../../lib/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
@@ -17,6 +18,7 @@ import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 export interface HttpContext {
   readonly log: Log;
   readonly clock: Clock;
+  readonly moments: Moments;
   readonly deadlines: Deadlines;
   readonly limits: HttpLimits;
   readonly counters: HttpCounters;
@@ -39,7 +41,7 @@ export interface HttpContext {
   readonly routeFailed?: (route: CompiledRoute, error: unknown) => void;
   /**
    * Told of every exchange when it is over. The object is the exchange itself: take what is needed before
-   * returning. Undefined: nobody is told, and no time is taken.
+   * returning. Undefined: nobody is told.
    */
   readonly finished: ((exchange: FinishedExchange) => void) | undefined;
 }

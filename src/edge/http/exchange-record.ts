@@ -8,14 +8,16 @@ import type { ClientConnection } from "./client-connection.ts";
 import type { FinishedExchange } from "./context.ts";
 import type { OwnedAnswer } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
+import type { Moment } from "../../lib/moments.ts";
 import { newRequestId } from "../../lib/traffic-ids.ts";
 
 /** What is known of an exchange, from its first moment on: for modules, the log, the counters and the trace. */
 export class ExchangeRecord implements FinishedExchange {
   readonly id: string;
   readonly request: ReceivedRequest;
-  readonly receivedAt: number;
-  bodyReceivedAt: number | undefined;
+  /** When its head was read. */
+  readonly arrival: Moment;
+  bodyArrival: Moment | undefined;
   readonly shared: ClientConnection;
   readonly steps: Step[] = [];
   logs: readonly Readonly<Record<string, unknown>>[] | undefined;
@@ -41,7 +43,6 @@ export class ExchangeRecord implements FinishedExchange {
   tunnel: ServingTunnel | undefined;
   /** Nothing more comes of it. */
   isOver = false;
-  readonly #startedAt: number;
 
   constructor(shared: ClientConnection, request: ReceivedRequest, id?: string) {
     const { context } = shared;
@@ -49,11 +50,18 @@ export class ExchangeRecord implements FinishedExchange {
     this.request = request;
     this.connection = shared.facts;
     this.calls = shared.calls;
-    this.receivedAt = context.clock.now();
-    if (request.bodyLength === 0) this.bodyReceivedAt = this.receivedAt;
-    this.id = id ?? newRequestId(this.receivedAt);
-    this.#startedAt = context.finished === undefined ? 0 : context.clock.monotonic();
+    this.arrival = context.moments.present;
+    if (request.bodyLength === 0) this.bodyArrival = this.arrival;
+    this.id = id ?? newRequestId(this.arrival.now);
     context.counters.openExchanges += 1;
+  }
+
+  get receivedAt(): number {
+    return this.arrival.now;
+  }
+
+  get bodyReceivedAt(): number | undefined {
+    return this.bodyArrival?.now;
   }
 
   get method(): string {
@@ -89,7 +97,7 @@ export class ExchangeRecord implements FinishedExchange {
   }
 
   get durationMs(): number {
-    return this.shared.context.clock.monotonic() - this.#startedAt;
+    return this.shared.context.clock.monotonic() - this.arrival.monotonic;
   }
 
   received(byteCount: number): void {

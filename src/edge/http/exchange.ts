@@ -118,7 +118,7 @@ export class HttpExchange
   requestEnded(trailers: FieldTable | undefined): void {
     this.#body.hasEnded = true;
     if (this.isOver) return;
-    this.bodyReceivedAt ??= this.shared.context.clock.now();
+    this.bodyArrival ??= this.shared.context.moments.present;
     if (trailers !== undefined) stripRequest(trailers, false);
     this.request.trailers = trailers;
     this.#body.end(trailers);

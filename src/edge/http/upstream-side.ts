@@ -17,6 +17,7 @@ import { dialFailure } from "./dial-failure.ts";
 import { stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
+import type { Moment } from "../../lib/moments.ts";
 import type { RequestBody } from "./request-body.ts";
 import { sendRequest } from "./send-request.ts";
 import type { UpstreamConnection } from "../upstreams/upstream-connection.ts";
@@ -37,8 +38,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly shared: ClientConnection;
   /** Of the response head that was sent to the client; 0 before. */
   readonly status: number;
-  /** Since the request came. */
-  readonly durationMs: number;
+  /** When the request came. */
+  readonly arrival: Moment;
   /** For whoever asks later where the time went. */
   waitedMs: number | undefined;
   /** For whoever asks later who served it. */
@@ -80,8 +81,8 @@ export class UpstreamSide implements UpstreamUser {
   #isRepeat = false;
   /** Bytes of the request's body have gone on. */
   #bodyBegun = false;
-  /** How long the request had been here when it was sent on. */
-  #sentAfterMs = 0;
+  /** When the request was sent on, see `Clock.monotonic`. */
+  #sentAt = 0;
   #isSettled = false;
   /** Response bytes that the upstream is not credited for until the client has room. */
   #owed = 0;
@@ -200,7 +201,7 @@ export class UpstreamSide implements UpstreamUser {
     this.isWarm = warm;
     if (this.#isRepeat) exchange.shared.context.counters.repeated += 1;
     if (this.#body.size > 0) this.#bodyBegun = true;
-    this.#sentAfterMs = exchange.durationMs;
+    this.#sentAt = this.#monotonic();
     const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
     if (sendRequest(connection, this, exchange.request, forwarded, exchange.id, this.#body)) this.#body.credit();
   }
@@ -216,11 +217,11 @@ export class UpstreamSide implements UpstreamUser {
   }
 
   upstreamHead(head: ResponseRead, bodyLength: number): void {
-    const edgeMs = this.#sentAfterMs;
     const { exchange } = this;
-    const waitMs = exchange.durationMs - edgeMs;
+    const waitMs = this.#monotonic() - this.#sentAt;
     exchange.waitedMs = waitMs;
-    this.#pool?.options.timed?.(exchange.id, { edgeMs, waitMs });
+    const timed = this.#pool?.options.timed;
+    if (timed !== undefined) timed(exchange.id, { edgeMs: this.#sentAt - exchange.arrival.monotonic, waitMs });
     if (head.status === 502 && this.#pool?.options.isAgent === true && dialFailure(head)) {
       const connection = this.#connection;
       this.#connection = undefined;
@@ -339,6 +340,12 @@ export class UpstreamSide implements UpstreamUser {
     this.#converted = client;
     this.#settle(101);
     exchange.converted(fields);
+  }
+
+  /** To the microsecond where somebody is told of it. */
+  #monotonic(): number {
+    const { clock, moments } = this.exchange.shared.context;
+    return this.#pool?.options.timed === undefined ? moments.present.monotonic : clock.monotonic();
   }
 
   /** Tells the modules how the upstream did, once. */

@@ -3,9 +3,10 @@ import type { FinishedExchange } from "../http/context.ts";
 
 /** Logs exchanges that the edge itself ended, with every decision on the way; the rest only counts. */
 export function makeExchangeLog(log: Log): (exchange: FinishedExchange) => void {
-  return ({ id, method, host, path, status, siteId, routeId, source, steps }) => {
-    const decided = steps.at(-1);
-    if (decided?.answer === undefined) return;
+  return (exchange) => {
+    const { steps } = exchange;
+    if (steps.at(-1)?.answer === undefined) return;
+    const { id, method, host, path, status, siteId, routeId, source } = exchange;
     const trace = steps.map(({ by, outcome, reason }) => `${by} ${outcome}: ${reason}`);
     log.info("request ended at the edge", {
       request: id,

@@ -2,6 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import type { Moments } from "../../lib/moments.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { ConnectionTrace, RequestTrace } from "../../routing/planes/questions.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
@@ -22,6 +23,7 @@ export interface ObserversOptions {
   /** To the control plane. */
   readonly send: (message: Upward) => void;
   readonly clock: Clock;
+  readonly moments: Moments;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly limits: {
@@ -44,12 +46,13 @@ export interface AllTraces {
   readonly connections: Traces<ClosedConnection, ConnectionTrace>;
 }
 
-export function makeObservers({ table, send, clock, log, metrics, limits }: ObserversOptions): Observers {
+export function makeObservers({ table, send, clock, moments, log, metrics, limits }: ObserversOptions): Observers {
   const traffic = makeTrafficReports({ send, clock, metrics, limits: limits.trafficReports ?? {} });
   const logExchange = makeExchangeLog(log);
   const traceLimits = { ...defaultTraceLimits, ...limits.traces };
-  const requests = makeTraces(requestTraces, clock, traceLimits);
-  const connections = makeTraces(connectionTraces, clock, traceLimits);
+  const times = { now: () => clock.now(), monotonic: () => moments.present.monotonic };
+  const requests = makeTraces(requestTraces, times, traceLimits);
+  const connections = makeTraces(connectionTraces, times, traceLimits);
   const failing = makeFailingRoutes(table, (problems) => send({ type: "problems", problems }));
   return {
     traffic,

@@ -63,7 +63,7 @@ interface AccountTraces<Trace> {
 
 export function makeTraces<Finished, Trace extends { readonly id: string; readonly outcome: string }>(
   { accountOf, isEnded, traceOf, namesOf }: TraceKind<Finished, Trace>,
-  clock: Clock,
+  clock: Pick<Clock, "now" | "monotonic">,
   limits: TraceLimits,
 ): Traces<Finished, Trace> {
   const accounts = new Map<string, AccountTraces<Trace>>();
