@@ -71,6 +71,15 @@ export function encodeField(target: Buffer, start: number, name: string, value: 
   return at + target.write(value, at, "latin1");
 }
 
+/** A field up to its value, for those that are written often: `name` is in lower case. */
+export function fieldStart(name: string, valueLength: number): Buffer {
+  const start = Buffer.alloc(name.length + 11);
+  start[0] = literal;
+  let at = putLength(start, 1, name.length);
+  at += start.latin1Write(name, at, name.length);
+  return start.subarray(0, putLength(start, at, valueLength));
+}
+
 /** A string's length with a prefix of 7 bits, not Huffman-coded (RFC 7541 §5.1, §5.2). */
 function putLength(target: Buffer, start: number, length: number): number {
   if (length < 127) {

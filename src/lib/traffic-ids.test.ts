@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { newConnectionId, newRequestId } from "./traffic-ids.ts";
+import { newConnectionId, newRequestId, trafficIdLength } from "./traffic-ids.ts";
 
 const kinds = [
-  { what: "request", make: newRequestId, form: /^req_[0-9a-z]{27}$/ },
+  { what: "request", make: (nowMs: number) => newRequestId(nowMs).text, form: /^req_[0-9a-z]{27}$/ },
   { what: "connection", make: newConnectionId, form: /^con_[0-9a-z]{27}$/ },
 ];
 for (const { what, make, form } of kinds) {
@@ -14,3 +14,12 @@ for (const { what, make, form } of kinds) {
     assert.ok((ids[0] as string) < (ids[4999] as string));
   });
 }
+
+it("a request id is written as what it reads, also after many others", () => {
+  const ids = Array.from({ length: 2000 }, () => newRequestId(1_800_000_000_000));
+  const target = Buffer.alloc(trafficIdLength + 2);
+  for (const id of ids) {
+    assert.equal(id.write(target, 1), 1 + trafficIdLength);
+    assert.equal(target.latin1Slice(1, 1 + trafficIdLength), id.text);
+  }
+});

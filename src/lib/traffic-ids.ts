@@ -16,31 +16,72 @@ const prefixLength = 4;
 const timeLength = 9;
 const randomPairs = 9;
 
+/** Characters of an id. */
+export const trafficIdLength = prefixLength + timeLength + 2 * randomPairs;
+
 const pool = new Uint16Array(4096);
 let unused = 0;
 let lastMs = 0;
-/** The last id: prefix, time, random digits. Read as one piece, it is a string that costs nothing more to write. */
-const id = Buffer.alloc(prefixLength + timeLength + 2 * randomPairs);
+const time = Buffer.alloc(timeLength);
 
-export function newRequestId(nowMs: number): string {
-  return newTrafficId("req_", nowMs);
+/** Ids are made in blocks of memory, front to back, each used once: a block, of 2 kB, goes with the last of its ids. */
+const blockLength = 64 * trafficIdLength;
+let block = Buffer.alloc(0);
+let used = 0;
+
+/**
+ * An id in the form of all ids: time in milliseconds, then 93 random bits. It is written into messages as the bytes
+ * that it is; its text is made when somebody asks for it, which few do of a request that is passed on.
+ */
+export class TrafficId {
+  readonly #bytes: Buffer;
+  readonly #at: number;
+  #text: string | undefined;
+
+  /** @param prefix of four characters */
+  constructor(prefix: string, nowMs: number) {
+    if (used === block.length) {
+      block = Buffer.allocUnsafeSlow(blockLength);
+      used = 0;
+    }
+    this.#bytes = block;
+    this.#at = used;
+    used += trafficIdLength;
+    writeId(this.#bytes, this.#at, prefix, nowMs);
+  }
+
+  get text(): string {
+    return (this.#text ??= this.#bytes.latin1Slice(this.#at, this.#at + trafficIdLength));
+  }
+
+  /** Writes its `trafficIdLength` bytes; returns where it ended. */
+  write(target: Buffer, at: number): number {
+    const bytes = this.#bytes;
+    const from = this.#at;
+    for (let index = 0; index < trafficIdLength; index += 1) target[at + index] = bytes[from + index] as number;
+    return at + trafficIdLength;
+  }
+}
+
+export function newRequestId(nowMs: number): TrafficId {
+  return new TrafficId("req_", nowMs);
 }
 
 export function newConnectionId(nowMs: number): string {
-  return newTrafficId("con_", nowMs);
+  return new TrafficId("con_", nowMs).text;
 }
 
-/**
- * A new id in the form of all ids: time in milliseconds, then 93 random bits. Random bytes are drawn in bulk: one call
- * into OpenSSL per request would cost more than parsing it.
- */
-function newTrafficId(prefix: string, nowMs: number): string {
-  for (let at = 0; at < prefixLength; at += 1) id[at] = prefix.charCodeAt(at);
+/** Random bytes are drawn in bulk: one call into OpenSSL per request would cost more than parsing it. */
+function writeId(target: Buffer, start: number, prefix: string, nowMs: number): void {
+  for (let at = 0; at < prefixLength; at += 1) target[start + at] = prefix.charCodeAt(at);
   if (nowMs !== lastMs) {
     lastMs = nowMs;
-    id.latin1Write(Math.floor(nowMs).toString(36).padStart(timeLength, "0"), prefixLength, timeLength);
+    time.latin1Write(Math.floor(nowMs).toString(36).padStart(timeLength, "0"), 0, timeLength);
   }
-  for (let at = prefixLength + timeLength; at < id.length;) {
+  let at = start + prefixLength;
+  for (let index = 0; index < timeLength; index += 1) target[at + index] = time[index] as number;
+  at += timeLength;
+  while (at < start + trafficIdLength) {
     if (unused === 0) {
       randomFillSync(pool);
       unused = pool.length;
@@ -48,9 +89,8 @@ function newTrafficId(prefix: string, nowMs: number): string {
     const value = pool[(unused -= 1)] as number;
     if (value >= evenValues) continue;
     const pair = 2 * (value % pairCount);
-    id[at] = pairs[pair] as number;
-    id[at + 1] = pairs[pair + 1] as number;
+    target[at] = pairs[pair] as number;
+    target[at + 1] = pairs[pair + 1] as number;
     at += 2;
   }
-  return id.latin1Slice(0, id.length);
 }

@@ -46,7 +46,7 @@ export class Rehearsal extends DecidedExchange {
   forwarded = "";
 
   constructor(client: ClientConnection, described: Described, upstreams: Pick<RequestUpstreams, "foresee">) {
-    super(client, described.request, "explain");
+    super(client, described.request);
     this.#described = described;
     this.bodyArrival = this.arrival;
     this.#body = described.body;
@@ -57,6 +57,10 @@ export class Rehearsal extends DecidedExchange {
   async run(): Promise<void> {
     this.decide();
     await this.#settled.promise;
+  }
+
+  override get id(): string {
+    return "explain";
   }
 
   get rehearsedAs(): DescribedVisitor | undefined {

@@ -17,6 +17,7 @@
  * 5. The pipeline ends with exactly one of `sendEnd` or `abort`; no call after that, except `requestConsumed`.
  */
 import type { FieldTable } from "../../http1/field-table.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 
 export interface ClientSide {
@@ -35,7 +36,7 @@ export interface ClientSide {
     reason: string | undefined,
     fields: FieldTable,
     bodyLength: number,
-    requestId: string,
+    requestId: TrafficId,
     upgradedTo?: string,
   ): void;
   /** Body bytes, by reference. False: hold on until `clientDrained` (these are taken all the same). */

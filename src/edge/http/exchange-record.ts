@@ -9,11 +9,12 @@ import type { FinishedExchange } from "./context.ts";
 import type { OwnedAnswer } from "./owned-paths.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import type { Moment } from "../../lib/moments.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { newRequestId } from "../../lib/traffic-ids.ts";
 
 /** What is known of an exchange, from its first moment on: for modules, the log, the counters and the trace. */
 export class ExchangeRecord implements FinishedExchange {
-  readonly id: string;
+  readonly requestId: TrafficId;
   readonly request: ReceivedRequest;
   /** When its head was read. */
   readonly arrival: Moment;
@@ -44,7 +45,7 @@ export class ExchangeRecord implements FinishedExchange {
   /** Nothing more comes of it. */
   isOver = false;
 
-  constructor(shared: ClientConnection, request: ReceivedRequest, id?: string) {
+  constructor(shared: ClientConnection, request: ReceivedRequest) {
     const { context } = shared;
     this.shared = shared;
     this.request = request;
@@ -52,8 +53,12 @@ export class ExchangeRecord implements FinishedExchange {
     this.calls = shared.calls;
     this.arrival = context.moments.present;
     if (request.bodyLength === 0) this.bodyArrival = this.arrival;
-    this.id = id ?? newRequestId(this.arrival.now);
+    this.requestId = newRequestId(this.arrival.now);
     context.counters.openExchanges += 1;
+  }
+
+  get id(): string {
+    return this.requestId.text;
   }
 
   get receivedAt(): number {

@@ -161,7 +161,7 @@ export class HttpExchange
     const route = this.route as CompiledRoute;
     if (route.response.length === 0) {
       this.status = status;
-      this.#client.sendHead(status, head.reason, fields, bodyLength, this.id);
+      this.#client.sendHead(status, head.reason, fields, bodyLength, this.requestId);
       return;
     }
     const response = new ModuleResponse(status, fields, this);
@@ -195,7 +195,7 @@ export class HttpExchange
       response.start(this);
     }
     const reason = response.status === head.status ? head.reason : undefined;
-    this.#client.sendHead(response.status, reason, headers, transformed ? -1 : bodyLength, this.id);
+    this.#client.sendHead(response.status, reason, headers, transformed ? -1 : bodyLength, this.requestId);
   }
 
   /** What came of the upstream while response hooks were still deciding, or what they have put in its place. */
@@ -285,7 +285,7 @@ export class HttpExchange
     // From here on the client's bytes are the stream's, until it ends its direction.
     this.#body.hasEnded = false;
     this.status = 101;
-    this.#client.sendHead(101, reason, fields, -1, this.id, upgradedTo);
+    this.#client.sendHead(101, reason, fields, -1, this.requestId, upgradedTo);
   }
 
   #endUpgraded(): void {
@@ -301,7 +301,7 @@ export class HttpExchange
     const { status, fields, body } = this.#render(answer);
     if (this.request.websocket && this.#staysClosed(status)) return;
     this.status = status;
-    this.#client.sendHead(status, undefined, fields, body.length, this.id);
+    this.#client.sendHead(status, undefined, fields, body.length, this.requestId);
     if (body.length > 0) this.sendBody(body);
     this.#finish();
     this.#client.sendEnd(undefined);

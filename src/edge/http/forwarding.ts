@@ -1,6 +1,7 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import { isHopByHop } from "../../http1/field-table.ts";
 import { known, knownNames } from "../../http1/known-fields.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { putLatin1 } from "../../http1/slab.ts";
 
 /**
@@ -106,7 +107,7 @@ export function writeRequestHead(
   },
   chunked: boolean,
   forwarded: string,
-  requestId: string,
+  requestId: TrafficId,
 ): number {
   let at = putLatin1(target, start, head.method);
   target[at] = 32;
@@ -115,7 +116,7 @@ export function writeRequestHead(
   at = putLatin1(target, at, " HTTP/1.1\r\n");
   at = head.headers.write(target, at);
   at = putLatin1(target, at, forwarded);
-  at = putLatin1(target, at, requestId);
+  at = requestId.write(target, at);
   if (chunked) at = putLatin1(target, at, "\r\nTransfer-Encoding: chunked");
   if (head.upgrade !== "") {
     at = putLatin1(target, at, "\r\nConnection: Upgrade\r\nUpgrade: ");

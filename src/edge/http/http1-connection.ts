@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { HostReader } from "../../http1/host-reader.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { cutSocket } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -242,7 +243,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   sendInterim(status: number, fields: FieldTable | undefined): void {
     if (this.#isOld || this.#responseBegun) return;
     if (status === 100) this.#awaitsContinue = false;
-    this.#output.head(status, undefined, fields, "", "", false);
+    this.#output.head(status, undefined, fields, undefined, "", false);
     this.#output.flush();
   }
 
@@ -251,7 +252,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     reason: string | undefined,
     fields: FieldTable,
     bodyLength: number,
-    requestId: string,
+    requestId: TrafficId,
     upgradedTo = "",
   ): void {
     this.#responseBegun = true;

@@ -16,8 +16,8 @@ export function answerMalformed(
 ): void {
   const id = newRequestId(context.clock.now());
   context.counters.malformed += 1;
-  context.log.info("request refused", { reason: why, source: facts.source, request: id });
-  const answered = { id, method: "GET", accept: undefined };
+  context.log.info("request refused", { reason: why, source: facts.source, request: id.text });
+  const answered = { id: id.text, method: "GET", accept: undefined };
   const { status, fields, body } = renderAnswer({ error: reason }, answered, context.clock.now());
   output.head(status, undefined, fields, id, "Connection: close\r\n", false);
   output.body(body);

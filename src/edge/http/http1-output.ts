@@ -3,6 +3,8 @@ import type { FieldTable } from "../../http1/field-table.ts";
 import { reasonPhrase } from "../../http1/reasons.ts";
 import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
+import { trafficIdLength } from "../../lib/traffic-ids.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { corkForTurn } from "../../lib/socket-stream.ts";
 
 /** Bodies up to this size are copied behind their head, so that both are one write. */
@@ -39,29 +41,29 @@ export class Http1Output {
   }
 
   /**
-   * A response head, or an interim one, which has no request id ("").
+   * A response head, or an interim one, which has no request id.
    * @param lines further field lines, each ended by CR LF
    */
   head(
     status: number,
     reason: string | undefined,
     fields: FieldTable | undefined,
-    requestId: string,
+    requestId: TrafficId | undefined,
     lines: string,
     chunked: boolean,
   ): void {
     this.#chunked = chunked;
     const phrase = reason ?? reasonPhrase(status);
-    reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + requestId.length + lines.length);
+    reserve(headBytes + phrase.length + (fields?.byteBound ?? 0) + trafficIdLength + lines.length);
     this.flush();
     const { bytes, used } = slab;
     let at = putLatin1(bytes, used, statusStart(status));
     at = putLatin1(bytes, at, phrase);
     at = putLatin1(bytes, at, "\r\n");
     if (fields !== undefined) at = fields.write(bytes, at);
-    if (requestId !== "") {
+    if (requestId !== undefined) {
       at = putLatin1(bytes, at, "x-request-id: ");
-      at = putLatin1(bytes, at, requestId);
+      at = requestId.write(bytes, at);
       at = putLatin1(bytes, at, "\r\n");
     }
     at = putLatin1(bytes, at, lines);

@@ -1,3 +1,5 @@
+import { trafficIdLength } from "../../lib/traffic-ids.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
 import { requestHeadBytes, writeRequestHead } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -19,7 +21,7 @@ export function sendRequest(
   user: UpstreamUser,
   request: ReceivedRequest,
   forwarded: string,
-  requestId: string,
+  requestId: TrafficId,
   body: RequestBody,
 ): boolean {
   const { headers, path, query, method, upgrade } = request;
@@ -33,7 +35,7 @@ export function sendRequest(
       upgrade.length +
       headers.byteBound +
       forwarded.length +
-      requestId.length +
+      trafficIdLength +
       joined,
   );
   const { bytes, used } = slab;

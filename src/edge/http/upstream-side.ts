@@ -17,6 +17,7 @@ import { dialFailure } from "./dial-failure.ts";
 import { stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { Moment } from "../../lib/moments.ts";
 import type { RequestBody } from "./request-body.ts";
 import { sendRequest } from "./send-request.ts";
@@ -38,6 +39,7 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   readonly shared: ClientConnection;
   /** Of the response head that was sent to the client; 0 before. */
   readonly status: number;
+  readonly requestId: TrafficId;
   /** When the request came. */
   readonly arrival: Moment;
   /** For whoever asks later where the time went. */
@@ -203,7 +205,7 @@ export class UpstreamSide implements UpstreamUser {
     if (this.#body.size > 0) this.#bodyBegun = true;
     this.#sentAt = this.#monotonic();
     const forwarded = exchange.shared.forwarded(exchange.request, this.#before);
-    if (sendRequest(connection, this, exchange.request, forwarded, exchange.id, this.#body)) this.#body.credit();
+    if (sendRequest(connection, this, exchange.request, forwarded, exchange.requestId, this.#body)) this.#body.credit();
   }
 
   upstreamInterim(status: number, fields: FieldTable): void {

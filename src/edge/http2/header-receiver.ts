@@ -93,7 +93,7 @@ export class HeaderReceiver {
     const { counters, log, clock } = this.#shared.context;
     const id = newRequestId(clock.now());
     counters.malformed += 1;
-    log.info("request refused", { reason: fault, source: this.#shared.facts.source, request: id });
+    log.info("request refused", { reason: fault, source: this.#shared.facts.source, request: id.text });
     const streams = this.#streams;
     if (refusal === undefined) {
       streams.refuse(streamId, errorCode.protocolError);

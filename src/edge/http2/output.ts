@@ -1,7 +1,9 @@
 import type { TLSSocket } from "node:tls";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
-import { encodedBound, encodeField, encodeFields, encodeStatus } from "../../http2/hpack-encoder.ts";
+import { encodedBound, encodeFields, encodeStatus, fieldStart } from "../../http2/hpack-encoder.ts";
+import { trafficIdLength } from "../../lib/traffic-ids.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "../../http2/frames.ts";
 
 /** Memory taken for the frames of one turn; more is taken as needed, and what is left is given back. */
@@ -10,6 +12,9 @@ const regionBytes = 4096;
 const copyBytes = 4096;
 /** Bytes waiting in the socket from which on nothing more is begun. */
 const highWaterBytes = 128 * 1024;
+
+/** The field of a request id, up to its value. */
+const beforeId = fieldStart("x-request-id", trafficIdLength);
 
 const waiting: Http2Output[] = [];
 
@@ -58,8 +63,8 @@ export class Http2Output {
   }
 
   /** A header block: a response's with `status`, trailers without. */
-  head(streamId: number, status: number, fields: FieldTable | undefined, requestId: string, endStream: boolean): void {
-    const bound = 64 + requestId.length + (fields === undefined ? 0 : encodedBound(fields));
+  head(streamId: number, status: number, fields: FieldTable | undefined, requestId: TrafficId | undefined, endStream: boolean): void {
+    const bound = 96 + trafficIdLength + (fields === undefined ? 0 : encodedBound(fields));
     this.#room(frameHeaderBytes + bound);
     const blockStart = this.#end + frameHeaderBytes;
     let at = blockStart;
@@ -70,7 +75,7 @@ export class Http2Output {
     }
     if (status > 0) at = encodeStatus(this.#bytes, at, status);
     if (fields !== undefined) at = encodeFields(this.#bytes, at, fields);
-    if (requestId !== "") at = encodeField(this.#bytes, at, "x-request-id", requestId);
+    if (requestId !== undefined) at = requestId.write(this.#bytes, putBytes(this.#bytes, at, beforeId, 0, beforeId.length));
     const flags = endStream ? flag.endStream : 0;
     const length = at - blockStart;
     if (length <= maxFrameBytes) {

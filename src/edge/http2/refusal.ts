@@ -1,5 +1,6 @@
 import { emptyFields } from "../../http1/field-table.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { errorPage } from "../http/error-page.ts";
 import type { Http2Output } from "./output.ts";
 
@@ -11,10 +12,10 @@ export function answerRefusal(
   output: Http2Output,
   streamId: number,
   reason: RefusalName,
-  requestId: string,
+  requestId: TrafficId,
   room: number,
 ): number {
-  const page = errorPage(reason, requestId, undefined);
+  const page = errorPage(reason, requestId.text, undefined);
   const fields = emptyFields();
   for (const name in page.headers) fields.append(name, page.headers[name] as string);
   const body = Buffer.from(page.body as string);

@@ -1,3 +1,4 @@
+import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { ReceiveWindow } from "../../lib/receive-window.ts";
 import type { WindowBudget } from "../../lib/receive-window.ts";
@@ -149,7 +150,7 @@ export class Http2Stream implements ClientSide, Listed {
   sendInterim(status: number, fields: FieldTable | undefined): void {
     if (this.#isGone || this.responseBegun) return;
     if (status === 100) this.#awaitsContinue = false;
-    this.#owner.output.head(this.id, status, fields, "", false);
+    this.#owner.output.head(this.id, status, fields, undefined, false);
   }
 
   sendHead(
@@ -157,7 +158,7 @@ export class Http2Stream implements ClientSide, Listed {
     _reason: string | undefined,
     fields: FieldTable,
     bodyLength: number,
-    requestId: string,
+    requestId: TrafficId,
   ): void {
     if (this.#isGone) return;
     this.responseBegun = true;
@@ -259,7 +260,7 @@ export class Http2Stream implements ClientSide, Listed {
     if (!this.#localEnded) {
       this.#localEnded = true;
       if (trailers === undefined || trailers.byteBound === 0) output.endStream(this.id);
-      else output.head(this.id, 0, trailers, "", true);
+      else output.head(this.id, 0, trailers, undefined, true);
     }
     const isCutOff = !this.remoteEnded;
     // The client still has its own end to send, and what comes before it.
