@@ -1,10 +1,18 @@
 import type { Socket } from "node:net";
+import { phase, putOff } from "./turn.ts";
+import type { TurnTask } from "./turn.ts";
+import { readOn } from "./turn-reader.ts";
 import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
 
 /** Bytes handed to the receiver and not yet consumed at which a socket stops being read. */
 const receiveWindowBytes = 256 * 1024;
 
 const corked: Socket[] = [];
+const uncorking: TurnTask = {
+  turn() {
+    for (const socket of corked.splice(0)) socket.uncork();
+  },
+};
 
 /**
  * Gathers everything written to `socket` until this turn of the event loop ends, and sends it in one piece:
@@ -13,12 +21,7 @@ const corked: Socket[] = [];
 export function corkForTurn(socket: Socket): void {
   if (socket.writableCorked > 0) return;
   socket.cork();
-  if (corked.push(socket) === 1) setImmediate(uncorkAll);
-}
-
-function uncorkAll(): void {
-  const sockets = corked.splice(0);
-  for (const socket of sockets) socket.uncork();
+  if (corked.push(socket) === 1) putOff(uncorking, phase.sockets);
 }
 
 /**
@@ -50,6 +53,7 @@ class SocketStream implements ByteStream {
     this.#resets = resets;
     this.receiver = receiver;
     socket.on("data", (bytes: Buffer) => {
+      readOn(socket);
       this.#unconsumed += bytes.length;
       if (this.#unconsumed >= receiveWindowBytes) socket.pause();
       this.receiver.data(bytes);

@@ -34,21 +34,20 @@ after(() => world.stop());
 for (const http of ["h1", "h2"] as const) {
   describe(`a flood of messages of SAML, over ${http}`, () => {
     it("I4: a flood of messages of SAML is refused one by one, while other requests are served", async () => {
-      let served = 0;
+      const done = { served: 0, flood: false };
       const post = async ([what, xml]: readonly [string, string]): Promise<void> => {
         do {
           const answer = await world.browser(http).ask(acs, { method: "POST", body: formBody("SAMLResponse", xml) });
           assert.equal(answer.headers["postern-error-code"], errorCode("saml_assertion"), what);
-        } while (served === 0);
+        } while (done.served === 0);
       };
-      let flooding = true;
       const flood = Promise.all([1, 2, 3].flatMap(() => Object.entries(costly)).map(post)).finally(() => {
-        flooding = false;
+        done.flood = true;
       });
-      while (flooding) {
+      while (!done.flood) {
         const answer = await world.browser(http).ask(`${world.origin()}/pub`);
         assert.equal(answer.status, 200);
-        served += 1;
+        done.served += 1;
       }
       await flood;
     });

@@ -18,6 +18,7 @@ import type { RequestUpstreams } from "../upstreams/request-upstreams.ts";
 export interface HttpContext {
   readonly log: Log;
   readonly clock: Clock;
+  /** The clock, for what each request asks it. */
   readonly moments: Moments;
   readonly deadlines: Deadlines;
   readonly limits: HttpLimits;

@@ -4,6 +4,8 @@ import { HostReader } from "../../http1/host-reader.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import type { TurnReader } from "../../lib/turn-reader.ts";
+import { readInTurns } from "../../lib/turn-reader.ts";
 import { cutSocket } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "./client-connection.ts";
@@ -60,6 +62,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   readonly #socket: Socket;
   readonly #shared: ClientConnection;
   readonly #context: HttpContext;
+  readonly #arrivals: TurnReader;
   readonly #output: Http1Output;
   readonly #reader: Http1Reader;
   readonly #hosts = new HostReader();
@@ -94,7 +97,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
-    socket.on("data", (bytes: Buffer) => this.receive(bytes));
+    this.#arrivals = readInTurns(socket, (bytes) => this.receive(bytes));
     socket.on("end", () => this.#ended());
     socket.on("drain", () => this.#drained());
     // An error of the client's socket is not acted on: "close" follows it.
@@ -126,6 +129,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   }
 
   drain(): void {
+    this.#arrivals.turn();
     this.#isDraining = true;
     if (this.#reader.state === betweenRequests) this.#end();
   }
@@ -288,6 +292,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#output.end(trailers);
     this.#responseDone = true;
     if (this.#reader.state === upgraded) {
+      this.#output.flush();
       this.#socket.end();
       this.expiresAt = this.#context.deadlines.now + this.#context.limits.writeTimeoutMs;
       return;
@@ -360,6 +365,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   #end(): void {
     if (this.#reader.state === closed) return;
     this.#reader.finish(lingering);
+    this.#output.flush();
     this.expiresAt = this.#context.deadlines.now + lingerMs;
     // Ending a stream twice makes an error, with a stack, that nobody reads.
     if (!this.#socket.writableEnded) this.#socket.end();

@@ -5,6 +5,8 @@ import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
+import { phase, putOff } from "../../lib/turn.ts";
+import type { TurnTask } from "../../lib/turn.ts";
 import { corkForTurn } from "../../lib/socket-stream.ts";
 
 /** Bodies up to this size are copied behind their head, so that both are one write. */
@@ -12,12 +14,7 @@ const joinBytes = 16 * 1024;
 /** Status line, framing and connection fields at most, besides reason, fields and request id. */
 const headBytes = 160;
 
-/** Heads that wait for their body to be written with; written when the turn ends at the latest. */
-const waiting: Http1Output[] = [];
-
-function flushWaiting(): void {
-  for (const output of waiting.splice(0)) output.flush();
-}
+const nothing = Buffer.alloc(0);
 
 /** `HTTP/1.1 200 ` by status, as they are needed. */
 const statusStarts: string[] = [];
@@ -26,11 +23,11 @@ function statusStart(status: number): string {
   return (statusStarts[status] ??= `HTTP/1.1 ${status} `);
 }
 
-/** Writes responses to a client's socket: head and small body in one write, large bodies corked for the turn. */
-export class Http1Output {
+/** Writes responses to a client's socket: head and small body in one write behind the turn, large bodies corked for it. */
+export class Http1Output implements TurnTask {
   readonly #socket: Socket;
   /** Written to the slab but not to the socket: [start, end) of `#bytes`. */
-  #bytes = slab.bytes;
+  #bytes: Buffer = nothing;
   #start = 0;
   #end = 0;
   #isWaiting = false;
@@ -74,7 +71,7 @@ export class Http1Output {
     this.#end = at;
     if (this.#isWaiting) return;
     this.#isWaiting = true;
-    if (waiting.push(this) === 1) setImmediate(flushWaiting);
+    putOff(this, phase.sockets);
   }
 
   /** False: hold on until the socket drains. */
@@ -86,7 +83,6 @@ export class Http1Output {
   end(trailers: FieldTable | undefined): void {
     if (this.#chunked) writeLastChunk(this, trailers);
     this.#chunked = false;
-    this.flush();
   }
 
   /** Raw bytes behind what was written before. */
@@ -109,10 +105,16 @@ export class Http1Output {
     return this.#socket.write(bytes);
   }
 
-  flush(): void {
+  turn(): void {
     this.#isWaiting = false;
+    this.flush();
+  }
+
+  flush(): void {
     if (this.#end === this.#start) return;
     this.#socket.write(this.#bytes.subarray(this.#start, this.#end));
     this.#start = this.#end = 0;
+    // A block lasts as long as somebody holds it, and connections are idle for long.
+    this.#bytes = nothing;
   }
 }

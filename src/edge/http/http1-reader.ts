@@ -59,11 +59,13 @@ export class Http1Reader {
     return this.#held.length > 0;
   }
 
-  read(first: Buffer): void {
-    if (this.#isReading) {
-      this.#held.push(first);
-      return;
-    }
+  /** Bytes as they come: behind those that are in hand. */
+  read(bytes: Buffer): void {
+    if (this.#isReading || this.hasHeld) this.#held.push(bytes);
+    else this.#readOn(bytes);
+  }
+
+  #readOn(first: Buffer): void {
     this.#isReading = true;
     let bytes: Buffer | undefined = first;
     while (bytes !== undefined) {
@@ -73,7 +75,7 @@ export class Http1Reader {
         this.#socket.pause();
         break;
       }
-      bytes = this.#held.shift();
+      bytes = this.#takeHeld();
     }
     this.#isReading = false;
   }
@@ -81,8 +83,8 @@ export class Http1Reader {
   /** Goes on with what was read already. False when that happens by itself, further up the stack. */
   next(): boolean {
     if (this.#isReading) return false;
-    const held = this.#held.shift();
-    if (held !== undefined) this.read(held);
+    const held = this.#takeHeld();
+    if (held !== undefined) this.#readOn(held);
     return true;
   }
 
@@ -103,6 +105,11 @@ export class Http1Reader {
     this.#held = [];
     this.#head = undefined;
     this.state = state;
+  }
+
+  /** There seldom is any, and asking an empty list costs more than its length. */
+  #takeHeld(): Buffer | undefined {
+    return this.#held.length > 0 ? this.#held.shift() : undefined;
   }
 
   /** Reads as far as it may; what is left waits for the response. */

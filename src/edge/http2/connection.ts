@@ -4,6 +4,8 @@ import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { WindowBudget } from "../../lib/receive-window.ts";
+import { readInTurns } from "../../lib/turn-reader.ts";
+import type { TurnReader } from "../../lib/turn-reader.ts";
 import { checkFrame } from "../../http2/check-frame.ts";
 import { DataReceiver } from "./data-receiver.ts";
 import type { Faults } from "./faults.ts";
@@ -57,6 +59,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
   readonly #context: HttpContext;
   readonly #output: Http2Output;
   readonly #reader = new FrameReader(this);
+  readonly #arrivals: TurnReader;
   readonly #peer = new PeerSettings();
   readonly #guard: FloodGuard;
   readonly #windows: WindowBudget;
@@ -100,7 +103,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
-    socket.on("data", (bytes: Buffer) => this.receive(bytes));
+    this.#arrivals = readInTurns(socket, (bytes) => this.receive(bytes));
     socket.on("end", () => this.#closed());
     socket.on("drain", () => this.#drained());
     // An error of the client's socket is not acted on: "close" follows it.
@@ -132,6 +135,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
   }
 
   drain(): void {
+    this.#arrivals.turn();
     if (this.#headers.isDraining || this.isDone) return;
     this.#headers.isDraining = true;
     if (this.#streams.size === 0) this.#goAway(errorCode.noError, "");

@@ -2,6 +2,8 @@ import type { TLSSocket } from "node:tls";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
 import { encodedBound, encodeFields, encodeStatus, fieldStart } from "../../http2/hpack-encoder.ts";
+import { phase, putOff } from "../../lib/turn.ts";
+import type { TurnTask } from "../../lib/turn.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { flag, frameHeaderBytes, frameType, maxFrameBytes, putFrameHeader, putUint32 } from "../../http2/frames.ts";
@@ -16,17 +18,11 @@ const highWaterBytes = 128 * 1024;
 /** The field of a request id, up to its value. */
 const beforeId = fieldStart("x-request-id", trafficIdLength);
 
-const waiting: Http2Output[] = [];
-
-function flushWaiting(): void {
-  for (const output of waiting.splice(0)) output.flush();
-}
-
 /** Writes frames: everything of one turn of the event loop in one write. */
-export class Http2Output {
+export class Http2Output implements TurnTask {
   readonly #socket: TLSSocket;
   /** Frames are written at `#end` of `#bytes`, up to `#limit`; from `#start` on they are not yet in `#pieces`. */
-  #bytes = slab.bytes;
+  #bytes: Buffer = noBytes;
   #start = 0;
   #end = 0;
   #limit = 0;
@@ -63,7 +59,13 @@ export class Http2Output {
   }
 
   /** A header block: a response's with `status`, trailers without. */
-  head(streamId: number, status: number, fields: FieldTable | undefined, requestId: TrafficId | undefined, endStream: boolean): void {
+  head(
+    streamId: number,
+    status: number,
+    fields: FieldTable | undefined,
+    requestId: TrafficId | undefined,
+    endStream: boolean,
+  ): void {
     const bound = 96 + trafficIdLength + (fields === undefined ? 0 : encodedBound(fields));
     this.#room(frameHeaderBytes + bound);
     const blockStart = this.#end + frameHeaderBytes;
@@ -75,7 +77,8 @@ export class Http2Output {
     }
     if (status > 0) at = encodeStatus(this.#bytes, at, status);
     if (fields !== undefined) at = encodeFields(this.#bytes, at, fields);
-    if (requestId !== undefined) at = requestId.write(this.#bytes, putBytes(this.#bytes, at, beforeId, 0, beforeId.length));
+    if (requestId !== undefined)
+      at = requestId.write(this.#bytes, putBytes(this.#bytes, at, beforeId, 0, beforeId.length));
     const flags = endStream ? flag.endStream : 0;
     const length = at - blockStart;
     if (length <= maxFrameBytes) {
@@ -119,11 +122,17 @@ export class Http2Output {
     this.#lastFlags = -1;
   }
 
-  flush(): void {
+  turn(): void {
     this.#isWaiting = false;
+    this.flush();
+  }
+
+  flush(): void {
     this.#cut();
     if (this.#limit > 0 && this.#bytes === slab.bytes && this.#limit === slab.used) slab.used = this.#end;
-    this.#limit = 0;
+    // A block lasts as long as somebody holds it, and connections are idle for long.
+    this.#bytes = noBytes;
+    this.#start = this.#end = this.#limit = 0;
     this.#lastFlags = -1;
     const pieces = this.#pieces;
     if (pieces.length === 0) return;
@@ -151,7 +160,7 @@ export class Http2Output {
   #room(size: number): void {
     if (!this.#isWaiting) {
       this.#isWaiting = true;
-      if (waiting.push(this) === 1) setImmediate(flushWaiting);
+      putOff(this, phase.sockets);
     }
     if (this.#limit - this.#end >= size) return;
     this.#cut();

@@ -218,10 +218,10 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     const block = Buffer.alloc(60_000, 1);
     let pressure = 0;
     stalled.stream.write(Buffer.alloc(1));
-    for (let at = 0; at < 64; at += 1) if (!stalled.stream.write(block)) pressure += 1;
-    assert.ok(pressure > 0, "the writer is told to hold on");
     const held = await agent.next();
     held.takesOn = false;
+    for (let at = 0; at < 64; at += 1) if (!stalled.stream.write(block)) pressure += 1;
+    assert.ok(pressure > 0, "the writer is told to hold on");
     let left = 200;
     const pump = (): void => {
       while (left > 0) {

@@ -4,6 +4,9 @@
  */
 import type { Socket } from "node:net";
 import type { Clock } from "../../lib/clock.ts";
+import { phase, putOff } from "../../lib/turn.ts";
+import type { TurnTask } from "../../lib/turn.ts";
+import { readInTurns } from "../../lib/turn-reader.ts";
 import { WindowBudget } from "../../lib/receive-window.ts";
 import { errorCode, flagFin, flagSyn, frameType, initialWindow, ProtocolViolation, unusedStreamId } from "./frame.ts";
 import { FrameReader } from "./frame-reader.ts";
@@ -44,7 +47,7 @@ export interface MuxHandler {
   closed(error: Error | undefined): void;
 }
 
-export class Mux implements StreamHost, FrameHandler {
+export class Mux implements StreamHost, FrameHandler, TurnTask {
   readonly outbox: Outbox;
   readonly windows: WindowBudget;
   readonly #socket: Socket;
@@ -90,7 +93,7 @@ export class Mux implements StreamHost, FrameHandler {
     this.#reader = new FrameReader(this);
     this.#idleFrames = new TokenBucket(options.clock, idleFramesPerSecond, idleFrameBurst);
     socket.setNoDelay(true);
-    socket.on("data", (chunk: Buffer) => this.#heardFrom(chunk));
+    readInTurns(socket, (chunk) => this.#heardFrom(chunk));
     socket.on("end", () => this.#finish(new Error("peer closed the connection")));
     socket.on("error", (error) => this.#finish(error));
     socket.on("close", () => this.#finish(new Error("connection closed")));
@@ -141,7 +144,7 @@ export class Mux implements StreamHost, FrameHandler {
   schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(this.#endTurn);
+    putOff(this, phase.tunnels);
   }
 
   tellClosed(stream: MuxStream, error: Error | undefined): void {
@@ -260,7 +263,7 @@ export class Mux implements StreamHost, FrameHandler {
     }
   }
 
-  readonly #endTurn = (): void => {
+  turn(): void {
     this.#scheduled = false;
     if (this.#over) return;
     try {
@@ -277,7 +280,7 @@ export class Mux implements StreamHost, FrameHandler {
     }
     if (this.#ready.length > 0 && !outbox.jammed) this.schedule();
     if (this.answersAtOnce) this.#answerAtOnce(wrote);
-  };
+  }
 
   #takeTurns(): void {
     let left = maxPerTurn;

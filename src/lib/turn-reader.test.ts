@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { Duplex } from "node:stream";
+import type { Socket } from "node:net";
+import { describe, it } from "node:test";
+import { readInTurns } from "./turn-reader.ts";
+
+/** A stream that says what it is told to. */
+function speaking(): Duplex {
+  return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe("a socket that is read in turns", () => {
+  it("a socket that is read in turns gives what came, in order, once the turn has heard of all", async () => {
+    const socket = speaking();
+    const taken: string[] = [];
+    readInTurns(socket as Socket, (bytes) => taken.push(bytes.toString()));
+    await turn();
+    socket.push("one");
+    socket.push("two");
+    assert.deepEqual(taken, []);
+    await turn();
+    assert.deepEqual(taken, ["one", "two"]);
+  });
+
+  for (const [event, ends] of [
+    ["end", (socket: Duplex) => socket.push(null)],
+    ["close", (socket: Duplex) => socket.destroy()],
+  ] as const) {
+    it(`a socket that is read in turns has given all that came before its "${event}"`, async () => {
+      const socket = speaking();
+      const seen: string[] = [];
+      readInTurns(socket as Socket, (bytes) => seen.push(bytes.toString()));
+      socket.on(event, () => seen.push(event));
+      await turn();
+      socket.push("the last of it");
+      ends(socket);
+      await turn();
+      await turn();
+      assert.deepEqual(seen, ["the last of it", event]);
+    });
+  }
+
+  it("D1: a socket that is read in turns holds no more than 64 KiB until its turn", async () => {
+    const socket = speaking();
+    let taken = 0;
+    readInTurns(socket as Socket, (bytes) => (taken += bytes.length));
+    await turn();
+    for (let at = 0; at < 8; at += 1) socket.push(Buffer.alloc(16 * 1024));
+    assert.equal(taken, 80 * 1024);
+    await turn();
+    assert.equal(taken, 128 * 1024);
+  });
+});
