@@ -195,6 +195,16 @@ describe("a connection", () => {
     );
   });
 
+  it("a connection that pipelines is answered in the order of its requests, however many come at once", async () => {
+    const targets = Array.from({ length: 2_000 }, (_, at) => `/${at}`);
+    const echo = answering((request) => ok(`${/^GET (\S+)/.exec(request)?.[1]};`));
+    await withFront(echo, {}, async (_front, client) => {
+      client.send(targets.map((target) => get.replace("/", target)).join(""));
+      const received = await client.until("/1999;");
+      assert.deepEqual(received.match(/\/\d+(?=;)/g), targets);
+    });
+  });
+
   it("a connection that pipelines more than it is answered stops being read", async () => {
     await withFront(
       () => {},
