@@ -27,6 +27,7 @@ describe("a socket that is read in turns", () => {
   for (const [event, ends] of [
     ["end", (socket: Duplex) => socket.push(null)],
     ["close", (socket: Duplex) => socket.destroy()],
+    ["error", (socket: Duplex) => socket.destroy(new Error("reset"))],
   ] as const) {
     it(`a socket that is read in turns has given all that came before its "${event}"`, async () => {
       const socket = speaking();

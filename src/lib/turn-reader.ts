@@ -15,7 +15,7 @@ export function readOn(socket: Socket): void {
 
 /**
  * Reads a socket in the first phase of each turn, together with all others that something has come on.
- * @param take is given what comes, in order, all of it before the socket's "end" and "close"
+ * @param take is given what comes, in order, all of it before the socket's "end", "error" and "close"
  */
 export function readInTurns(socket: Socket, take: (bytes: Buffer) => void): TurnReader {
   return new TurnReader(socket, take);
@@ -35,8 +35,7 @@ export class TurnReader implements TurnTask {
       if (this.#held.push(bytes) === 1) putOff(this, phase.read);
       if ((this.#heldBytes += bytes.length) > maxHeld) this.turn();
     });
-    socket.on("end", takeHeld);
-    socket.on("close", takeHeld);
+    for (const event of ["end", "error", "close"]) socket.on(event, takeHeld);
   }
 
   /** Takes what is held, at once. */
