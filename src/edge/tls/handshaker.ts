@@ -1,6 +1,13 @@
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Server, TLSSocket, TlsOptions } from "node:tls";
+import { readInPieces } from "./read-in-pieces.ts";
+
+/**
+ * Node keeps what it is given of a ClientHello in a block of 1 KiB, and takes one of 16 KiB beside it once that has been
+ * full: hellos with a key share of ML-KEM are larger, and the blocks stay for as long as the connection does (decision 52).
+ */
+const maxPieceBytes = 1023;
 
 /** Takes connections through the handshake of one TLS server, which itself does not listen. */
 export interface Handshaker {
@@ -60,6 +67,7 @@ export function makeHandshaker(tls: Server): Handshaker {
       socket.on("close", () => {
         if (server.settled !== undefined) settle(server, new Error("the TLS handshake failed"));
       });
+      readInPieces(socket, maxPieceBytes);
       server.emit("connection", socket);
     },
   };
