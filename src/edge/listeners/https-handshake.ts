@@ -6,7 +6,6 @@ import type { ConnectionFacts, HelloFacts, ServedCertificate } from "../../traff
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { alert } from "../tls/alert.ts";
 import type { ClientHello } from "../tls/client-hello.ts";
-import { SeenHello } from "../tls/seen-hello.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsServers } from "../tls/servers.ts";
@@ -137,9 +136,8 @@ export function makeHttpsHandshakes(
   };
 
   return {
-    begin(socket, client, clientHello, startedAt) {
-      const { serverName } = clientHello;
-      const hello = new SeenHello(clientHello);
+    begin(socket, client, hello, startedAt) {
+      const { serverName } = hello;
       const found = connections?.siteFor(serverName);
       const opaque = found && options.choose(found);
       if (opaque && !connections?.admits(opaque, client.address)) {

@@ -61,6 +61,13 @@ function stateOf(bytes: Buffer): string {
   return peekClientHello(bytes).state;
 }
 
+/** How many extensions there are. */
+function countOf(hello: Buffer): number {
+  let count = 0;
+  for (let at = extensionsOffset(hello) + 2; at < hello.length; count += 1) at += 4 + hello.readUInt16BE(at + 2);
+  return count;
+}
+
 function nameOf(bytes: Buffer): string | undefined {
   const peek = peekClientHello(bytes);
   return peek.state === "hello" ? peek.hello.serverName : undefined;
@@ -73,6 +80,8 @@ describe("the peek at a ClientHello", () => {
     assert.equal(peek.hello.serverName, "shop.example.com");
     assert.deepEqual(peek.hello.alpn, ["h2", "http/1.1"]);
     assert.ok(peek.hello.versions.includes(0x0304));
+    assert.equal(peek.hello.namesServer, true);
+    assert.equal(peek.hello.extensions.length, countOf(modern));
   });
 
   it("the peek at a ClientHello reads clients of TLS 1.2 and those that name no server", () => {
@@ -136,6 +145,16 @@ describe("the peek at a ClientHello", () => {
     for (; peek.state === "more"; looks += 1) peek = peekClientHello(dripped.subarray(0, peek.atLeast));
     assert.equal(peek.state, "invalid");
     assert.ok(looks <= 2 * 65);
+  });
+
+  it("K3: the peek at a ClientHello takes as many extensions as clients could have, and no more", () => {
+    const extended = (upTo: number): Buffer => {
+      let hello = modern;
+      for (let type = 0x1000; countOf(hello) < upTo; type += 1) hello = withExtension(hello, type, Buffer.alloc(0));
+      return hello;
+    };
+    assert.equal(stateOf(extended(128)), "hello");
+    assert.equal(stateOf(extended(129)), "invalid");
   });
 
   it("the peek at a ClientHello refuses what is not TLS with the first byte, and empty records", () => {

@@ -1,14 +1,64 @@
 /** Reading a TLS ClientHello without taking part in the handshake (RFC 8446 §4.1.2, §5.1; RFC 5246 §7.4.1.2). */
-
+import type { HelloFacts } from "../../traffic/exchange.ts";
+import { ja4Of } from "./ja4.ts";
 import type { HelloOffer } from "./ja4.ts";
 
-export interface ClientHello extends HelloOffer {
+/** Lists of numbers as they came: Latin-1, two characters each. A hello is kept for as long as its connection is. */
+interface Lists {
+  readonly versions: string;
+  readonly cipherSuites: string;
+  readonly extensions: string;
+  readonly signatureAlgorithms: string;
+}
+
+/** A ClientHello that came. What only few ask for is made when somebody does. */
+export class ClientHello implements HelloFacts, HelloOffer {
   /** Lower case, without a trailing dot; "" when the client names no server. */
   readonly serverName: string;
   /** Protocols offered, in the client's order (RFC 7301). */
   readonly alpn: readonly string[];
+  readonly #lists: Lists;
+  #ja4: string | undefined;
+
+  constructor(serverName: string, alpn: readonly string[], lists: Lists) {
+    this.serverName = serverName;
+    this.alpn = alpn;
+    this.#lists = lists;
+  }
+
   /** Versions offered, e.g. 0x0304 for TLS 1.3. */
-  readonly versions: readonly number[];
+  get versions(): readonly number[] {
+    return numbersOf(this.#lists.versions);
+  }
+
+  get namesServer(): boolean {
+    return this.extensions.includes(extensionServerName);
+  }
+
+  get cipherSuites(): readonly number[] {
+    return numbersOf(this.#lists.cipherSuites);
+  }
+
+  /** Types, in the client's order. */
+  get extensions(): readonly number[] {
+    return numbersOf(this.#lists.extensions);
+  }
+
+  get signatureAlgorithms(): readonly number[] {
+    return numbersOf(this.#lists.signatureAlgorithms);
+  }
+
+  /** What the client is told apart by; it costs a hundredth of a handshake. */
+  get ja4(): string {
+    return (this.#ja4 ??= ja4Of(this));
+  }
+}
+
+function numbersOf(list: string): readonly number[] {
+  return Array.from(
+    { length: list.length / 2 },
+    (_, at) => (list.charCodeAt(2 * at) << 8) | list.charCodeAt(2 * at + 1),
+  );
 }
 
 export type Peek =
@@ -27,6 +77,8 @@ const maxRecordBytes = 16 * 1024;
 const maxClientHelloBytes = 16 * 1024;
 /** Clients that split a hello use a handful; without a bound, looking at each anew costs the square of them. */
 const maxRecords = 64;
+/** Clients send some twenty, of some sixty that there are. */
+const maxExtensions = 128;
 
 const recordHandshake = 22;
 const handshakeClientHello = 1;
@@ -88,35 +140,52 @@ function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
   }
 }
 
+/** Types of the extensions of the hello at hand, two bytes each. */
+const types = Buffer.alloc(2 * maxExtensions);
+
 function readHello(body: Cursor): ClientHello {
-  const legacyVersion = body.uint16();
+  let versions = body.part(2).latin1();
   body.skip(32);
   if (body.vector(1).left > 32) throw new Malformed("the session id is too long");
-  const suites = body.vector(2);
-  if (suites.left === 0 || suites.left % 2 !== 0) throw new Malformed("bad list of cipher suites");
-  const cipherSuites = suites.uint16s();
+  const cipherSuites = readNumbers(body.vector(2), "bad list of cipher suites");
   if (body.vector(1).left === 0) throw new Malformed("no compression method");
   let serverName = "";
   let alpn: string[] = [];
-  let versions = [legacyVersion];
-  let signatureAlgorithms: number[] = [];
-  const seen = new Set<number>();
+  let signatureAlgorithms = "";
+  let typesEnd = 0;
   if (body.left > 0) {
     const extensions = body.vector(2);
     body.finish();
     while (extensions.left > 0) {
       const type = extensions.uint16();
       const value = extensions.vector(2);
-      if (seen.has(type)) throw new Malformed("an extension occurs twice");
-      seen.add(type);
+      typesEnd = noteType(type, typesEnd);
       if (type === extensionServerName) serverName = readServerName(value);
       else if (type === extensionAlpn) alpn = readAlpn(value);
       else if (type === extensionVersions) versions = readVersions(value);
       else if (type === extensionSignatureAlgorithms) signatureAlgorithms = readAlgorithms(value);
     }
   }
-  const namesServer = seen.has(extensionServerName);
-  return { serverName, alpn, versions, namesServer, cipherSuites, extensions: [...seen], signatureAlgorithms };
+  const extensions = types.latin1Slice(0, typesEnd);
+  return new ClientHello(serverName, alpn, { versions, cipherSuites, extensions, signatureAlgorithms });
+}
+
+/** Notes a type behind the `end` bytes of others, all of which must differ; returns where it ends. */
+function noteType(type: number, end: number): number {
+  const [high, low] = [type >> 8, type & 0xff];
+  for (let at = 0; at < end; at += 2) {
+    if (types[at + 1] === low && types[at] === high) throw new Malformed("an extension occurs twice");
+  }
+  if (end === types.length) throw new Malformed("too many extensions");
+  types[end] = high;
+  types[end + 1] = low;
+  return end + 2;
+}
+
+/** @param fault of an empty list, or of one that ends within a number */
+function readNumbers(list: Cursor, fault: string): string {
+  if (list.left === 0 || list.left % 2 !== 0) throw new Malformed(fault);
+  return list.latin1();
 }
 
 /** RFC 6066 §3. */
@@ -144,20 +213,17 @@ function readAlpn(value: Cursor): string[] {
   return names;
 }
 
-function readVersions(value: Cursor): number[] {
+function readVersions(value: Cursor): string {
   const list = value.vector(1);
   value.finish();
-  const versions: number[] = [];
-  do versions.push(list.uint16());
-  while (list.left > 0);
-  return versions;
+  return readNumbers(list, "bad list of versions");
 }
 
 /** RFC 8446 §4.2.3. What cannot be read is left to the handshake to refuse. */
-function readAlgorithms(value: Cursor): number[] {
-  if (value.left < 2) return [];
+function readAlgorithms(value: Cursor): string {
+  if (value.left < 2) return "";
   const length = value.uint16();
-  return length === value.left && length % 2 === 0 ? value.uint16s() : [];
+  return length === value.left && length % 2 === 0 ? value.latin1() : "";
 }
 
 function invalid(reason: string, alert = decodeError): Peek {
@@ -199,23 +265,19 @@ class Cursor {
     return ((this.#bytes[at] as number) << 8) | (this.#bytes[at + 1] as number);
   }
 
-  /** What is left, of which there must be an even number of bytes. */
-  uint16s(): number[] {
-    const values: number[] = [];
-    while (this.left > 0) values.push(this.uint16());
-    return values;
-  }
-
   /** What is left, each byte one character. */
   latin1(): string {
     return this.#bytes.latin1Slice(this.skip(this.left), this.#end);
   }
 
-  /** What a length of `lengthBytes` bytes announces. */
-  vector(lengthBytes: 1 | 2): Cursor {
-    const length = lengthBytes === 1 ? this.uint8() : this.uint16();
+  part(length: number): Cursor {
     const start = this.skip(length);
     return new Cursor(this.#bytes, start, start + length);
+  }
+
+  /** What a length of `lengthBytes` bytes announces. */
+  vector(lengthBytes: 1 | 2): Cursor {
+    return this.part(lengthBytes === 1 ? this.uint8() : this.uint16());
   }
 
   /** Everything was read. */
