@@ -24,7 +24,9 @@ export function readInTurns(socket: Socket, take: (bytes: Buffer) => void): Turn
 /** See `readInTurns`. */
 export class TurnReader implements TurnTask {
   readonly #take: (bytes: Buffer) => void;
-  #held: Buffer[] = [];
+  /** Mostly one chunk comes in a turn. */
+  #held: Buffer | undefined;
+  #more: Buffer[] | undefined;
   #heldBytes = 0;
 
   constructor(socket: Socket, take: (bytes: Buffer) => void) {
@@ -32,7 +34,7 @@ export class TurnReader implements TurnTask {
     const takeHeld = (): void => this.turn();
     socket.on("data", (bytes: Buffer) => {
       readOn(socket);
-      if (this.#held.push(bytes) === 1) putOff(this, phase.read);
+      this.#hold(bytes);
       if ((this.#heldBytes += bytes.length) > maxHeld) this.turn();
     });
     for (const event of ["end", "error", "close"]) socket.on(event, takeHeld);
@@ -41,9 +43,19 @@ export class TurnReader implements TurnTask {
   /** Takes what is held, at once. */
   turn(): void {
     const held = this.#held;
-    if (held.length === 0) return;
-    this.#held = [];
+    if (held === undefined) return;
+    const more = this.#more;
+    this.#held = undefined;
+    this.#more = undefined;
     this.#heldBytes = 0;
-    for (const bytes of held) this.#take(bytes);
+    this.#take(held);
+    if (more !== undefined) for (const bytes of more) this.#take(bytes);
+  }
+
+  #hold(bytes: Buffer): void {
+    if (this.#held === undefined) {
+      this.#held = bytes;
+      putOff(this, phase.read);
+    } else (this.#more ??= []).push(bytes);
   }
 }

@@ -8,18 +8,47 @@ export interface TurnTask {
   turn(): void;
 }
 
-const phases: TurnTask[][] = [[], [], []];
+/** What has been put off until one phase. The lists are used again and again, as long as the longest turn has made them. */
+class Phase {
+  #tasks: (TurnTask | undefined)[] = [];
+  #count = 0;
+  #others: (TurnTask | undefined)[] = [];
+
+  get isWaitedFor(): boolean {
+    return this.#count > 0;
+  }
+
+  add(task: TurnTask): void {
+    this.#tasks[this.#count] = task;
+    this.#count += 1;
+  }
+
+  /** What is put off from within waits for the next time. */
+  run(): void {
+    const [tasks, count] = [this.#tasks, this.#count];
+    this.#tasks = this.#others;
+    this.#others = tasks;
+    this.#count = 0;
+    for (let at = 0; at < count; at += 1) {
+      const task = tasks[at] as TurnTask;
+      tasks[at] = undefined;
+      task.turn();
+    }
+  }
+}
+
+const phases = [new Phase(), new Phase(), new Phase()] as const;
 
 /** The phases, in their order. */
 export const phase = { read: 0, tunnels: 1, sockets: 2 } as const;
 
 /** Each in an immediate of its own: what promises have been waiting for is done before the next. */
-const runners = phases.map((_, at) => (): void => runPhase(at));
+const runners = phases.map((one, at) => (): void => runPhase(one, at === phases.length - 1));
 let isScheduled = false;
 
 /** Puts a task off until its phase of this turn; from within that phase or a later one, until the next turn's. */
 export function putOff(task: TurnTask, until: (typeof phase)[keyof typeof phase]): void {
-  (phases[until] as TurnTask[]).push(task);
+  phases[until].add(task);
   if (!isScheduled) schedule();
 }
 
@@ -28,17 +57,13 @@ function schedule(): void {
   for (const runner of runners) setImmediate(runner);
 }
 
-function runPhase(at: number): void {
-  const tasks = phases[at] as TurnTask[];
-  if (tasks.length > 0) {
-    phases[at] = [];
-    for (const task of tasks) task.turn();
-  }
-  if (at < phases.length - 1) return;
-  isScheduled = false;
-  if (phases.some(isWaitedFor)) schedule();
+function runPhase(one: Phase, isLast: boolean): void {
+  one.run();
+  if (!isLast) return;
+  isScheduled = phases.some(isWaitedFor);
+  if (isScheduled) schedule();
 }
 
-function isWaitedFor(tasks: readonly TurnTask[]): boolean {
-  return tasks.length > 0;
+function isWaitedFor(one: Phase): boolean {
+  return one.isWaitedFor;
 }
