@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { makeLog } from "./log.ts";
 import type { Log } from "./log.ts";
+import { phase, putOff } from "./turn.ts";
 
 interface Kept {
   readonly log: Log;
@@ -66,5 +67,26 @@ describe("the log", () => {
     assert.deepEqual([written.at(-1)?.["event"], written.at(-1)?.["dropped"]], ["log lines dropped", 10_000]);
     log.info("event 1");
     assert.equal((await lines()).length, 1);
+  });
+
+  it("the log writes behind what was put off in the same turn, and in the order in which it was told", async () => {
+    const { log, lines } = keepLog();
+    const done: string[] = [];
+    log.info("first");
+    putOff({ turn: () => void done.push("tunnel written") }, phase.tunnels);
+    putOff({ turn: () => log.info(done.join()) }, phase.tunnels);
+    const written = await lines();
+    assert.deepEqual(
+      written.map(({ event }) => event),
+      ["first", "tunnel written"],
+    );
+  });
+
+  it("the log says of a line that cannot be made that it cannot, and writes the others", async () => {
+    const { log, lines } = keepLog();
+    log.info("odd", { count: 1n });
+    log.info("even");
+    const [odd, even] = await lines();
+    assert.deepEqual([odd?.["event"], odd?.["of"], even?.["event"]], ["log line not made", "odd", "even"]);
   });
 });

@@ -1,7 +1,12 @@
 import { makeRate } from "./rate.ts";
 import type { Rate } from "./rate.ts";
+import { phase, putOff } from "./turn.ts";
+import type { TurnTask } from "./turn.ts";
 
-/** Structured log lines: readable on a terminal, one JSON object per line otherwise. Never given a secret. */
+/**
+ * Structured log lines: readable on a terminal, one JSON object per line otherwise. Never given a secret. Lines are made
+ * and written at the end of the turn, behind what somebody waits for.
+ */
 export interface Log {
   debug(event: string, fields?: LogFields): void;
   info(event: string, fields?: LogFields): void;
@@ -14,6 +19,14 @@ export interface Log {
 export type LogFields = Readonly<Record<string, unknown>>;
 export type LogLevel = "debug" | "info" | "warn" | "error";
 export const logLevels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** A line that is still to be made. */
+interface Line {
+  readonly now: number;
+  readonly level: LogLevel;
+  readonly event: string;
+  readonly fields: LogFields;
+}
 
 export interface LogOptions {
   readonly level: LogLevel;
@@ -36,7 +49,7 @@ const maxPendingLines = 10_000;
 export function makeLog(options: LogOptions): Log {
   const least = logLevels.indexOf(options.level);
   const render = options.format === "json" ? jsonLine : textLine;
-  let pending: string[] = [];
+  let pending: Line[] = [];
   let dropped = 0;
   const events = new Map<string, { readonly rate: Rate; unlogged: number }>();
   const allowanceOf = (event: string): { readonly rate: Rate; unlogged: number } => {
@@ -50,10 +63,12 @@ export function makeLog(options: LogOptions): Log {
   const flush = (): void => {
     const lines = pending;
     pending = [];
-    if (dropped > 0) lines.push(render(options.now(), "warn", "log lines dropped", { dropped }));
+    const text = lines.map((line) => lineOf(render, line)).join("");
+    const end = dropped > 0 ? render(options.now(), "warn", "log lines dropped", { dropped }) : "";
     dropped = 0;
-    options.write(lines.join(""));
+    options.write(text + end);
   };
+  const writing: TurnTask = { turn: flush };
   const emit = (level: LogLevel, event: string, fields: LogFields): void => {
     if (logLevels.indexOf(level) < least) return;
     if (pending.length >= maxPendingLines) {
@@ -67,8 +82,8 @@ export function makeLog(options: LogOptions): Log {
     }
     const { unlogged } = allowance;
     allowance.unlogged = 0;
-    if (pending.length === 0) setImmediate(flush);
-    pending.push(render(options.now(), level, event, unlogged > 0 ? { ...fields, unlogged } : fields));
+    if (pending.length === 0) putOff(writing, phase.sockets);
+    pending.push({ now: options.now(), level, event, fields: unlogged > 0 ? { ...fields, unlogged } : fields });
   };
   const bound = (base: LogFields): Log => ({
     debug: (event, fields) => emit("debug", event, { ...base, ...fields }),
@@ -81,6 +96,15 @@ export function makeLog(options: LogOptions): Log {
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
+
+/** A line in any case: it is made where nobody could be told that it cannot be. */
+function lineOf(render: typeof jsonLine, { now, level, event, fields }: Line): string {
+  try {
+    return render(now, level, event, fields);
+  } catch (error) {
+    return render(now, "error", "log line not made", { of: event, error });
+  }
+}
 
 function jsonLine(now: number, level: LogLevel, event: string, fields: LogFields): string {
   return `${JSON.stringify({ time: new Date(now).toISOString(), level, event, ...plain(fields) })}\n`;

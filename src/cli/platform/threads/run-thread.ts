@@ -54,7 +54,8 @@ export async function runThread<Ports, Out, In>(
 
 /** Resolves when the last lines of the log are out of this thread: it is ended next. */
 async function logged(): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
+  // What is logged while a turn writes is written by the next one.
+  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   await new Promise((resolve) => process.stderr.write("", resolve));
 }
 
