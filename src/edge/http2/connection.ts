@@ -24,8 +24,8 @@ import { maxStreams, StreamSet } from "./stream-set.ts";
 const streamWindowBytes = 64 * 1024;
 /** Ways to visitors are hardly longer, by satellite even; milliseconds. */
 const maxRoundTripMs = 1_000;
-/** Decision 47. */
-const maxStreamWindowBytes = 4 * 1024 * 1024;
+/** Decisions 47 and 53. */
+const maxStreamWindowBytes = 8 * 1024 * 1024;
 /** How often a connection is looked at for what does not move. */
 const lookMs = 2500;
 /** After the last frame the client's bytes are read and dropped for so long, so that it can read that frame. */
