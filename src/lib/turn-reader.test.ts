@@ -3,10 +3,16 @@ import { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
 import { readInTurns } from "./turn-reader.ts";
+import type { SocketReader } from "./turn-reader.ts";
 
 /** A stream that says what it is told to. */
 function speaking(): Duplex {
   return new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() });
+}
+
+/** Hands on what comes, and notes each end by its event. */
+function reader(receive: (bytes: Buffer) => void, note: (event: string) => void = () => {}): SocketReader {
+  return { receive, ended: () => note("end"), failed: () => note("error"), closed: () => note("close") };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -15,7 +21,10 @@ describe("a socket that is read in turns", () => {
   it("a socket that is read in turns gives what came, in order, once the turn has heard of all", async () => {
     const socket = speaking();
     const taken: string[] = [];
-    readInTurns(socket as Socket, (bytes) => taken.push(bytes.toString()));
+    readInTurns(
+      socket as Socket,
+      reader((bytes) => taken.push(bytes.toString())),
+    );
     await turn();
     socket.push("one");
     socket.push("two");
@@ -24,29 +33,35 @@ describe("a socket that is read in turns", () => {
     assert.deepEqual(taken, ["one", "two"]);
   });
 
-  for (const [event, ends] of [
-    ["end", (socket: Duplex) => socket.push(null)],
-    ["close", (socket: Duplex) => socket.destroy()],
-    ["error", (socket: Duplex) => socket.destroy(new Error("reset"))],
+  for (const [event, ends, told] of [
+    ["end", (socket: Duplex) => socket.push(null), ["end"]],
+    ["close", (socket: Duplex) => socket.destroy(), ["close"]],
+    ["error", (socket: Duplex) => socket.destroy(new Error("reset")), ["error", "close"]],
   ] as const) {
     it(`a socket that is read in turns has given all that came before its "${event}"`, async () => {
       const socket = speaking();
       const seen: string[] = [];
-      readInTurns(socket as Socket, (bytes) => seen.push(bytes.toString()));
-      socket.on(event, () => seen.push(event));
+      const note = (what: string): void => void seen.push(what);
+      readInTurns(
+        socket as Socket,
+        reader((bytes) => note(bytes.toString()), note),
+      );
       await turn();
       socket.push("the last of it");
       ends(socket);
       await turn();
       await turn();
-      assert.deepEqual(seen, ["the last of it", event]);
+      assert.deepEqual(seen, ["the last of it", ...told]);
     });
   }
 
   it("D1: a socket that is read in turns holds no more than 64 KiB until its turn", async () => {
     const socket = speaking();
     let taken = 0;
-    readInTurns(socket as Socket, (bytes) => (taken += bytes.length));
+    readInTurns(
+      socket as Socket,
+      reader((bytes) => (taken += bytes.length)),
+    );
     await turn();
     for (let at = 0; at < 8; at += 1) socket.push(Buffer.alloc(16 * 1024));
     assert.equal(taken, 80 * 1024);

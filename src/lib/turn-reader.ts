@@ -13,31 +13,49 @@ export function readOn(socket: Socket): void {
   socket.read(0);
 }
 
-/**
- * Reads a socket in the first phase of each turn, together with all others that something has come on.
- * @param take is given what comes, in order, all of it before the socket's "end", "error" and "close"
- */
-export function readInTurns(socket: Socket, take: (bytes: Buffer) => void): TurnReader {
-  return new TurnReader(socket, take);
+/** Who reads a socket in turns, and hears of its end. */
+export interface SocketReader {
+  /** What comes, in order: all of it before anything else is told. */
+  receive(bytes: Buffer): void;
+  /** The peer sends no more. */
+  ended(): void;
+  /** `closed` follows. */
+  failed(error: Error): void;
+  closed(): void;
+}
+
+/** Reads a socket in the first phase of each turn, together with all others that something has come on. */
+export function readInTurns(socket: Socket, reader: SocketReader): TurnReader {
+  return new TurnReader(socket, reader);
 }
 
 /** See `readInTurns`. */
 export class TurnReader implements TurnTask {
-  readonly #take: (bytes: Buffer) => void;
+  readonly #reader: SocketReader;
   /** Mostly one chunk comes in a turn. */
   #held: Buffer | undefined;
   #more: Buffer[] | undefined;
   #heldBytes = 0;
 
-  constructor(socket: Socket, take: (bytes: Buffer) => void) {
-    this.#take = take;
-    const takeHeld = (): void => this.turn();
+  constructor(socket: Socket, reader: SocketReader) {
+    this.#reader = reader;
     socket.on("data", (bytes: Buffer) => {
       readOn(socket);
       this.#hold(bytes);
       if ((this.#heldBytes += bytes.length) > maxHeld) this.turn();
     });
-    for (const event of ["end", "error", "close"]) socket.on(event, takeHeld);
+    socket.on("end", () => {
+      this.turn();
+      reader.ended();
+    });
+    socket.on("error", (error) => {
+      this.turn();
+      reader.failed(error);
+    });
+    socket.on("close", () => {
+      this.turn();
+      reader.closed();
+    });
   }
 
   /** Takes what is held, at once. */
@@ -48,8 +66,8 @@ export class TurnReader implements TurnTask {
     this.#held = undefined;
     this.#more = undefined;
     this.#heldBytes = 0;
-    this.#take(held);
-    if (more !== undefined) for (const bytes of more) this.#take(bytes);
+    this.#reader.receive(held);
+    if (more !== undefined) for (const bytes of more) this.#reader.receive(bytes);
   }
 
   #hold(bytes: Buffer): void {

@@ -4,7 +4,7 @@ import { HostReader } from "../../http1/host-reader.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { TurnReader } from "../../lib/turn-reader.ts";
+import type { SocketReader, TurnReader } from "../../lib/turn-reader.ts";
 import { readInTurns } from "../../lib/turn-reader.ts";
 import { cutSocket } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
@@ -56,7 +56,7 @@ export function serveHttp1(
   return connection;
 }
 
-class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, Timed {
+class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, SocketReader, Timed {
   expiresAt: number;
   isBlocked = false;
   readonly #socket: Socket;
@@ -97,12 +97,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
-    this.#arrivals = readInTurns(socket, (bytes) => this.receive(bytes));
-    socket.on("end", () => this.#ended());
+    this.#arrivals = readInTurns(socket, this);
     socket.on("drain", () => this.#drained());
-    // An error of the client's socket is not acted on: "close" follows it.
-    socket.on("error", () => {});
-    socket.on("close", () => this.#closed());
   }
 
   receive(bytes: Buffer): void {
@@ -136,7 +132,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
 
   destroy(): void {
     this.#socket.destroy();
-    this.#closed();
+    this.closed();
   }
 
   expired(): void {
@@ -228,8 +224,10 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#end();
   }
 
+  // SocketReader, besides `receive`.
+
   /** The client sends no more: the end of an upgraded stream's direction, else the client has gone away. */
-  #ended(): void {
+  ended(): void {
     if (this.#reader.state === upgraded) {
       this.#exchange?.requestEnded(undefined);
       if (this.#responseDone) this.#socket.end();
@@ -240,6 +238,21 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       return;
     }
     this.destroy();
+  }
+
+  /** Nothing is done about an error of the client's socket: `closed` follows it. */
+  failed(): void {}
+
+  closed(): void {
+    if (this.#reader.state === closed) return;
+    this.#reader.finish(closed);
+    const { deadlines, connections, counters } = this.#context;
+    deadlines.delete(this);
+    connections.delete(this);
+    counters.openConnections -= 1;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    exchange?.clientGone();
   }
 
   // ClientSide.
@@ -371,17 +384,5 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (!this.#socket.writableEnded) this.#socket.end();
     if (this.#socket.readableEnded) this.#socket.destroySoon();
     else if (this.#socket.isPaused()) this.#socket.resume();
-  }
-
-  #closed(): void {
-    if (this.#reader.state === closed) return;
-    this.#reader.finish(closed);
-    const { deadlines, connections, counters } = this.#context;
-    deadlines.delete(this);
-    connections.delete(this);
-    counters.openConnections -= 1;
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    exchange?.clientGone();
   }
 }

@@ -5,7 +5,7 @@ import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.
 import type { Timed } from "../../lib/deadlines.ts";
 import { WindowBudget } from "../../lib/receive-window.ts";
 import { readInTurns } from "../../lib/turn-reader.ts";
-import type { TurnReader } from "../../lib/turn-reader.ts";
+import type { SocketReader, TurnReader } from "../../lib/turn-reader.ts";
 import { checkFrame } from "../../http2/check-frame.ts";
 import { DataReceiver } from "./data-receiver.ts";
 import type { Faults } from "./faults.ts";
@@ -51,7 +51,7 @@ export function serveHttp2(
   return connection;
 }
 
-class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
+class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketReader, Timed {
   expiresAt: number;
   isDone = false;
   readonly #socket: TLSSocket;
@@ -103,12 +103,8 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
-    this.#arrivals = readInTurns(socket, (bytes) => this.receive(bytes));
-    socket.on("end", () => this.#closed());
+    this.#arrivals = readInTurns(socket, this);
     socket.on("drain", () => this.#drained());
-    // An error of the client's socket is not acted on: "close" follows it.
-    socket.on("error", () => {});
-    socket.on("close", () => this.#closed());
     this.#greet();
   }
 
@@ -144,7 +140,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
 
   destroy(): void {
     this.#socket.destroy();
-    this.#closed();
+    this.closed();
   }
 
   // Faults.
@@ -329,7 +325,14 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, Timed {
     this.expiresAt = this.#context.deadlines.now + lingerMs;
   }
 
-  #closed(): void {
+  ended(): void {
+    this.closed();
+  }
+
+  /** Nothing is done about an error of the client's socket: `closed` follows it. */
+  failed(): void {}
+
+  closed(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.isDone = true;

@@ -93,10 +93,12 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.#reader = new FrameReader(this);
     this.#idleFrames = new TokenBucket(options.clock, idleFramesPerSecond, idleFrameBurst);
     socket.setNoDelay(true);
-    readInTurns(socket, (chunk) => this.#heardFrom(chunk));
-    socket.on("end", () => this.#finish(new Error("peer closed the connection")));
-    socket.on("error", (error) => this.#finish(error));
-    socket.on("close", () => this.#finish(new Error("connection closed")));
+    readInTurns(socket, {
+      receive: (bytes) => this.#heardFrom(bytes),
+      ended: () => this.#finish(new Error("peer closed the connection")),
+      failed: (error) => this.#finish(error),
+      closed: () => this.#finish(new Error("connection closed")),
+    });
   }
 
   get over(): boolean {
