@@ -31,6 +31,8 @@ export class FieldTable {
   readonly #ints: Int32Array;
   readonly #base: number;
   #count = 0;
+  /** A bit for each length that names of lines have, modulo 32: most names that are asked for are not there. */
+  #lengths = 0;
   /** Before all others that were added; undefined again when one of its fields was changed. */
   #block: FieldBlock | undefined;
   /** Name and value in turns, or undefined while nothing else was added. */
@@ -79,6 +81,7 @@ export class FieldTable {
     ints[at + 3] = valueEnd;
     ints[at + 4] = kind;
     this.#count += 1;
+    this.#lengths |= 1 << (nameEnd - nameStart);
   }
 
   /** Gives back the room that was not needed. */
@@ -138,8 +141,10 @@ export class FieldTable {
 
   getAll(name: string): readonly string[] {
     const lower = name.toLowerCase();
-    const values: string[] = [];
-    for (let at = this.#find(lower, 0); at >= 0; at = this.#find(lower, at + 1)) values.push(this.#valueOf(at));
+    const first = this.#find(lower, 0);
+    // Mostly there is one, and a list of its length takes less to make than one that grows.
+    const values = first < 0 ? [] : [this.#valueOf(first)];
+    for (let at = this.#find(lower, first + 1); at >= 0; at = this.#find(lower, at + 1)) values.push(this.#valueOf(at));
     if (this.#block !== undefined) pushOf(this.#block.fields, lower, values);
     if (this.#added !== undefined) pushOf(this.#added, lower, values);
     return values;
@@ -249,6 +254,7 @@ export class FieldTable {
   /** Index of the first line from `from` on with this lower-case name, or -1. */
   #find(name: string, from: number): number {
     const { length } = name;
+    if ((this.#lengths & (1 << length)) === 0) return -1;
     for (let index = from; index < this.#count; index += 1) {
       const at = this.#base + index * intsPerField;
       const start = this.#ints[at] as number;
