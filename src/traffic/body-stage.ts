@@ -16,10 +16,14 @@ export function streamOf(stage: BodyStage): Transform {
   return typeof stage === "function" ? stage() : new WholeStream(stage);
 }
 
+const noBytes = Buffer.alloc(0);
+
 /** A body that is being collected for a stage. */
 export class WholeBody {
   readonly #stage: WholeStage;
-  readonly #chunks: Buffer[] = [];
+  /** Mostly it comes in one. */
+  #first: Buffer | undefined;
+  #others: Buffer[] | undefined;
   #bytes = 0;
 
   constructor(stage: WholeStage) {
@@ -31,12 +35,13 @@ export class WholeBody {
     this.#bytes += chunk.length;
     // The edge holds upstreams to their Content-Length; this only bounds what a fault in that could cost.
     if (this.#bytes > this.#stage.maxBytes) throw new Error("change a body: it is longer than announced");
-    this.#chunks.push(chunk);
+    if (this.#first === undefined) this.#first = chunk;
+    else (this.#others ??= []).push(chunk);
   }
 
   end(): Buffer {
-    const chunks = this.#chunks;
-    return this.#stage.change(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    const first = this.#first ?? noBytes;
+    return this.#stage.change(this.#others === undefined ? first : Buffer.concat([first, ...this.#others]));
   }
 }
 

@@ -13,25 +13,26 @@ type Kept = Deflate | Gzip | ZstdCompress;
  */
 function keep(make: () => Kept): (body: Buffer) => Buffer {
   let compressor: Kept | undefined;
-  let pieces: Buffer[] = [];
+  /** Of the present body; mostly one, so that the list is used again. */
+  const pieces: Buffer[] = [];
   const begin = (): Kept => {
     const made = make();
     made.on("data", (piece: Buffer) => pieces.push(piece));
+    // Of one that has failed.
+    pieces.length = 0;
     return made;
   };
   return (body) => {
     const used = (compressor ??= begin());
     // One that fails is not used again.
     compressor = undefined;
-    pieces = [];
     used.reset();
     used.write(body);
-    const [first, ...others] = pieces;
+    const last = pieces.pop();
     // Not even an empty body comes to nothing.
-    if (first === undefined) throw new Error("compress a body: the compressor gave nothing");
+    if (last === undefined) throw new Error("compress a body: the compressor gave nothing");
     compressor = used;
-    pieces = [];
-    return others.length === 0 ? first : Buffer.concat([first, ...others]);
+    return pieces.length === 0 ? last : Buffer.concat([...pieces.splice(0), last]);
   };
 }
 
