@@ -390,6 +390,19 @@ describe("the HTTPS listener", () => {
     assert.equal(served.facts.tls?.serverName, "shop.example.com");
   });
 
+  it("the HTTPS listener survives what is sent right behind a ClientHello that fails the handshake", async () => {
+    const own = await start(sites());
+    const hello = await captureHello({ servername: "shop.example.com", ALPNProtocols: ["unheard"] });
+    const client = await own.openTcp();
+    const closed = closeOf(client);
+    client.write(Buffer.concat([hello, Buffer.alloc(4096)]));
+    client.resume();
+    await closed;
+    assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="failed"\} 1/);
+    const { served } = await own.open("shop.example.com");
+    assert.equal(served.facts.tls?.serverName, "shop.example.com");
+  });
+
   it("the HTTPS listener answers what is not TLS with an alert, and plain HTTP in its own words", async () => {
     const garbage = await edge.openTcp();
     garbage.write("\x00\x01\x02 nothing");
