@@ -11,6 +11,13 @@ const pinned = join(root, "node_modules", ".bin", process.platform === "win32" ?
 const leastMajor = 24;
 /** Compiled code, kept from one start to the next; not in the shared temporary directory, where others may write. */
 const compileCache = join(root, "node_modules", ".cache", "compile");
+/**
+ * Has glibc give memory that was freed back to the system from 128 KiB on, as it begins; it would raise that with the
+ * largest block that is freed, which is a bundle's compiled code (decision 54). What the environment says stays.
+ */
+const memory = { MALLOC_TRIM_THRESHOLD_: String(128 * 1024) };
+/** The commands that are servers. */
+const servers = new Set(["serve", "dev"]);
 /** By then a server or an agent has loaded what it starts with. */
 const flushMs = 2000;
 
@@ -62,20 +69,28 @@ function isNewer(path, since) {
 export async function launch(program, args) {
   install();
   buildPages();
-  if (Number.parseInt(process.versions.node, 10) >= leastMajor && !existsSync(pinned)) {
+  const isInstalled = existsSync(pinned);
+  const isFit = isInstalled
+    ? realpathSync(pinned) === realpathSync(process.execPath)
+    : Number.parseInt(process.versions.node, 10) >= leastMajor;
+  if (isFit) {
+    startOver(program, args);
     return await here(program, args);
   }
-  if (!existsSync(pinned)) {
+  if (!isInstalled) {
     fail(
       `this is Node ${process.versions.node}, and Postern needs Node ${leastMajor} or later: run \`npm ci\`, which brings it, or install it`,
     );
   }
-  if (realpathSync(pinned) === realpathSync(process.execPath)) return await here(program, args);
   const { spawn } = process.getBuiltinModule("node:child_process");
   const child = spawn(pinned, [join(root, "bin", "here.js"), program, ...args], {
     // The pipe closes when this process ends, in whatever way: see src/cli/process/launcher.ts.
     stdio: ["inherit", "inherit", "inherit", "pipe"],
-    env: { ...process.env, POSTERN_LAUNCHER_FD: program === "src/main.ts" ? "3" : undefined },
+    env: {
+      ...(isServer(program, args) && memory),
+      ...process.env,
+      POSTERN_LAUNCHER_FD: program === "src/main.ts" ? "3" : undefined,
+    },
   });
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
     process.on(signal, () => child.kill(signal));
@@ -87,6 +102,25 @@ export async function launch(program, args) {
     if (signal) process.removeAllListeners(signal);
     if (signal) process.kill(process.pid, signal);
     else process.exitCode = code ?? 1;
+  });
+}
+
+/** @param {string} program @param {string[]} args */
+function isServer(program, args) {
+  return program === "src/main.ts" && servers.has(args[0] ?? "");
+}
+
+/**
+ * Has this process begin once more with what `memory` says, where it is to be a server and began without: glibc looks
+ * at its environment first of all. Its id, its arguments and what it has open stay.
+ * @param {string} program @param {string[]} args
+ */
+function startOver(program, args) {
+  const knows = process.platform === "linux" && process.execve !== undefined;
+  if (!knows || !isServer(program, args) || Object.keys(memory).every((name) => name in process.env)) return;
+  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
+    ...memory,
+    ...process.env,
   });
 }
 

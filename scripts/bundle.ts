@@ -88,8 +88,8 @@ async function bundleTogether(
     format: "esm",
     sourcemap: true,
     keepNames: true,
-    // A thread that starts reads all of it.
-    minify: { compress: false, mangle: false, codegen: true },
+    // A thread that starts reads all of it, and keeps it. Names that stack traces show stay.
+    minify: { compress: true, mangle: { toplevel: true, keepNames: true }, codegen: true },
     entryFileNames: programFile("[name]"),
     chunkFileNames: "[name]-[hash].js",
   });

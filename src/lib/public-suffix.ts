@@ -1,5 +1,9 @@
 /** Names below which anybody may have a name, such as `com` or `co.uk`: no account may hold one of them. */
-import { parse } from "tldts";
+import { createRequire } from "node:module";
+import type * as Tldts from "tldts";
+
+/** Loads it when a name is first looked up: it takes a megabyte, and a server that starts has its names already. */
+const suffixList = (): typeof Tldts => createRequire(import.meta.url)("tldts") as typeof Tldts;
 
 export interface SuffixRules {
   /** Names that count as public suffixes besides those of the list, lower case. */
@@ -18,7 +22,11 @@ export function isPublicSuffix(name: string, { more, allowed }: SuffixRules): bo
   const bare = isWildcard ? name.slice(2) : name;
   if (allowed.includes(bare)) return false;
   if (more.includes(bare)) return true;
-  const found = parse(bare, { allowPrivateDomains: true, extractHostname: false, validateHostname: false });
+  const found = suffixList().parse(bare, {
+    allowPrivateDomains: true,
+    extractHostname: false,
+    validateHostname: false,
+  });
   const isListed = found.isIcann === true || found.isPrivate === true;
   return found.publicSuffix === bare && (isListed || isWildcard);
 }

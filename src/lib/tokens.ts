@@ -4,7 +4,6 @@
  * told from revoked tokens without asking anyone.
  */
 import { hash } from "node:crypto";
-import { crc32 } from "node:zlib";
 import { randomText } from "./ids.ts";
 
 /** What a token opens: the API, or the agent listener. */
@@ -42,5 +41,7 @@ export function tokenPrefix(token: string): TokenPrefix | undefined {
 }
 
 function checksum(head: string): string {
+  // Taken with the first token: a thread that sees none keeps a megabyte less in memory.
+  const { crc32 } = process.getBuiltinModule("node:zlib");
   return crc32(head).toString(36).padStart(7, "0");
 }

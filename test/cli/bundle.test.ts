@@ -31,7 +31,10 @@ thread.on("message", (threadStack) => {
 const thread = `
 import { parentPort } from "node:worker_threads";
 
-parentPort?.postMessage(new Error("WORD").stack);
+function whereItIs(): string | undefined {
+  return new Error("WORD").stack;
+}
+parentPort?.postMessage(whereItIs());
 `;
 
 describe("the bundle", () => {
@@ -75,7 +78,8 @@ describe("the bundle", () => {
     assert.match(file, /\/node_modules\/\.cache\/postern\/[^/]+\/[^/]+\.js$/);
     assert.equal((JSON.parse(manifest) as { name: string }).name, "postern");
     assert.match(ownStack, /\/src\/main\.ts:6:/);
-    assert.match(threadStack, /^Error: first µ… 😀\n.*\/src\/below\/thread\.ts:4:25\b/);
+    assert.match(threadStack, /^Error: first µ… 😀\n.*\/src\/below\/thread\.ts:5:\d+\)\n/);
+    assert.match(threadStack, /^ +at whereItIs /m);
     for (const name of globSync("*.js", { cwd: dirname(file) })) {
       // One other character, and V8 keeps the whole text in twice the memory.
       assert.ok(isAscii(readFileSync(join(dirname(file), name))), `${name} is not ASCII`);

@@ -102,6 +102,29 @@ describe("the launcher", () => {
     });
   }
 
+  const threshold = "MALLOC_TRIM_THRESHOLD_";
+  for (const [how, node, given, has] of [
+    ["a server", process.execPath, undefined, "131072"],
+    ...(oldNode ? [["a server by another Node", oldNode, undefined, "131072"] as const] : []),
+    ["a server whose operator says otherwise", process.execPath, "1000000", "1000000"],
+  ] as const) {
+    it(`the launcher has freed memory given back early: ${how}`, async () => {
+      const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
+      const env = { ...freePorts, ...(given !== undefined && { [threshold]: given }) };
+      const serve = startCommand(["serve", "--json", "--data", directory], { node, env });
+      await serve.firstLine();
+      const { pid } = JSON.parse(readFileSync(join(directory, "server.json"), "utf8")) as { pid: number };
+      const environment = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+      assert.deepEqual(
+        environment.filter((one) => one.startsWith(threshold)),
+        [`${threshold}=${has}`],
+      );
+      if (node === process.execPath) assert.equal(pid, serve.process.pid, "it is the process that was started");
+      assert.equal((await serve.end()).code, 0);
+      rmSync(directory, { recursive: true });
+    });
+  }
+
   it("the launcher installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
     writeFileSync(join(clone, "package-lock.json"), "{}");
     const ended = launch(process.execPath, { PATH: program("npm", `echo "$@" >&2; exit 1`) });
