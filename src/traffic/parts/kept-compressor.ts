@@ -1,59 +1,74 @@
-/** Compressors that are made once for a thread: making one costs more than a small body's compression (decision 49). */
-import { constants } from "node:zlib";
-import type { ZlibOptions as NodeZlibOptions, ZstdOptions as NodeZstdOptions } from "node:zlib";
-import { Deflate, Gzip, ZstdCompress } from "minizlib";
-import type { ZlibOptions } from "minizlib";
+/** Compressors that are made once for a thread: making one costs more than a small body's compression (decisions 49, 55). */
+import { constants, createDeflate, createGzip, createZstdCompress } from "node:zlib";
+import type { Deflate, Gzip, ZstdCompress } from "node:zlib";
 
-type Kept = Deflate | Gzip | ZstdCompress;
+/** What Node's compressors have inside, by which its own synchronous calls compress. */
+interface Inside {
+  readonly _handle: {
+    writeSync(
+      flush: number,
+      input: Buffer,
+      inputAt: number,
+      inputBytes: number,
+      output: Buffer,
+      outputAt: number,
+      outputBytes: number,
+    ): void;
+    reset(): void;
+  };
+  /** Behind a write: bytes of the output that are left, and bytes of the input that were not read. */
+  readonly _writeState: Uint32Array;
+}
+
+/** More than any of them adds to a body that does not shrink, bytes. */
+const maxOverhead = 1024;
+/** Of the output that Node's object has, and nobody uses, bytes; its least. */
+const leastChunk = { chunkSize: 64 };
 
 /**
  * Compresses whole bodies at once, one after another, each by itself: nothing of one is in the next. Throws when a body
  * cannot be compressed.
- * @param make with `flush` set to what ends a body
+ * @param end what ends a body
  */
-function keep(make: () => Kept): (body: Buffer) => Buffer {
-  let compressor: Kept | undefined;
-  /** Of the present body; mostly one, so that the list is used again. */
-  const pieces: Buffer[] = [];
-  const begin = (): Kept => {
+function keep(make: () => Deflate | Gzip | ZstdCompress, end: number, maxBytes: number): (body: Buffer) => Buffer {
+  let kept: Inside | undefined;
+  let output: Buffer | undefined;
+  const begin = (): Inside => {
     const made = make();
-    made.on("data", (piece: Buffer) => pieces.push(piece));
-    // Of one that has failed.
-    pieces.length = 0;
-    return made;
+    // What goes wrong shows in what is left: see below.
+    made.on("error", () => undefined);
+    return made as unknown as Inside;
   };
   return (body) => {
-    const used = (compressor ??= begin());
+    const compressor = (kept ??= begin());
+    output ??= Buffer.allocUnsafeSlow(maxBytes + maxOverhead);
+    const { _handle: handle, _writeState: left } = compressor;
     // One that fails is not used again.
-    compressor = undefined;
-    used.reset();
-    used.write(body);
-    const last = pieces.pop();
+    kept = undefined;
+    handle.reset();
+    handle.writeSync(end, body, 0, body.length, output, 0, output.length);
+    const outputLeft = left[0] as number;
+    const inputLeft = left[1] as number;
     // Not even an empty body comes to nothing.
-    if (last === undefined) throw new Error("compress a body: the compressor gave nothing");
-    compressor = used;
-    return pieces.length === 0 ? last : Buffer.concat([...pieces.splice(0), last]);
+    const isDone = inputLeft === 0 && outputLeft > 0 && outputLeft < output.length;
+    if (!isDone) throw new Error("compress a body: the compressor failed");
+    kept = compressor;
+    return Buffer.from(output.subarray(0, output.length - outputLeft));
   };
 }
 
-/** All of Node's, to which they go on. */
-type Options = ZlibOptions & NodeZlibOptions & NodeZstdOptions;
-
-/** @param maxBytes of a body; a larger one comes out in pieces, which are joined */
+/** @param maxBytes of a body */
 export function keepGzip(level: number, maxBytes: number): (body: Buffer) => Buffer {
-  const options: Options = { level, flush: constants.Z_FINISH, chunkSize: maxBytes };
-  return keep(() => new Gzip({ ...options }));
+  return keep(() => createGzip({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
 }
 
 /** As {@link keepGzip}. */
 export function keepDeflate(level: number, maxBytes: number): (body: Buffer) => Buffer {
-  const options: Options = { level, flush: constants.Z_FINISH, chunkSize: maxBytes };
-  return keep(() => new Deflate({ ...options }));
+  return keep(() => createDeflate({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
 }
 
 /** As {@link keepGzip}. */
 export function keepZstd(level: number, maxBytes: number): (body: Buffer) => Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: level };
-  const options: Options = { params, flush: constants.ZSTD_e_end, chunkSize: maxBytes };
-  return keep(() => new ZstdCompress({ ...options }));
+  return keep(() => createZstdCompress({ ...leastChunk, params }), constants.ZSTD_e_end, maxBytes);
 }
