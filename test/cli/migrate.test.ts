@@ -87,6 +87,13 @@ describe("postern migrate", { timeout: 120_000 }, () => {
       const made = await lone.call("POST", path, { description: "made before" }, { "idempotency-key": path });
       assert.equal(made.status, 201, made.text);
     }
+    // Found down while it started, it gets nothing until the balancer has asked it again.
+    const asked = (): Promise<number> =>
+      fetch(`http://127.0.0.1:${balancer.ports.api}/readyz`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    assert.equal(await eventually(asked, (status) => status === 200), 200);
     const agent = startCommand(
       ["http", String(service.port), "--server", `localhost:${balancer.ports.agents}`, "--json"],
       {
