@@ -118,10 +118,12 @@ function isServer(program, args) {
 function startOver(program, args) {
   const knows = process.platform === "linux" && process.execve !== undefined;
   if (!knows || !isServer(program, args) || Object.keys(memory).every((name) => name in process.env)) return;
-  process.execve(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], {
-    ...memory,
-    ...process.env,
-  });
+  const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  try {
+    process.execve(process.execPath, again, { ...memory, ...process.env });
+  } catch {
+    // It may not, as under Node's permissions, or cannot: it serves with what it has.
+  }
 }
 
 /**

@@ -125,6 +125,13 @@ describe("the launcher", () => {
     });
   }
 
+  it("the launcher lets a server be that may not begin once more, as under Node's permissions", async () => {
+    const NODE_OPTIONS = "--permission --allow-fs-read=* --allow-fs-write=*";
+    const ended = await runCommand(["serve", "--help"], { env: { NODE_OPTIONS } });
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.match(ended.stdout, /^Usage: postern serve /);
+  });
+
   it("the launcher installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
     writeFileSync(join(clone, "package-lock.json"), "{}");
     const ended = launch(process.execPath, { PATH: program("npm", `echo "$@" >&2; exit 1`) });
