@@ -1,7 +1,20 @@
-/** A map that holds at most `max` entries and lets go of the one unused for longest. */
+/** What is kept under a key, between those that were used before and after it. */
+interface Entry<K, V> {
+  readonly key: K;
+  value: V;
+  older: Entry<K, V> | undefined;
+  newer: Entry<K, V> | undefined;
+}
+
+/**
+ * A map that holds at most `max` entries and lets go of the one unused for longest. The order of use is a list through the
+ * entries: moved within a `Map`, each look-up would leave a hole there, and the table be made anew every so many.
+ */
 export class Lru<K, V> {
-  readonly #entries = new Map<K, V>();
+  readonly #entries = new Map<K, Entry<K, V>>();
   readonly #max: number;
+  #oldest: Entry<K, V> | undefined;
+  #newest: Entry<K, V> | undefined;
 
   constructor(max: number) {
     this.#max = max;
@@ -12,29 +25,57 @@ export class Lru<K, V> {
   }
 
   get(key: K): V | undefined {
-    const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
-    // a Map keeps the order of insertion: moved to the end, the first is always the oldest
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    return value;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#use(entry);
+    return entry.value;
   }
 
   set(key: K, value: V): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size <= this.#max) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
+    const known = this.#entries.get(key);
+    if (known !== undefined) {
+      known.value = value;
+      this.#use(known);
       return;
     }
+    const entry: Entry<K, V> = { key, value, older: undefined, newer: undefined };
+    this.#entries.set(key, entry);
+    this.#append(entry);
+    if (this.#entries.size > this.#max && this.#oldest) this.delete(this.#oldest.key);
   }
 
   delete(key: K): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
     this.#entries.delete(key);
+    this.#unlink(entry);
   }
 
-  entries(): Iterable<[K, V]> {
-    return this.#entries.entries();
+  /** The one unused for longest first. */
+  *entries(): Iterable<[K, V]> {
+    for (let entry = this.#oldest; entry; entry = entry.newer) yield [entry.key, entry.value];
+  }
+
+  #use(entry: Entry<K, V>): void {
+    if (entry === this.#newest) return;
+    this.#unlink(entry);
+    this.#append(entry);
+  }
+
+  #append(entry: Entry<K, V>): void {
+    entry.older = this.#newest;
+    if (this.#newest) this.#newest.newer = entry;
+    else this.#oldest = entry;
+    this.#newest = entry;
+  }
+
+  /** Points nowhere from then on: what is gone must not keep what is there. */
+  #unlink(entry: Entry<K, V>): void {
+    const { older, newer } = entry;
+    if (older) older.newer = newer;
+    else this.#oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+    entry.older = entry.newer = undefined;
   }
 }
