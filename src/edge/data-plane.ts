@@ -2,6 +2,7 @@
 import { WindowReserve } from "../lib/receive-window.ts";
 import { Moments } from "../lib/moments.ts";
 import { Deadlines } from "../lib/deadlines.ts";
+import { Roster } from "../lib/roster.ts";
 import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
@@ -215,7 +216,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
     log: options.log,
     clock: options.clock,
     internalSite: (accountId, name) => sites().internal(accountId, name),
-    connections: new Set(),
+    connections: new Roster(),
     uploadWindows: new WindowReserve(uploadReserveBytes),
     advertisedPort: {
       get https() {

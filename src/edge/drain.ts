@@ -17,7 +17,7 @@ const moveMs = 2_000;
  * before. Resolves after `delayMs`, by when all were told.
  */
 export function retired({ context, registry, agents }: DataPlane, clock: Clock, delayMs: number): Promise<void> {
-  for (const connection of context.connections) connection.retire();
+  for (const connection of context.connections.members()) connection.retire();
   agents.retire();
   const told = new Set<AgentSession>();
   const beganAt = clock.monotonic();
@@ -112,7 +112,7 @@ export function drained(
   const endsAt = now + boundMs;
   const waitsUntil = now + Math.min(boundMs, accepted.waitMs);
   const close = (waits: boolean): void => {
-    for (const connection of context.connections) {
+    for (const connection of context.connections.members()) {
       if (waits && connection.mayBeAsked) connection.retire();
       else connection.drain();
     }

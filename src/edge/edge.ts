@@ -86,7 +86,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       async stop() {
         await drain();
         await left(plane, options.clock, endsAt - options.clock.monotonic());
-        for (const connection of context.connections) connection.destroy();
+        for (const connection of context.connections.members()) connection.destroy();
         plane.agents.close("the server is stopping");
         close();
         observers.traffic.close();

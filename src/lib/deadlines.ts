@@ -1,4 +1,6 @@
 import type { Clock, Timer } from "./clock.ts";
+import { Roster } from "./roster.ts";
+import type { Listed } from "./roster.ts";
 
 /** Something that must happen by a time; owned by whoever added it. */
 export interface Timed {
@@ -15,55 +17,67 @@ export interface Timed {
 export class Deadlines {
   /** Milliseconds, monotonic, as of the last tick. */
   now: number;
-  readonly #entries = new Set<Timed>();
+  readonly #entries = new Roster<Entry>();
   readonly #timer: Timer;
 
   constructor(clock: Clock, tickMs = 500) {
     this.now = clock.monotonic();
     this.#timer = clock.every(tickMs, () => {
       this.now = clock.monotonic();
-      for (const entry of this.#entries) if (entry.expiresAt <= this.now) entry.expired();
+      // from the end, where others take the places of those that leave: none is passed over
+      for (let place = this.#entries.size - 1; place >= 0; place -= 1) {
+        if (place >= this.#entries.size) continue;
+        const { timed } = this.#entries.at(place);
+        if (timed.expiresAt <= this.now) timed.expired();
+      }
     });
   }
 
-  add(entry: Timed): void {
-    this.#entries.add(entry);
+  /** Watches it until that is cancelled. */
+  add(timed: Timed): Timer {
+    return new Entry(this.#entries, timed);
   }
 
   /** Calls `run` once, for what seldom comes to that: a timer of the clock's costs several times this. */
   after(delayMs: number, run: () => void): Timer {
-    const entry = new Once(this, this.now + delayMs, run);
-    this.#entries.add(entry);
-    return entry;
-  }
-
-  delete(entry: Timed): void {
-    this.#entries.delete(entry);
+    const once = new Once(this.now + delayMs, run);
+    return (once.entry = this.add(once));
   }
 
   stop(): void {
     this.#timer.cancel();
-    this.#entries.clear();
+    for (const entry of this.#entries.members()) entry.cancel();
   }
 }
 
-class Once implements Timed, Timer {
+class Entry implements Listed, Timer {
+  place = -1;
+  readonly timed: Timed;
+  readonly #all: Roster<Entry>;
+
+  constructor(all: Roster<Entry>, timed: Timed) {
+    this.#all = all;
+    this.timed = timed;
+    all.add(this);
+  }
+
+  cancel(): void {
+    this.#all.delete(this);
+  }
+}
+
+class Once implements Timed {
+  entry: Timer | undefined;
   readonly expiresAt: number;
-  readonly #all: Deadlines;
   readonly #run: () => void;
 
-  constructor(all: Deadlines, expiresAt: number, run: () => void) {
-    this.#all = all;
+  constructor(expiresAt: number, run: () => void) {
     this.expiresAt = expiresAt;
     this.#run = run;
   }
 
   expired(): void {
-    this.cancel();
+    this.entry?.cancel();
     this.#run();
-  }
-
-  cancel(): void {
-    this.#all.delete(this);
   }
 }

@@ -3,10 +3,21 @@ export interface Listed {
   place: number;
 }
 
+/** The place of a member that is in several rosters: it takes one of these in each. */
+export class Seat<T> implements Listed {
+  place = -1;
+  readonly member: T;
+
+  constructor(member: T) {
+    this.member = member;
+  }
+}
+
 /**
- * A set for members that come and go with every request. It makes nothing when they do, unlike `Set`, whose tables are
- * replaced every few changes; each table keeps the next one alive, so that one which has grown old in the collector's
- * eyes drags all that follow along, until the whole heap is collected. A member is in one roster at most.
+ * A set for members that come and go with every request or connection. It makes nothing when they do, unlike `Set`, whose
+ * tables are replaced every few changes; each table keeps the next one alive, so that one which has grown old in the
+ * collector's eyes drags all that follow along, until the whole heap is collected (decision 56). A member is in one
+ * roster at most.
  */
 export class Roster<T extends Listed> {
   readonly #members: T[] = [];

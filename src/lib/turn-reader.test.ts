@@ -12,7 +12,13 @@ function speaking(): Duplex {
 
 /** Hands on what comes, and notes each end by its event. */
 function reader(receive: (bytes: Buffer) => void, note: (event: string) => void = () => {}): SocketReader {
-  return { receive, ended: () => note("end"), failed: () => note("error"), closed: () => note("close") };
+  return {
+    receive,
+    drained: () => note("drain"),
+    ended: () => note("end"),
+    failed: () => note("error"),
+    closed: () => note("close"),
+  };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -13,14 +13,17 @@ export function readOn(socket: Socket): void {
   socket.read(0);
 }
 
-/** Who reads a socket in turns, and hears of its end. */
+/** Who reads a socket in turns, and hears of everything else that becomes of it. */
 export interface SocketReader {
-  /** What comes, in order: all of it before anything else is told. */
+  /** What comes, in order: all of it before anything else is told of what the peer did. */
   receive(bytes: Buffer): void;
+  /** It takes more again, after a write for which it did not. */
+  drained(): void;
   /** The peer sends no more. */
   ended(): void;
   /** `closed` follows. */
   failed(error: Error): void;
+  /** It is let go of here: nothing that Node still holds of the socket leads to it any more (decision 56). */
   closed(): void;
 }
 
@@ -29,9 +32,11 @@ export function readInTurns(socket: Socket, reader: SocketReader): TurnReader {
   return new TurnReader(socket, reader);
 }
 
+const nobody: SocketReader = { receive() {}, drained() {}, ended() {}, failed() {}, closed() {} };
+
 /** See `readInTurns`. */
 export class TurnReader implements TurnTask {
-  readonly #reader: SocketReader;
+  #reader: SocketReader;
   /** Mostly one chunk comes in a turn. */
   #held: Buffer | undefined;
   #more: Buffer[] | undefined;
@@ -44,17 +49,20 @@ export class TurnReader implements TurnTask {
       this.#hold(bytes);
       if ((this.#heldBytes += bytes.length) > maxHeld) this.turn();
     });
+    socket.on("drain", () => this.#reader.drained());
     socket.on("end", () => {
       this.turn();
-      reader.ended();
+      this.#reader.ended();
     });
     socket.on("error", (error) => {
       this.turn();
-      reader.failed(error);
+      this.#reader.failed(error);
     });
     socket.on("close", () => {
       this.turn();
-      reader.closed();
+      const last = this.#reader;
+      this.#reader = nobody;
+      last.closed();
     });
   }
 

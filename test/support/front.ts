@@ -8,6 +8,7 @@ import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/h
 import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
+import { Roster } from "../../src/lib/roster.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
 import { UpstreamPool } from "../../src/edge/upstreams/upstream-pool.ts";
 import type { RequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
@@ -95,7 +96,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
     upstreams: options.upstreams ?? {
       choose: (_plan, _exchange, tried) => (tried.length > 0 ? { error: "tunnel_gone" } : (pool as UpstreamPool)),
     },
-    connections: new Set(),
+    connections: new Roster(),
     uploadWindows: new WindowReserve(uploadReserveBytes),
     advertisedPort: { https: 443, http: 80 },
     trustsProxy: options.trustsProxy,

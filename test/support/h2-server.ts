@@ -13,6 +13,7 @@ import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/h
 import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
+import { Roster } from "../../src/lib/roster.ts";
 import { serveHttp2 } from "../../src/edge/http2/connection.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
@@ -77,7 +78,7 @@ export async function startH2Server(
       context: { clock, deadlines, limits, log: silentLog },
       dial: { clock, allowLocal: true },
     }),
-    connections: new Set(),
+    connections: new Roster(),
     uploadWindows: new WindowReserve(uploadReserveBytes),
     advertisedPort: { https: 443, http: 80 },
     trustsProxy: undefined,
@@ -114,7 +115,7 @@ export async function startH2Server(
     upstream,
     finished,
     async stop() {
-      for (const connection of context.connections) connection.destroy();
+      for (const connection of context.connections.members()) connection.destroy();
       deadlines.stop();
       upstream.closeAllConnections();
       await Promise.all([new Promise((done) => tls.close(done)), new Promise((done) => upstream.close(done))]);

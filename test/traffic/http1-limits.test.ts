@@ -172,7 +172,7 @@ describe("a connection", () => {
       await idle.send(get).until("\r\n\r\nx");
       client.send(get.replace("/", "/slow"));
       await eventually(() => front.upstream.connections.some(({ seen }) => seen.includes("/slow")));
-      for (const connection of Array.from(front.context.connections)) connection.drain();
+      for (const connection of front.context.connections.members()) connection.drain();
       await idle.untilEnd();
       assert.equal(client.isEnded, false);
       release();

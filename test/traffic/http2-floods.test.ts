@@ -269,7 +269,7 @@ describe("an HTTP/2 client that floods", () => {
     raw.send(request(1, "/held"));
     assert.ok(await raw.settled());
     while (held.length === 0) await new Promise(setImmediate);
-    for (const connection of server.context.connections) connection.drain();
+    for (const connection of server.context.connections.members()) connection.drain();
     const goaway = await raw.takeType(types.goaway);
     assert.deepEqual([goaway?.payload.readUInt32BE(0), goaway?.payload.readUInt32BE(4)], [1, codes.noError]);
     raw.send(request(3));

@@ -5,6 +5,8 @@ import type { Deadlines } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
 import { newConnectionId } from "../../lib/traffic-ids.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { Roster } from "../../lib/roster.ts";
+import type { Seat } from "../../lib/roster.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
@@ -57,16 +59,16 @@ interface Refused {
 export function makeConnectionServer(options: ConnectionServerOptions): ConnectionServer {
   const { registry, limits, deadlines, log } = options;
   const counters = makeSpliceCounters();
-  const open = new Set<SplicedConnection>();
+  const open = new Roster<SplicedConnection>();
   const ofAccount = makeAccountConnections(limits.connectionsPerAccount);
-  const ofTunnel = new Map<Tunnel, Set<SplicedConnection>>();
+  const ofTunnel = new Map<Tunnel, Roster<Seat<SplicedConnection>>>();
   exportSpliceCounters(counters, options.metrics, () => open.size);
   const upstreams = makeConnectionUpstreams({
     ...options,
     load: (tunnel) => ofTunnel.get(tunnel)?.size ?? 0,
   });
   registry.onTunnelClosed((tunnel, boundMs) => {
-    for (const served of ofTunnel.get(tunnel) ?? []) served.endWithin(boundMs);
+    for (const { member } of ofTunnel.get(tunnel)?.members() ?? []) member.endWithin(boundMs);
   });
 
   const all: SplicedConnections = {
@@ -74,17 +76,17 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     upstreams,
     counters,
     reached(served, tunnel) {
-      const siblings = ofTunnel.get(tunnel);
-      if (siblings) siblings.add(served);
-      else ofTunnel.set(tunnel, new Set([served]));
+      let siblings = ofTunnel.get(tunnel);
+      if (!siblings) ofTunnel.set(tunnel, (siblings = new Roster()));
+      siblings.add(served.atTunnel);
     },
     leave(served) {
       if (!open.delete(served)) return;
-      deadlines.delete(served);
+      served.watch?.cancel();
       ofAccount.leave(served.site.accountId);
       const { tunnel } = served;
       const siblings = tunnel && ofTunnel.get(tunnel);
-      siblings?.delete(served);
+      siblings?.delete(served.atTunnel);
       if (tunnel && siblings?.size === 0) ofTunnel.delete(tunnel);
     },
   };
@@ -113,13 +115,13 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     serve(socket, facts, site) {
       const served = new SplicedConnection(all, socket, facts, site);
       open.add(served);
-      deadlines.add(served);
+      served.watch = deadlines.add(served);
       ofAccount.enter(site.accountId);
       served.start();
     },
     destroy() {
       options.tlsEnd.stop();
-      for (const served of open) served.cut();
+      for (const served of open.members()) served.cut();
     },
   };
 }

@@ -1,8 +1,10 @@
 import type { Socket } from "node:net";
 import type { ByteReceiver } from "../../lib/byte-stream.ts";
-import type { Clock } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Deadlines, Timed } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
+import { Seat } from "../../lib/roster.ts";
+import type { Listed } from "../../lib/roster.ts";
 import { cutSocket, socketStream } from "../../lib/socket-stream.ts";
 import { newConnectionId } from "../../lib/traffic-ids.ts";
 import { splice } from "../../lib/splice.ts";
@@ -41,8 +43,14 @@ export interface SplicedConnections {
 }
 
 /** One connection, from its admission to the end of both of its sides. */
-export class SplicedConnection implements Timed, OpenConnection {
+export class SplicedConnection implements Timed, Listed, OpenConnection {
   expiresAt: number;
+  /** Among all. */
+  place = -1;
+  /** Among those of its tunnel. */
+  readonly atTunnel = new Seat<SplicedConnection>(this);
+  /** While it is served. */
+  watch: Timer | undefined;
   tunnel: Tunnel | undefined;
   readonly id: string;
   readonly site: ConnectionSite;

@@ -5,6 +5,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { tableOf } from "../../../test/support/routing.ts";
 import { Moments } from "../../lib/moments.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
+import { Roster } from "../../lib/roster.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
@@ -47,7 +48,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
       limits: defaultLimits,
       counters: makeCounters(),
       upstreams: { choose: () => assert.fail("a dry run chose an upstream") },
-      connections: new Set(),
+      connections: new Roster(),
       uploadWindows: new WindowReserve(uploadReserveBytes),
       advertisedPort: { https: 443, http: 80 },
       trustsProxy: undefined,

@@ -3,6 +3,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { internalKey, internalNameOf, isInternalKey, isInternalName, keysOver } from "../../lib/internal-names.ts";
 import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import { Roster } from "../../lib/roster.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
@@ -58,7 +59,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
     clock,
     limits,
     counters: makeCounters(),
-    connections: new Set(),
+    connections: new Roster(),
     finished: undefined,
   };
   const facts = (source: string, host: string, scheme: "https" | "http"): ConnectionFacts => ({

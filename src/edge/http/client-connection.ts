@@ -12,6 +12,11 @@ import { forwardedText } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
+/** What can be cut. A function in its place would be born old, see decision 56. */
+interface Destroyable {
+  destroy(): void;
+}
+
 /** What the exchanges of one public connection share, whichever protocol it speaks. */
 export class ClientConnection {
   readonly facts: ConnectionFacts;
@@ -26,8 +31,8 @@ export class ClientConnection {
   ownFields: HeaderPairs | undefined;
   /** Requests of policies that led to this connection. */
   calls: CallChain | undefined;
-  /** Cuts the connection, whatever is under way on it; set by the protocol that is spoken on it. */
-  destroy: () => void = () => {};
+  /** Cuts the connection, whatever is under way on it: what speaks its protocol, which sets it. */
+  carrier: Destroyable | undefined;
   /** Everything that is served at the host that `site` was asked for last, of which it chose one. */
   wholeSite: Site | undefined;
   readonly #sites: SiteLookup;

@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Moments } from "../../lib/moments.ts";
+import type { Listed, Roster } from "../../lib/roster.ts";
 import type { WindowReserve } from "../../lib/receive-window.ts";
 import { spliceLingerMs } from "../../lib/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
@@ -29,7 +30,7 @@ export interface HttpContext {
   /** 0 up to, and without, 1: chooses among endpoints of one URL. `Math.random` unless given. */
   readonly random?: () => number;
   /** Connections being served: those that are drained when the edge stops. */
-  readonly connections: Set<ServedConnection>;
+  readonly connections: Roster<ServedConnection>;
   /** By how much the windows of all uploads over HTTP/2 may exceed their first sizes. */
   readonly uploadWindows: WindowReserve;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
@@ -53,7 +54,7 @@ export type SiteLookup = (host: string) => Site | undefined;
 /** An internal endpoint of an account, by its name, see `nameOf`. */
 export type InternalSites = (accountId: string, name: string) => Site | undefined;
 
-export interface ServedConnection {
+export interface ServedConnection extends Listed {
   /** Its client has not been told to connect anew, and may be asking at this moment. */
   readonly mayBeAsked: boolean;
   /** Says to the client, with what it is answered next, that it should connect anew; serves what comes until then. */

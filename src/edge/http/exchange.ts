@@ -90,7 +90,7 @@ export class HttpExchange
 
   protected drop(): void {
     this.cut();
-    this.shared.destroy();
+    this.shared.carrier?.destroy();
   }
 
   protected forward(route: CompiledRoute, plan: UpstreamPlan, before: ForwardedBefore): void {

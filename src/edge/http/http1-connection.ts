@@ -11,6 +11,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
+import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { HttpExchange } from "./exchange.ts";
 import { answerMalformed } from "./http1-malformed.ts";
@@ -58,11 +59,13 @@ export function serveHttp1(
 
 class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, SocketReader, Timed {
   expiresAt: number;
+  place = -1;
   isBlocked = false;
   readonly #socket: Socket;
   readonly #shared: ClientConnection;
   readonly #context: HttpContext;
   readonly #arrivals: TurnReader;
+  readonly #watch: Timer;
   readonly #output: Http1Output;
   readonly #reader: Http1Reader;
   readonly #hosts = new HostReader();
@@ -88,17 +91,16 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     const { context } = shared;
     this.#socket = socket;
     this.#shared = shared;
-    shared.destroy = () => this.destroy();
+    shared.carrier = this;
     this.#context = context;
     this.#output = new Http1Output(socket);
     this.#reader = new Http1Reader(socket, context.limits, this);
     this.#bornAt = context.deadlines.now;
     this.expiresAt = this.#bornAt + context.limits.headTimeoutMs;
-    context.deadlines.add(this);
+    this.#watch = context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
     this.#arrivals = readInTurns(socket, this);
-    socket.on("drain", () => this.#drained());
   }
 
   receive(bytes: Buffer): void {
@@ -240,14 +242,26 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.destroy();
   }
 
+  drained(): void {
+    if (!this.isBlocked) return;
+    this.isBlocked = false;
+    if (this.#reader.state === betweenRequests) {
+      this.#next();
+      return;
+    }
+    this.expiresAt =
+      this.#reader.state === inBody ? this.#context.deadlines.now + this.#context.limits.bodyWindowMs : Infinity;
+    this.#exchange?.clientDrained();
+  }
+
   /** Nothing is done about an error of the client's socket: `closed` follows it. */
   failed(): void {}
 
   closed(): void {
     if (this.#reader.state === closed) return;
     this.#reader.finish(closed);
-    const { deadlines, connections, counters } = this.#context;
-    deadlines.delete(this);
+    const { connections, counters } = this.#context;
+    this.#watch.cancel();
     connections.delete(this);
     counters.openConnections -= 1;
     const exchange = this.#exchange;
@@ -360,18 +374,6 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   #blocked(): void {
     this.isBlocked = true;
     this.expiresAt = this.#context.deadlines.now + this.#context.limits.writeTimeoutMs;
-  }
-
-  #drained(): void {
-    if (!this.isBlocked) return;
-    this.isBlocked = false;
-    if (this.#reader.state === betweenRequests) {
-      this.#next();
-      return;
-    }
-    this.expiresAt =
-      this.#reader.state === inBody ? this.#context.deadlines.now + this.#context.limits.bodyWindowMs : Infinity;
-    this.#exchange?.clientDrained();
   }
 
   /** Closes behind what was written; what the client still sends is thrown away for a while. */

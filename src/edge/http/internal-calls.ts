@@ -61,7 +61,7 @@ async function collect(
   const client = new CollectingClient(maxAnswerBytes);
   const exchange = new HttpExchange(connection, client, received);
   client.exchange = exchange;
-  connection.destroy = () => client.abort();
+  connection.carrier = { destroy: () => client.abort() };
   const late = connection.context.clock.after(timeoutMs, () => client.giveUp(new Error("no answer in time")));
   try {
     exchange.start();

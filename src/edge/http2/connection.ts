@@ -2,6 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
+import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { WindowBudget } from "../../lib/receive-window.ts";
 import { readInTurns } from "../../lib/turn-reader.ts";
@@ -53,6 +54,7 @@ export function serveHttp2(
 
 class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketReader, Timed {
   expiresAt: number;
+  place = -1;
   isDone = false;
   readonly #socket: TLSSocket;
   readonly #shared: ClientConnection;
@@ -60,6 +62,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
   readonly #output: Http2Output;
   readonly #reader = new FrameReader(this);
   readonly #arrivals: TurnReader;
+  readonly #watch: Timer;
   readonly #peer = new PeerSettings();
   readonly #guard: FloodGuard;
   readonly #windows: WindowBudget;
@@ -81,7 +84,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     const { context } = shared;
     this.#socket = socket;
     this.#shared = shared;
-    shared.destroy = () => this.destroy();
+    shared.carrier = this;
     this.#context = context;
     this.#output = new Http2Output(socket);
     const { now } = context.deadlines;
@@ -100,11 +103,10 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     this.#bornAt = now;
     this.#greetedAt = context.clock.monotonic();
     this.expiresAt = now + context.limits.headTimeoutMs;
-    context.deadlines.add(this);
+    this.#watch = context.deadlines.add(this);
     context.connections.add(this);
     context.counters.openConnections += 1;
     this.#arrivals = readInTurns(socket, this);
-    socket.on("drain", () => this.#drained());
     this.#greet();
   }
 
@@ -258,7 +260,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     this.#streams.pump();
   }
 
-  #drained(): void {
+  drained(): void {
     this.#blockedSince = Infinity;
     if (this.isDone) return;
     if (this.#socket.isPaused()) this.#socket.resume();
@@ -336,8 +338,8 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.isDone = true;
-    const { deadlines, connections, counters } = this.#context;
-    deadlines.delete(this);
+    const { connections, counters } = this.#context;
+    this.#watch.cancel();
     connections.delete(this);
     counters.openConnections -= 1;
     for (const stream of this.#streams.all()) stream.lost();

@@ -5,6 +5,8 @@ import { normaliseAddress } from "../../lib/address.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { Roster } from "../../lib/roster.ts";
+import type { Listed } from "../../lib/roster.ts";
 import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
@@ -54,6 +56,13 @@ export interface ListenerOptions extends PublicListenerContext {
   accept(socket: Socket, client: Client): void;
 }
 
+/** A connection that is open. */
+interface Arrival extends Listed {
+  readonly socket: Socket;
+  /** What is owed to the admission, once it was let in. */
+  admitted: { readonly source: string | undefined } | undefined;
+}
+
 /** Where a connection comes from. */
 export interface Client {
   /** Unmapped and in canonical form. */
@@ -100,8 +109,7 @@ const acceptErrorLogMs = 10_000;
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { name, at, limits, clock, metrics } = options;
   const admission = options.admission ?? makeAdmission(limits, () => clock.monotonic());
-  /** Those that are open; with what is owed to the admission once they were let in. */
-  const open = new Map<Socket, { readonly source: string | undefined } | undefined>();
+  const open = new Roster<Arrival>();
   const refused = (reason: string): void => {
     metrics
       .counter("postern_connections_refused_total", "Connections closed at once.", { listener: name, reason })
@@ -127,7 +135,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     refused(reason);
     socket.destroy();
   };
-  const enter = (socket: Socket, client: Client): void => {
+  const enter = (arrival: Arrival, client: Client): void => {
+    const { socket } = arrival;
     const source = options.forwarders?.(client.address) ? undefined : client.address;
     const reason = admission.enter(source);
     if (reason !== undefined) {
@@ -135,11 +144,12 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     accepted.add();
-    open.set(socket, { source });
+    arrival.admitted = { source };
     if (isReady) options.accept(socket, client);
     else void wait(socket, client);
   };
-  const enterProxied = (socket: Socket, proxy: Client): void => {
+  const enterProxied = (arrival: Arrival, proxy: Client): void => {
+    const { socket } = arrival;
     const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
     socket.once("close", () => late.cancel());
     peek(socket, (bytes) => {
@@ -149,7 +159,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       if (read.state === "invalid") return { taken: 0, next: () => refuse(socket, "proxy_header") };
       const address = read.client && normaliseAddress(read.client.address);
       const client = address === undefined ? proxy : { address, port: read.client?.port ?? 0 };
-      return { taken: read.length, next: () => enter(socket, client) };
+      return { taken: read.length, next: () => enter(arrival, client) };
     });
   };
   const proxies = networksOf(options.proxies ?? []);
@@ -160,15 +170,15 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       refuse(socket, "gone");
       return;
     }
-    open.set(socket, undefined);
+    const arrival: Arrival = { place: -1, socket, admitted: undefined };
+    open.add(arrival);
     socket.on("close", () => {
-      const admitted = open.get(socket);
-      open.delete(socket);
-      if (admitted) admission.leave(admitted.source);
+      open.delete(arrival);
+      if (arrival.admitted) admission.leave(arrival.admitted.source);
     });
     const peer = { address, port: socket.remotePort ?? 0 };
-    if (proxies?.(address)) enterProxied(socket, peer);
-    else enter(socket, peer);
+    if (proxies?.(address)) enterProxied(arrival, peer);
+    else enter(arrival, peer);
   });
   server.listen({
     ...(at.host !== undefined && { host: at.host }),
@@ -191,7 +201,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     },
     destroy() {
       if (server.listening) server.close();
-      for (const socket of open.keys()) socket.destroy();
+      for (const { socket } of open.members()) socket.destroy();
     },
   };
 }

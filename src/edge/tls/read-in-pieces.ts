@@ -6,6 +6,10 @@ import type { Readable } from "node:stream";
  */
 export function readInPieces(stream: Readable, maxBytes: number): void {
   if (stream.readableLength <= maxBytes) return;
-  const read = stream.read.bind(stream);
-  stream.read = (size) => read(size ?? (stream.readableLength > maxBytes ? maxBytes : undefined));
+  // Bound: a function written here would be born old, and keep the stream long after its end (decision 56).
+  stream.read = readPiece.bind(stream, stream.read, maxBytes);
+}
+
+function readPiece(this: Readable, read: Readable["read"], maxBytes: number, size?: number): unknown {
+  return read.call(this, size ?? (this.readableLength > maxBytes ? maxBytes : undefined));
 }

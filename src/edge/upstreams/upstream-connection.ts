@@ -8,6 +8,7 @@ import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import type { Listed } from "../../lib/roster.ts";
 import { ResponseHeads } from "./response-heads.ts";
@@ -33,6 +34,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   /** Whose requests alone it may carry; "" for anybody's. */
   readonly client: string;
   readonly #stream: ByteStream;
+  readonly #watch: Timer;
   readonly #body = new BodyReader();
   readonly #heads = new ResponseHeads();
   #state = opening;
@@ -57,7 +59,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     stream.receiver = this;
     const { deadlines, limits } = pool.options.context;
     this.expiresAt = deadlines.now + limits.idleStreamMs;
-    deadlines.add(this);
+    this.#watch = deadlines.add(this);
   }
 
   /** Since when nothing is asked, while that is so; in `Deadlines.now`. */
@@ -354,7 +356,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#state = closed;
     this.#user = undefined;
     this.#bytes = undefined;
-    this.pool.options.context.deadlines.delete(this);
+    this.#watch.cancel();
     this.pool.forget(this);
   }
 }

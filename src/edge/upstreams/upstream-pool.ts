@@ -3,6 +3,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamContext } from "./context.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
+import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { Roster } from "../../lib/roster.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
@@ -73,6 +74,8 @@ export class UpstreamPool implements Timed {
   /** Streams being opened, by client. */
   readonly #openings = new Map<string, number>();
   #closed = false;
+  /** While it waits for something to be over in time. */
+  #watch: Timer | undefined;
 
   constructor(options: PoolOptions) {
     this.options = options;
@@ -108,7 +111,7 @@ export class UpstreamPool implements Timed {
     const waiting: Waiting = { user, client, until: deadlines.now + limits.upstreamTimeoutMs, opening: undefined };
     this.#waiting.push(waiting);
     this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
-    if (this.#waiting.length === 1) this.#watch();
+    if (this.#waiting.length === 1) this.#watchFirst();
     const opening = this.options.open(user.exchange, (stream, why, detail) =>
       this.#opened(stream, why, detail, waiting, begun),
     );
@@ -141,7 +144,7 @@ export class UpstreamPool implements Timed {
     this.#closed = true;
     const { deadlines } = this.options.context;
     this.expiresAt = deadlines.now + boundMs;
-    deadlines.add(this);
+    this.#watch ??= deadlines.add(this);
     for (const connection of this.#idle.splice(0)) connection.finish();
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -185,7 +188,7 @@ export class UpstreamPool implements Timed {
     const { now } = this.options.context.deadlines;
     const late = this.#waiting.filter((waiting) => waiting.until <= now);
     this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
-    this.#watch();
+    this.#watchFirst();
     for (const one of late) this.#withdrawOpening(one);
     for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
   }
@@ -197,7 +200,7 @@ export class UpstreamPool implements Timed {
 
   /** Nothing is watched any more once it takes no requests and none is in flight. */
   #mayBeOver(): void {
-    if (this.#closed && this.#busy.size === 0) this.options.context.deadlines.delete(this);
+    if (this.#closed && this.#busy.size === 0) this.#endWatch();
   }
 
   #opened(
@@ -283,11 +286,15 @@ export class UpstreamPool implements Timed {
     user.upstreamReady(connection, warm);
   }
 
-  #watch(): void {
-    const { deadlines } = this.options.context;
+  #watchFirst(): void {
     const first = this.#waiting[0];
     this.expiresAt = first?.until ?? Infinity;
-    if (first === undefined) deadlines.delete(this);
-    else deadlines.add(this);
+    if (first === undefined) this.#endWatch();
+    else this.#watch ??= this.options.context.deadlines.add(this);
+  }
+
+  #endWatch(): void {
+    this.#watch?.cancel();
+    this.#watch = undefined;
   }
 }

@@ -95,6 +95,8 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     socket.setNoDelay(true);
     readInTurns(socket, {
       receive: (bytes) => this.#heardFrom(bytes),
+      // the outbox learns of each write when it is done
+      drained: () => undefined,
       ended: () => this.#finish(new Error("peer closed the connection")),
       failed: (error) => this.#finish(error),
       closed: () => this.#finish(new Error("connection closed")),

@@ -1,4 +1,4 @@
-/** How the heaps of a server's threads begin (decision 37), and how large their young part grows (decision 50). */
+/** How the heaps of a server's threads begin (decision 37), how large their young part grows (decision 50), what is born there (56). */
 import { setFlagsFromString } from "node:v8";
 import type { ResourceLimits } from "node:worker_threads";
 
@@ -11,4 +11,5 @@ export const trafficHeap: ResourceLimits = Object.freeze({ maxYoungGenerationSiz
 /** For threads that are started from here on. Takes no memory by itself. */
 export function giveHeapsRoom(): void {
   setFlagsFromString(`--initial-old-space-size=${initialOldSpaceMiB}`);
+  setFlagsFromString("--no-allocation-site-pretenuring");
 }
