@@ -1,4 +1,4 @@
-/** How the heaps of a server's threads begin (decision 37), how large their young part grows (decision 50), what is born there (56). */
+/** How the heaps of a server's threads begin (decision 37), how large their young part grows (50) and how it is collected (56). */
 import { setFlagsFromString } from "node:v8";
 import type { ResourceLimits } from "node:worker_threads";
 
@@ -11,5 +11,8 @@ export const trafficHeap: ResourceLimits = Object.freeze({ maxYoungGenerationSiz
 /** For threads that are started from here on. Takes no memory by itself. */
 export function giveHeapsRoom(): void {
   setFlagsFromString(`--initial-old-space-size=${initialOldSpaceMiB}`);
+  // What comes and goes with a connection must not be born old, and so little of it is left over that other threads cost
+  // more to be woken than they take over.
   setFlagsFromString("--no-allocation-site-pretenuring");
+  setFlagsFromString("--no-parallel-scavenge");
 }
