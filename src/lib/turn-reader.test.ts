@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Duplex } from "node:stream";
 import type { Socket } from "node:net";
 import { describe, it } from "node:test";
+import { collectGarbage } from "../../test/support/garbage.ts";
 import { readInTurns } from "./turn-reader.ts";
 import type { SocketReader } from "./turn-reader.ts";
 
@@ -60,6 +61,52 @@ describe("a socket that is read in turns", () => {
       assert.deepEqual(seen, ["the last of it", ...told]);
     });
   }
+
+  it("a socket that is read in turns lets go of its reader when it has closed, and is not let go of itself", async () => {
+    const socket = speaking();
+    const told: string[] = [];
+    const readers = [
+      new WeakRef(
+        reader(
+          () => {},
+          (what) => told.push(what),
+        ),
+      ),
+    ];
+    readInTurns(socket as Socket, readers[0]?.deref() as SocketReader);
+    await turn();
+    collectGarbage();
+    assert.notEqual(readers[0]?.deref(), undefined);
+    socket.destroy();
+    await turn();
+    await turn();
+    collectGarbage();
+    assert.equal(readers[0]?.deref(), undefined);
+    assert.deepEqual(told, ["close"]);
+    assert.equal(socket.destroyed, true);
+  });
+
+  it("a socket that is read in turns tells its reader that it takes more again", async () => {
+    const taken: (() => void)[] = [];
+    const socket = new Duplex({
+      read() {},
+      highWaterMark: 4,
+      write: (_chunk, _encoding, done) => void taken.push(done),
+    });
+    const told: string[] = [];
+    readInTurns(
+      socket as Socket,
+      reader(
+        () => {},
+        (what) => told.push(what),
+      ),
+    );
+    assert.equal(socket.write("more than four"), false);
+    assert.deepEqual(told, []);
+    taken.shift()?.();
+    await turn();
+    assert.deepEqual(told, ["drain"]);
+  });
 
   it("D1: a socket that is read in turns holds no more than 64 KiB until its turn", async () => {
     const socket = speaking();

@@ -95,6 +95,7 @@ export interface ConnectionTraffic {
 }
 
 export interface TlsFacts {
+  /** As in `HelloFacts`. */
   readonly serverName: string;
   readonly version: string;
   readonly cipher: string;

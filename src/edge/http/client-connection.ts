@@ -58,7 +58,7 @@ export class ClientConnection {
     this.scheme = scheme;
     this.trusted = context.trustsProxy?.(facts.source) ?? false;
     this.#sites = sites;
-    this.#serverName = facts.tls?.serverName.toLowerCase().replace(/\.$/, "") ?? "";
+    this.#serverName = facts.tls?.serverName ?? "";
     this.#handshake = facts.tls?.demands ?? sites(this.#serverName)?.handshake ?? noDemands;
   }
 

@@ -53,9 +53,8 @@ interface ServerOfOne extends Server {
 
 export function makeHandshaker(tls: Server): Handshaker {
   tls.on("secureConnection", function (this: Server, socket) {
-    // A fatal error of TLS ends the connection (RFC 8446 §6.2); Node tells of it, and leaves the socket open. The alert
-    // may be waiting behind a write that has just gone out.
-    socket.on("error", () => setImmediate(() => socket.destroy()));
+    socket.on("error", destroySoon);
+    socket.on("close", letGo);
     settle(this as ServerOfOne, socket);
   });
   // the plain socket is closed with it, which is told of below
@@ -67,10 +66,19 @@ export function makeHandshaker(tls: Server): Handshaker {
       socket.on("close", () => {
         if (server.settled !== undefined) settle(server, new Error("the TLS handshake failed"));
       });
+      socket.on("close", letGo);
       readInPieces(socket, maxPieceBytes);
       server.emit("connection", socket);
     },
   };
+}
+
+/**
+ * A fatal error of TLS ends the connection (RFC 8446 §6.2); Node tells of it, and leaves the socket open. The alert may be
+ * waiting behind a write that has just gone out.
+ */
+function destroySoon(this: Socket): void {
+  setImmediate(() => this.destroy());
 }
 
 /** What waited for the end is kept no longer than until then: the connection may be open for hours. */
@@ -79,3 +87,15 @@ function settle(server: ServerOfOne, result: TLSSocket | Error): void {
   server.settled = undefined;
   settled?.(result);
 }
+
+/**
+ * Node's accessors of a TLS connection outlive it, until the whole heap is collected, and lead to both of its sockets
+ * (decision 56). Whoever else hears of the close still does: they were listed before.
+ */
+function letGo(this: Socket): void {
+  this.removeAllListeners();
+  this.on("error", ignore);
+}
+
+/** Nothing is expected behind a close; an error that nobody listens to would end the thread. */
+function ignore(): void {}
