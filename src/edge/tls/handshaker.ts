@@ -21,6 +21,9 @@ export interface Handshaker {
 
 /** K1: forward secrecy and authenticated encryption only; keys and signatures of at least 112 bits. */
 export const tlsStrength = {
+  // Whoever begins a handshake ends it in time. Node's own timer would be one more for each connection; a negative time
+  // leaves it out.
+  handshakeTimeout: -1,
   minVersion: "TLSv1.2",
   maxVersion: "TLSv1.3",
   ciphers: [
@@ -54,7 +57,7 @@ interface ServerOfOne extends Server {
 export function makeHandshaker(tls: Server): Handshaker {
   tls.on("secureConnection", function (this: Server, socket) {
     socket.on("error", destroySoon);
-    socket.on("close", letGo);
+    socket.on("close", () => letGo(socket));
     settle(this as ServerOfOne, socket);
   });
   // the plain socket is closed with it, which is told of below
@@ -65,8 +68,8 @@ export function makeHandshaker(tls: Server): Handshaker {
       server.settled = settled;
       socket.on("close", () => {
         if (server.settled !== undefined) settle(server, new Error("the TLS handshake failed"));
+        letGo(socket);
       });
-      socket.on("close", letGo);
       readInPieces(socket, maxPieceBytes);
       server.emit("connection", socket);
     },
@@ -92,9 +95,9 @@ function settle(server: ServerOfOne, result: TLSSocket | Error): void {
  * Node's accessors of a TLS connection outlive it, until the whole heap is collected, and lead to both of its sockets
  * (decision 56). Whoever else hears of the close still does: they were listed before.
  */
-function letGo(this: Socket): void {
-  this.removeAllListeners();
-  this.on("error", ignore);
+function letGo(socket: Socket): void {
+  socket.removeAllListeners();
+  socket.on("error", ignore);
 }
 
 /** Nothing is expected behind a close; an error that nobody listens to would end the thread. */
