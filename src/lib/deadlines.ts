@@ -1,6 +1,5 @@
 import type { Clock, Timer } from "./clock.ts";
-import { Roster } from "./roster.ts";
-import type { Listed } from "./roster.ts";
+import { Roster, Seat } from "./roster.ts";
 
 /** Something that must happen by a time; owned by whoever added it. */
 export interface Timed {
@@ -27,8 +26,8 @@ export class Deadlines {
       // from the end, where others take the places of those that leave: none is passed over
       for (let place = this.#entries.size - 1; place >= 0; place -= 1) {
         if (place >= this.#entries.size) continue;
-        const { timed } = this.#entries.at(place);
-        if (timed.expiresAt <= this.now) timed.expired();
+        const { member } = this.#entries.at(place);
+        if (member.expiresAt <= this.now) member.expired();
       }
     });
   }
@@ -50,14 +49,12 @@ export class Deadlines {
   }
 }
 
-class Entry implements Listed, Timer {
-  place = -1;
-  readonly timed: Timed;
+class Entry extends Seat<Timed> implements Timer {
   readonly #all: Roster<Entry>;
 
   constructor(all: Roster<Entry>, timed: Timed) {
+    super(timed);
     this.#all = all;
-    this.timed = timed;
     all.add(this);
   }
 

@@ -32,6 +32,7 @@ export function readInTurns(socket: Socket, reader: SocketReader): TurnReader {
   return new TurnReader(socket, reader);
 }
 
+/** Who hears of a socket that has closed. */
 const nobody: SocketReader = { receive() {}, drained() {}, ended() {}, failed() {}, closed() {} };
 
 /** See `readInTurns`. */

@@ -61,7 +61,7 @@ async function collect(
   const client = new CollectingClient(maxAnswerBytes);
   const exchange = new HttpExchange(connection, client, received);
   client.exchange = exchange;
-  connection.carrier = { destroy: () => client.abort() };
+  connection.carrier = client;
   const late = connection.context.clock.after(timeoutMs, () => client.giveUp(new Error("no answer in time")));
   try {
     exchange.start();
@@ -122,6 +122,10 @@ class CollectingClient implements ClientSide {
 
   abort(): void {
     this.#settled.reject(new Error("the answer was cut short"));
+  }
+
+  destroy(): void {
+    this.abort();
   }
 
   requestConsumed(): void {}

@@ -9,7 +9,7 @@ const initialOldSpaceMiB = 64;
 export const trafficHeap: ResourceLimits = Object.freeze({ maxYoungGenerationSizeMb: 6 });
 
 /** For threads that are started from here on. Takes no memory by itself. */
-export function giveHeapsRoom(): void {
+export function prepareHeaps(): void {
   setFlagsFromString(`--initial-old-space-size=${initialOldSpaceMiB}`);
   // What comes and goes with a connection must not be born old, and so little of it is left over that other threads cost
   // more to be woken than they take over.

@@ -4,7 +4,7 @@ import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Log } from "../../../lib/log.ts";
 import { writeLines } from "../../process/log-output.ts";
 import type { LogForm } from "../../process/log-output.ts";
-import { giveHeapsRoom } from "./heap.ts";
+import { prepareHeaps } from "./heap.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
 /** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
@@ -147,7 +147,7 @@ function startThread<Options, Ports>(
 ): Worker {
   const lines = plan.lines();
   const data: ThreadData<Options> = { options: plan.options(ports), ports: lines, log: plan.logForm };
-  giveHeapsRoom();
+  prepareHeaps();
   const worker = new Worker(plan.file, {
     name: plan.name,
     workerData: data,
