@@ -66,13 +66,14 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     clock,
     log: silentLog,
   });
+  const challenges = makeAcmeChallenges(silentLog);
   const listener = await startHttpsListener({
     at: { host: "127.0.0.1", port: 0 },
     ready: Promise.resolve(),
     siteFor: (host) => sites.get(host),
     choose: (site) => site,
     certificates,
-    challenges: makeAcmeChallenges(silentLog),
+    challenges,
     protocols: ["h2", "http/1.1"],
     proxies,
     limits: { ...defaultListenerLimits, ...limits },
@@ -115,7 +116,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     socket.on("error", () => undefined);
     return socket;
   };
-  return { clock, metrics, certificates, listener, open, openTcp };
+  return { clock, metrics, certificates, challenges, listener, open, openTcp };
 }
 
 const shop = site("edghts_shop", ["shop.example.com"]);
@@ -362,6 +363,25 @@ describe("the HTTPS listener", () => {
     own.clock.pass(defaultListenerLimits.handshakeTimeoutMs);
     await closeOf(client);
     assert.match(own.metrics.render(), /postern_tls_handshakes_total\{result="timeout"\} 1/);
+    assert.match(own.metrics.render(), /postern_connections_open\{listener="https"\} 0/);
+  });
+
+  it("D2: the HTTPS listener closes handshakes for certificate authorities that do not end in time", async () => {
+    const own = await start(sites());
+    const shown = await createSelfSigned({ names: ["new.example.com"], now, days: 1 });
+    const doc = {
+      domain: "new.example.com",
+      token: "token",
+      key_authorization: "token.thumb",
+      certificate_pem: shown.certificatePem,
+      private_key_pem: shown.keyPem,
+    };
+    own.challenges.load([{ kind: "acme_challenge", id: "acmechl_1", account_id: "ac_1", revision: 1, doc }]);
+    const authority = await own.openTcp();
+    authority.write(await captureHello({ servername: "new.example.com", ALPNProtocols: ["acme-tls/1"] }));
+    await once(authority, "data");
+    own.clock.pass(defaultListenerLimits.handshakeTimeoutMs);
+    await closeOf(authority);
     assert.match(own.metrics.render(), /postern_connections_open\{listener="https"\} 0/);
   });
 
