@@ -27,10 +27,14 @@ export function readAddress(text: string, words: Uint32Array): 0 | 4 | 6 {
   return 4;
 }
 
+/** Of the address or network that is read: arrays of this kind are dear to make, and both are read by the thousand. */
+const words = new Uint32Array(4);
+
 /** The canonical text (RFC 5952) of a peer's address: unmapped, without zone. Undefined when it is no address. */
 export function normaliseAddress(text: string): string | undefined {
+  // Of IPv4 only one text is read, which is the canonical one.
+  if (readIpv4(text, 0) >= 0) return text;
   const zone = text.indexOf("%");
-  const words = new Uint32Array(4);
   const family = readAddress(zone < 0 ? text : text.slice(0, zone), words);
   return family === 0 ? undefined : formatAddress(family, words);
 }
@@ -66,9 +70,6 @@ export function cidrIssue(text: string): string | undefined {
   const network = readNetwork(text);
   return typeof network === "string" ? network : undefined;
 }
-
-/** Of the network that is read: a start reads as many as there are rules, and arrays of this kind are dear to make. */
-const words = new Uint32Array(4);
 
 function readNetwork(text: string): Network | string {
   const slash = text.indexOf("/");
