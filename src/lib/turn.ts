@@ -42,8 +42,6 @@ const phases = [new Phase(), new Phase(), new Phase()] as const;
 /** The phases, in their order. */
 export const phase = { read: 0, tunnels: 1, sockets: 2 } as const;
 
-/** Each in an immediate of its own: what promises have been waiting for is done before the next. */
-const runners = phases.map((one, at) => (): void => runPhase(one, at === phases.length - 1));
 let isScheduled = false;
 
 /** Puts a task off until its phase of this turn; from within that phase or a later one, until the next turn's. */
@@ -52,14 +50,20 @@ export function putOff(task: TurnTask, until: (typeof phase)[keyof typeof phase]
   if (!isScheduled) schedule();
 }
 
+/** In two immediates: what promises of the reading have been waiting for is done before anything is written. */
 function schedule(): void {
   isScheduled = true;
-  for (const runner of runners) setImmediate(runner);
+  setImmediate(read);
+  setImmediate(write);
 }
 
-function runPhase(one: Phase, isLast: boolean): void {
-  one.run();
-  if (!isLast) return;
+function read(): void {
+  phases[phase.read].run();
+}
+
+function write(): void {
+  phases[phase.tunnels].run();
+  phases[phase.sockets].run();
   isScheduled = phases.some(isWaitedFor);
   if (isScheduled) schedule();
 }
