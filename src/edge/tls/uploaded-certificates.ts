@@ -20,8 +20,9 @@ export interface UploadedCertificates {
 
 interface Entry {
   readonly revision: number;
-  /** Under which it is listed: account, space, name. */
-  readonly keys: readonly string[];
+  readonly accountId: string;
+  /** Under which it is listed. */
+  readonly names: readonly string[];
   readonly certificate: ServerCertificate;
   readonly notBefore: number;
   /** Known after its first use. */
@@ -32,17 +33,20 @@ const kind = "tls_certificate";
 
 export function makeUploadedCertificates(log: Log): UploadedCertificates {
   const byId = new Map<string, Entry>();
-  const byName = new Map<string, Entry[]>();
+  /** By account, then by name: certificates count only for hosts of their own account, anyone can write any name into one. */
+  const byName = new Map<string, Map<string, readonly Entry[]>>();
 
   const remove = (id: string): void => {
     const entry = byId.get(id);
     if (!entry) return;
     byId.delete(id);
-    for (const key of entry.keys) {
-      const left = byName.get(key)?.filter((one) => one !== entry) ?? [];
-      if (left.length > 0) byName.set(key, left);
-      else byName.delete(key);
+    const named = byName.get(entry.accountId);
+    for (const name of entry.names) {
+      const left = named?.get(name)?.filter((one) => one !== entry) ?? [];
+      if (left.length > 0) named?.set(name, left);
+      else named?.delete(name);
     }
+    if (named?.size === 0) byName.delete(entry.accountId);
   };
   const put = (object: ResourceObject): void => {
     if (byId.get(object.id)?.revision === object.revision) return;
@@ -55,10 +59,13 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
       return;
     }
     byId.set(object.id, entry);
-    for (const key of entry.keys) {
-      byName.set(
-        key,
-        [...(byName.get(key) ?? []), entry].sort((one, other) => other.notBefore - one.notBefore),
+    const named = byName.get(entry.accountId) ?? new Map<string, readonly Entry[]>();
+    byName.set(entry.accountId, named);
+    for (const name of entry.names) {
+      const all = [...(named.get(name) ?? []), entry];
+      named.set(
+        name,
+        all.sort((one, other) => other.notBefore - one.notBefore),
       );
     }
   };
@@ -70,10 +77,9 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
     entry.usable = demand === undefined;
     return entry.usable;
   };
-  const newest = (accountId: string, name: string, now: number): ServerCertificate | undefined =>
-    byName
-      .get(nameKey(accountId, name))
-      ?.find((entry) => entry.notBefore <= now && now < entry.certificate.notAfter && isUsable(entry))?.certificate;
+  const newest = (entries: readonly Entry[] | undefined, now: number): ServerCertificate | undefined =>
+    entries?.find((entry) => entry.notBefore <= now && now < entry.certificate.notAfter && isUsable(entry))
+      ?.certificate;
 
   return {
     load(objects) {
@@ -92,8 +98,11 @@ export function makeUploadedCertificates(log: Log): UploadedCertificates {
         else remove(change.id);
       }
     },
-    find: (accountId, host, now) =>
-      newest(accountId, host, now) ?? newest(accountId, `*${host.slice(Math.max(0, host.indexOf(".")))}`, now),
+    find(accountId, host, now) {
+      const named = byName.get(accountId);
+      if (!named) return undefined;
+      return newest(named.get(host), now) ?? newest(named.get(`*${host.slice(Math.max(0, host.indexOf(".")))}`), now);
+    },
   };
 }
 
@@ -104,7 +113,8 @@ function readEntry(object: ResourceObject): Entry {
   if (!leaf) throw new Error("it has no certificate");
   return {
     revision: object.revision,
-    keys: dnsNames(leaf).map((name) => nameKey(object.account_id, name)),
+    accountId: object.account_id,
+    names: dnsNames(leaf),
     certificate: {
       id: `${object.id}@${object.revision}`,
       certificatePem,
@@ -123,9 +133,4 @@ function dnsNames(leaf: X509Certificate): string[] {
     return match ? [(match[1] as string).toLowerCase()] : [];
   });
   return [...new Set(names)];
-}
-
-/** Certificates count only for hosts of their own account: anyone can write any name into one. */
-function nameKey(accountId: string, name: string): string {
-  return `${accountId} ${name}`;
 }
