@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { readOn } from "../../lib/turn-reader.ts";
 
 export type Look =
   /** Come again when there are so many bytes in all. */
@@ -11,24 +12,27 @@ export type Look =
  * peer ends before that is destroyed, and nothing more is called.
  */
 export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
-  let seen: Buffer[] = [];
+  let before: Buffer[] = [];
   let length = 0;
   let needed = 1;
   const onData = (chunk: Buffer): void => {
-    seen.push(chunk);
+    readOn(socket);
     length += chunk.length;
-    if (length < needed) return;
-    const bytes = seen.length === 1 ? chunk : Buffer.concat(seen);
+    if (length < needed) {
+      before.push(chunk);
+      return;
+    }
+    const bytes = before.length === 0 ? chunk : Buffer.concat([...before, chunk]);
     const result = look(bytes);
     if ("atLeast" in result) {
-      seen = [bytes];
+      before = [bytes];
       needed = result.atLeast;
       return;
     }
     socket.removeListener("data", onData);
     socket.removeListener("end", onEnd);
     socket.pause();
-    if (result.taken < bytes.length) socket.unshift(bytes.subarray(result.taken));
+    if (result.taken < bytes.length) socket.unshift(result.taken === 0 ? bytes : bytes.subarray(result.taken));
     result.next();
   };
   const onEnd = (): void => {

@@ -96,7 +96,7 @@ export function peekClientHello(bytes: Buffer): Peek {
   const message = gatherHandshake(bytes);
   if ("state" in message) return message;
   try {
-    return { state: "hello", hello: readHello(new Cursor(message.body)) };
+    return { state: "hello", hello: readHello(message) };
   } catch (error) {
     if (error instanceof Malformed) return invalid(error.message);
     throw error;
@@ -104,11 +104,10 @@ export function peekClientHello(bytes: Buffer): Peek {
 }
 
 /** The body of the first handshake message, put together from its records. */
-function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
-  const parts: Buffer[] = [];
-  let gathered = 0;
+function gatherHandshake(bytes: Buffer): Peek | Cursor {
+  let message: Buffer | undefined;
   let wanted: number | undefined;
-  for (let at = 0; ;) {
+  for (let at = 0, records = 0; ; records += 1) {
     if (at + 5 > maxClientHelloBytes) return invalid("the ClientHello is too long");
     const first = bytes[at];
     if (first !== undefined && first !== recordHandshake) return invalid("not a handshake record", unexpectedMessage);
@@ -121,22 +120,21 @@ function gatherHandshake(bytes: Buffer): Peek | { readonly body: Buffer } {
     const end = at + 5 + length;
     if (end > maxClientHelloBytes) return invalid("the ClientHello is too long");
     if (end > bytes.length) return { state: "more", atLeast: end };
-    if (parts.length === maxRecords) return invalid("the ClientHello is in too many records");
-    parts.push(bytes.subarray(at + 5, end));
-    gathered += length;
+    if (records === maxRecords) return invalid("the ClientHello is in too many records");
+    const part = bytes.subarray(at + 5, end);
+    message = message === undefined ? part : Buffer.concat([message, part]);
     at = end;
-    if (wanted === undefined && gathered >= 4) {
-      const header = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
-      if (header[0] !== handshakeClientHello) {
+    if (wanted === undefined && message.length >= 4) {
+      if (message[0] !== handshakeClientHello) {
         return invalid("the first message is not a ClientHello", unexpectedMessage);
       }
-      wanted = 4 + header.readUIntBE(1, 3);
+      wanted = 4 + message.readUIntBE(1, 3);
       if (wanted > maxClientHelloBytes) return invalid("the ClientHello is too long");
     }
-    if (wanted === undefined || gathered < wanted) continue;
+    if (wanted === undefined || message.length < wanted) continue;
     // nothing may follow a ClientHello before the server has answered
-    if (gathered > wanted) return invalid("more than a ClientHello in its record", unexpectedMessage);
-    return { body: (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)).subarray(4) };
+    if (message.length > wanted) return invalid("more than a ClientHello in its record", unexpectedMessage);
+    return new Cursor(message, 4);
   }
 }
 
