@@ -201,7 +201,7 @@ function factsOf(
   tls: ConnectionFacts["tls"],
 ): ConnectionFacts {
   const hello = layer === "tls" ? { serverName: host, alpn: [] } : undefined;
-  const own = { source: client, sourcePort: 40_000, localAddress: "192.0.2.1", localPort: port };
+  const own = { source: client, sourcePort: 40_000, local: { localAddress: "192.0.2.1" }, localPort: port };
   return { ...own, startedAt: nowMs, tls, hello };
 }
 

@@ -66,7 +66,8 @@ export interface ConnectionFacts {
   readonly source: string;
   /** 0 where the proxy did not say. */
   readonly sourcePort: number;
-  readonly localAddress: string;
+  /** Where it came to. */
+  readonly local: LocalEnd;
   readonly localPort: number;
   /** Wall clock at accept, milliseconds since 1970. */
   readonly startedAt: number;
@@ -76,6 +77,12 @@ export interface ConnectionFacts {
   readonly tls: TlsFacts | undefined;
   /** What the client began TLS with; absent on plain connections. */
   readonly hello?: HelloFacts | undefined;
+}
+
+/** The system is asked for it when somebody wants to know, which few do. */
+export interface LocalEnd {
+  /** Absent once the connection has closed, and where it is described and not made. */
+  readonly localAddress?: string | undefined;
 }
 
 /** What a ClientHello says in the clear. */

@@ -14,7 +14,7 @@ const listener = await startListener({
   clock: systemClock,
   log: silentLog,
   metrics: makeMetrics(),
-  accept: (socket) => void socket.pipe(socket),
+  accept: ({ socket }) => void socket.pipe(socket),
 });
 const held: number[] = [];
 const send = (message: object): void => void process.send?.(message);

@@ -64,7 +64,7 @@ export function exchangeOf(init: ExchangeInit = {}): TestExchange {
     connection: {
       source: "192.0.2.1",
       sourcePort: 50_000,
-      localAddress: "198.51.100.1",
+      local: { localAddress: "198.51.100.1" },
       localPort: 443,
       startedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
       tls: undefined,

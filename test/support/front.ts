@@ -135,7 +135,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
     const facts = {
       source: "127.0.0.1",
       sourcePort: socket.remotePort ?? 0,
-      localAddress: "127.0.0.1",
+      local: { localAddress: "127.0.0.1" },
       localPort: portOf(server),
       startedAt: clock.now(),
       tls: options.tls,

@@ -90,7 +90,7 @@ export async function startH2Server(
       const facts = {
         source: "127.0.0.1",
         sourcePort: socket.remotePort ?? 0,
-        localAddress: "127.0.0.1",
+        local: { localAddress: "127.0.0.1" },
         localPort: socket.localPort ?? 0,
         startedAt: clock.now(),
         tls: {

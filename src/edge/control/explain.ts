@@ -65,7 +65,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
   const facts = (source: string, host: string, scheme: "https" | "http"): ConnectionFacts => ({
     source,
     sourcePort: describedPort,
-    localAddress: "",
+    local: {},
     localPort: options.listenPort(scheme),
     startedAt: clock.now(),
     tls:

@@ -1,10 +1,10 @@
 import { constants } from "node:crypto";
-import type { Socket } from "node:net";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import type { AgentServer } from "../../tunnel/server.ts";
 import { makeHandshaker, tlsStrength } from "../tls/handshaker.ts";
+import type { Arrival } from "./arrival.ts";
 import { startListener } from "./listener.ts";
 import type { ListenAddress, Listener, ListenerContext } from "./listener.ts";
 import { makeOwnCertificates } from "../tls/own-certificates.ts";
@@ -70,14 +70,15 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
 
   const handshaker = makeHandshaker(tls);
   const failures = metrics.counter("postern_agent_handshakes_failed_total", "TLS handshakes of agents that failed.");
-  const accept = (socket: Socket): void => {
+  const accept = (arrival: Arrival): void => {
+    const { socket } = arrival;
     if (!agents.admits(socket.remoteAddress ?? "")) {
       socket.destroy();
       return;
     }
-    const late = clock.after(limits.handshakeTimeoutMs, () => socket.destroy());
+    arrival.waitUntil(clock.after(limits.handshakeTimeoutMs, () => socket.destroy()));
     handshaker.accept(socket, (result) => {
-      late.cancel();
+      arrival.endWait();
       if (result instanceof Error) failures.add();
       else agents.accept(result);
     });

@@ -12,9 +12,9 @@ import { makeTlsServers } from "../tls/servers.ts";
 import type { ServerCertificate } from "../tls/server-certificate.ts";
 import { tlsFacts } from "../tls/tls-end.ts";
 import { makeAccountConnections } from "./account-connections.ts";
+import type { Arrival } from "./arrival.ts";
 import type { HandshakeResult } from "./handshake-counter.ts";
-import { connectionFacts } from "./listener.ts";
-import type { Client, PublicListenerContext } from "./listener.ts";
+import type { PublicListenerContext } from "./listener.ts";
 
 type HttpProtocol = "h2" | "http/1.1";
 
@@ -52,18 +52,15 @@ export interface HttpsHandshakes {
   /**
    * Answers a ClientHello, which is still to be read from the socket. Throws, or rejects where a certificate is made
    * first, when there can be none.
-   * @param startedAt when the connection was accepted, milliseconds since 1970
    */
-  begin(socket: Socket, client: Client, hello: ClientHello, startedAt: number): Promise<void> | undefined;
+  begin(arrival: Arrival, hello: ClientHello): Promise<void> | undefined;
   stop(): void;
 }
 
 /** What a handshake was begun with, which must still hold when it has ended. */
-interface Arrived {
-  readonly socket: Socket;
-  readonly client: Client;
+interface Begun {
+  readonly arrival: Arrival;
   readonly hello: HelloFacts;
-  readonly startedAt: number;
   readonly opaque: ConnectionSite | undefined;
   readonly site: Site | ConnectionSite | undefined;
 }
@@ -79,19 +76,12 @@ export function makeHttpsHandshakes(
   const opaqueServers = makeTlsServers([], clock);
   const accounts = makeAccountConnections(limits.connectionsPerAccount);
 
-  /** Counts an HTTPS connection to its account; false when that has as many as it may. */
-  const enter = (socket: Socket, accountId: string): boolean => {
-    if (accounts.isFull(accountId)) return false;
-    accounts.enter(accountId);
-    socket.on("close", () => accounts.leave(accountId));
-    return true;
-  };
   const refuse = (socket: Socket, result: HandshakeResult): void => {
     ended(result);
     socket.destroy();
   };
   /** The site may have been changed during the handshake, which may have asked for less than it does now. */
-  const isOutdated = ({ hello: { serverName }, opaque, site }: Arrived): boolean => {
+  const isOutdated = ({ hello: { serverName }, opaque, site }: Begun): boolean => {
     const current = connections?.siteFor(serverName) ?? siteFor(serverName);
     if (current === site) return false;
     // What stands for several endpoints of one URL, as long as the chosen one, or one like it, is among them.
@@ -100,22 +90,23 @@ export function makeHttpsHandshakes(
     const demands = site?.handshake ?? noDemands;
     return !all.some((one) => (!opaque || one?.id === opaque.id) && sameDemands(one?.handshake ?? noDemands, demands));
   };
-  const serve = (tls: TLSSocket, arrived: Arrived, certificate: ServedCertificate): void => {
-    const { socket, client, hello, startedAt, opaque, site } = arrived;
-    if (isOutdated(arrived)) {
+  const serve = (tls: TLSSocket, begun: Begun, certificate: ServedCertificate): void => {
+    const { arrival, hello, opaque, site } = begun;
+    if (isOutdated(begun)) {
       refuse(tls, "outdated");
       return;
     }
     ended("completed");
     const ofTls = tlsFacts(tls, hello, certificate, site?.handshake ?? noDemands);
-    const facts = connectionFacts(socket, client, startedAt, hello, ofTls);
+    const facts = arrival.facts(hello, ofTls);
     if (opaque) connections?.serve(tls, facts, opaque);
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };
 
   /** Throws when the certificate cannot be used. */
-  const shake = (arrived: Arrived, certificate: ServerCertificate | undefined): void => {
-    const { socket, opaque, site } = arrived;
+  const shake = (begun: Begun, certificate: ServerCertificate | undefined): void => {
+    const { arrival, opaque, site } = begun;
+    const { socket } = arrival;
     if (socket.destroyed) return;
     if (!certificate) {
       ended("unknown_name");
@@ -123,20 +114,22 @@ export function makeHttpsHandshakes(
       return;
     }
     let failure: HandshakeResult = "failed";
-    const late = deadlines.after(limits.handshakeTimeoutMs, () => {
+    const late = (): void => {
       failure = "timeout";
       socket.destroy();
-    });
+    };
+    arrival.waitUntil(deadlines.after(limits.handshakeTimeoutMs, late));
     const chosen = (opaque ? opaqueServers : servers).server(site?.id ?? "", site?.handshake ?? noDemands, certificate);
     chosen.accept(socket, (result) => {
-      late.cancel();
+      arrival.endWait();
       if (result instanceof Error) ended(failure);
-      else serve(result, arrived, certificate);
+      else serve(result, begun, certificate);
     });
   };
 
   return {
-    begin(socket, client, hello, startedAt) {
+    begin(arrival, hello) {
+      const { socket, client } = arrival;
       const { serverName } = hello;
       const found = connections?.siteFor(serverName);
       const opaque = found && options.choose(found);
@@ -146,18 +139,18 @@ export function makeHttpsHandshakes(
       }
       if (opaque?.handshake.passthrough) {
         ended("passed_through");
-        connections?.serve(socket, connectionFacts(socket, client, startedAt, hello), opaque);
+        connections?.serve(socket, arrival.facts(hello), opaque);
         return undefined;
       }
       const site = opaque ?? options.choose(siteFor(serverName));
-      if (site && !opaque && !enter(socket, site.accountId)) {
+      if (site && !opaque && !arrival.enter(accounts, site.accountId)) {
         refuse(socket, "account_limit");
         return undefined;
       }
-      const arrived: Arrived = { socket, client, hello, startedAt, opaque, site };
+      const begun: Begun = { arrival, hello, opaque, site };
       const certificate = opaque?.certificate ?? certificates.choose(serverName, site);
-      if (certificate instanceof Promise) return certificate.then((made) => shake(arrived, made));
-      shake(arrived, certificate);
+      if (certificate instanceof Promise) return certificate.then((made) => shake(begun, made));
+      shake(begun, certificate);
       return undefined;
     },
     stop() {

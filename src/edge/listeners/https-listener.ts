@@ -4,11 +4,12 @@ import { alert } from "../tls/alert.ts";
 import { peekClientHello } from "../tls/client-hello.ts";
 import type { Peek } from "../tls/client-hello.ts";
 import type { Handshaker } from "../tls/handshaker.ts";
+import type { Arrival } from "./arrival.ts";
 import { makeHandshakeCounter } from "./handshake-counter.ts";
 import { makeHttpsHandshakes } from "./https-handshake.ts";
 import type { HttpsHandshakesOptions } from "./https-handshake.ts";
 import { startListener } from "./listener.ts";
-import type { Client, ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
+import type { ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
 import { peek } from "./peek.ts";
 import type { Look } from "./peek.ts";
 
@@ -30,21 +31,21 @@ const plainHttpAnswer =
  * other names get the alert `unrecognized_name`.
  */
 export async function startHttpsListener(options: HttpsListenerOptions): Promise<Listener> {
-  const { limits, clock, deadlines, log } = options;
+  const { limits, deadlines, log } = options;
   const ended = makeHandshakeCounter(options.metrics);
   const handshakes = makeHttpsHandshakes(options, ended);
 
-  const accept = (socket: Socket, client: Client): void => {
-    const startedAt = clock.now();
-    const late = deadlines.after(limits.helloTimeoutMs, () => {
+  const accept = (arrival: Arrival): void => {
+    const { socket } = arrival;
+    const late = (): void => {
       ended("timeout");
       socket.destroy();
-    });
-    socket.on("close", () => late.cancel());
+    };
+    arrival.waitUntil(deadlines.after(limits.helloTimeoutMs, late));
     peek(socket, (bytes): Look => {
       const seen = peekClientHello(bytes);
       if (seen.state === "more") return seen;
-      late.cancel();
+      arrival.endWait();
       const next = (): void => {
         if (seen.state === "invalid") {
           refuse(socket, seen, bytes);
@@ -52,7 +53,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
         }
         const challenge = options.challenges.handshaker(seen.hello.serverName, seen.hello.alpn);
         if (challenge) {
-          answerChallenge(socket, challenge);
+          answerChallenge(arrival, challenge);
           return;
         }
         const failed = (error: unknown): void => {
@@ -60,7 +61,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
           socket.end(alert("internalError"), () => socket.destroy());
         };
         try {
-          handshakes.begin(socket, client, seen.hello, startedAt)?.catch(failed);
+          handshakes.begin(arrival, seen.hello)?.catch(failed);
         } catch (error) {
           failed(error);
         }
@@ -69,9 +70,9 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     });
   };
   /** RFC 8737 §3: when the handshake has shown the certificate, everything is said. */
-  const answerChallenge = (socket: Socket, challenge: Handshaker): void => {
-    const late = deadlines.after(limits.handshakeTimeoutMs, () => socket.destroy());
-    socket.on("close", () => late.cancel());
+  const answerChallenge = (arrival: Arrival, challenge: Handshaker): void => {
+    const { socket } = arrival;
+    arrival.waitUntil(deadlines.after(limits.handshakeTimeoutMs, () => socket.destroy()));
     challenge.accept(socket, (result) => {
       ended(result instanceof Error ? "failed" : "completed");
       if (!(result instanceof Error)) result.end();

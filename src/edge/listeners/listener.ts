@@ -6,10 +6,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { Roster } from "../../lib/roster.ts";
-import type { Listed } from "../../lib/roster.ts";
-import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchange.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
+import { Arrival } from "./arrival.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { networksOf } from "./networks.ts";
 import type { Networks } from "./networks.ts";
@@ -53,41 +52,7 @@ export interface ListenerOptions extends PublicListenerContext {
    * A connection that was admitted: paused, half-open allowed, errors already listened to (they are followed by
    * `close`).
    */
-  accept(socket: Socket, client: Client): void;
-}
-
-/** A connection that is open. */
-interface Arrival extends Listed {
-  readonly socket: Socket;
-  /** What is owed to the admission, once it was let in. */
-  admitted: { readonly source: string | undefined } | undefined;
-}
-
-/** Where a connection comes from. */
-export interface Client {
-  /** Unmapped and in canonical form. */
-  readonly address: string;
-  readonly port: number;
-}
-
-/** What is known of a connection when it was accepted; TLS comes later. */
-export function connectionFacts(
-  socket: Socket,
-  client: Client,
-  startedAt: number,
-  hello?: HelloFacts,
-  tls?: TlsFacts,
-): ConnectionFacts {
-  return {
-    source: client.address,
-    sourcePort: client.port,
-    localAddress: socket.localAddress ?? "",
-    localPort: socket.localPort ?? 0,
-    startedAt,
-    traffic: socket,
-    tls,
-    hello,
-  };
+  accept(arrival: Arrival): void;
 }
 
 export interface Listener {
@@ -124,45 +89,43 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const opened = options.ready.then(() => {
     isReady = true;
   });
-  const wait = async (socket: Socket, client: Client): Promise<void> => {
-    const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
-    socket.once("close", () => late.cancel());
+  const wait = async (arrival: Arrival): Promise<void> => {
+    const { socket } = arrival;
+    arrival.waitUntil(clock.after(limits.helloTimeoutMs, () => socket.destroy()));
     await opened;
-    late.cancel();
-    if (!socket.destroyed) options.accept(socket, client);
+    arrival.endWait();
+    if (!socket.destroyed) options.accept(arrival);
   };
   const refuse = (socket: Socket, reason: string): void => {
     refused(reason);
     socket.destroy();
   };
-  const enter = (arrival: Arrival, client: Client): void => {
-    const { socket } = arrival;
-    const source = options.forwarders?.(client.address) ? undefined : client.address;
-    const reason = admission.enter(source);
+  const enter = (arrival: Arrival): void => {
+    const { socket, client } = arrival;
+    const reason = arrival.admit(admission, options.forwarders?.(client.address) ? undefined : client.address);
     if (reason !== undefined) {
       refuse(socket, reason);
       return;
     }
     accepted.add();
-    arrival.admitted = { source };
-    if (isReady) options.accept(socket, client);
-    else void wait(socket, client);
+    if (isReady) options.accept(arrival);
+    else void wait(arrival);
   };
-  const enterProxied = (arrival: Arrival, proxy: Client): void => {
+  const enterProxied = (arrival: Arrival): void => {
     const { socket } = arrival;
-    const late = clock.after(limits.helloTimeoutMs, () => socket.destroy());
-    socket.once("close", () => late.cancel());
+    arrival.waitUntil(clock.after(limits.helloTimeoutMs, () => socket.destroy()));
     peek(socket, (bytes) => {
       const read = readProxyHeader(bytes);
       if (read.state === "more") return read;
-      late.cancel();
+      arrival.endWait();
       if (read.state === "invalid") return { taken: 0, next: () => refuse(socket, "proxy_header") };
       const address = read.client && normaliseAddress(read.client.address);
-      const client = address === undefined ? proxy : { address, port: read.client?.port ?? 0 };
-      return { taken: read.length, next: () => enter(arrival, client) };
+      if (address !== undefined) arrival.client = { address, port: read.client?.port ?? 0 };
+      return { taken: read.length, next: () => enter(arrival) };
     });
   };
   const proxies = networksOf(options.proxies ?? []);
+  let localPort = at.port;
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
     socket.on("error", ignore);
     const address = normaliseAddress(socket.remoteAddress ?? "");
@@ -170,15 +133,15 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       refuse(socket, "gone");
       return;
     }
-    const arrival: Arrival = { place: -1, socket, admitted: undefined };
+    const peer = { address, port: socket.remotePort ?? 0 };
+    const arrival = new Arrival(socket, peer, localPort, clock.now());
     open.add(arrival);
     socket.on("close", () => {
       open.delete(arrival);
-      if (arrival.admitted) admission.leave(arrival.admitted.source);
+      arrival.closed();
     });
-    const peer = { address, port: socket.remotePort ?? 0 };
-    if (proxies?.(address)) enterProxied(arrival, peer);
-    else enter(arrival, peer);
+    if (proxies?.(address)) enterProxied(arrival);
+    else enter(arrival);
   });
   server.listen({
     ...(at.host !== undefined && { host: at.host }),
@@ -190,6 +153,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
 
   reportErrors(server, options, refused);
   const { address, port } = server.address() as AddressInfo;
+  localPort = port;
   return {
     host: address,
     port,

@@ -5,8 +5,9 @@ import type { RequestRead } from "../../http1/read-request.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
-import { connectionFacts, startListener } from "./listener.ts";
-import type { Client, ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
+import type { Arrival } from "./arrival.ts";
+import { startListener } from "./listener.ts";
+import type { ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
 import { answerPlain, renderPlain, targetOf, unreadableAnswer } from "./plain-answer.ts";
 import type { ChallengeBody, PlainAnswer } from "./plain-answer.ts";
 
@@ -26,14 +27,6 @@ export interface RedirectOptions extends PublicListenerContext {
   readonly endpoints?: PlainEndpoints | undefined;
 }
 
-/** A connection on which the head of a request has come. */
-interface Arrived {
-  readonly socket: Socket;
-  readonly client: Client;
-  readonly startedAt: number;
-  readonly read: Buffer;
-}
-
 const headLimits = { maxHeadBytes: 16 * 1024, maxTargetBytes: 8 * 1024, maxFields: 100 };
 const headTimeoutMs = 10_000;
 /** A body that came with the request is read this long: closing over it would reset the answer away. */
@@ -51,31 +44,20 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
     return endpoints.siteFor(target.host);
   };
   const accounts = makeAccountConnections(limits.connectionsPerAccount);
-  const hand = ({ serve }: PlainEndpoints, { accountId }: Site, arrived: Arrived): void => {
-    const { socket, client, startedAt, read } = arrived;
-    if (accounts.isFull(accountId)) {
-      socket.destroy();
-      return;
-    }
-    accounts.enter(accountId);
-    socket.once("close", () => accounts.leave(accountId));
-    serve(socket, connectionFacts(socket, client, startedAt), read);
-  };
-  const accept = (socket: Socket, client: Client): void => {
-    const startedAt = clock.now();
+  const accept = (arrival: Arrival): void => {
+    const { socket } = arrival;
     const head = new HeadBuffer();
-    let timer = clock.after(headTimeoutMs, () => socket.destroy());
-    socket.once("close", () => timer.cancel());
+    arrival.waitUntil(clock.after(headTimeoutMs, () => socket.destroy()));
     const readNoMore = (): void => {
       socket.removeListener("data", onData);
       socket.removeListener("end", onEnd);
-      timer.cancel();
+      arrival.endWait();
     };
     const finish = (answer: PlainAnswer): void => {
       readNoMore();
       socket.end(renderPlain(answer));
       socket.resume();
-      timer = clock.after(lingerMs, () => socket.destroy());
+      arrival.waitUntil(clock.after(lingerMs, () => socket.destroy()));
     };
     const onData = (bytes: Buffer): void => {
       if (!head.add(bytes, headLimits.maxHeadBytes)) return;
@@ -84,7 +66,8 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
       const site = "outcome" in read ? undefined : endpointOf(read);
       if (site && endpoints) {
         readNoMore();
-        hand(endpoints, site, { socket, client, startedAt, read: head.bytes() });
+        if (arrival.enter(accounts, site.accountId)) endpoints.serve(socket, arrival.facts(), head.bytes());
+        else socket.destroy();
         return;
       }
       finish("outcome" in read ? unreadableAnswer : answerPlain(read, advertisedHttpsPort, challengeBody));

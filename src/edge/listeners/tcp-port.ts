@@ -4,8 +4,9 @@ import type { Timer } from "../../lib/clock.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { Admission } from "./admission.ts";
-import { connectionFacts, startListener } from "./listener.ts";
-import type { Client, Listener, PublicListenerContext } from "./listener.ts";
+import type { Arrival } from "./arrival.ts";
+import { startListener } from "./listener.ts";
+import type { Listener, PublicListenerContext } from "./listener.ts";
 
 /** Who wants a port; the first is served. */
 export interface Claim {
@@ -57,14 +58,14 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
   let failure: string | undefined;
   let retry: Timer | undefined;
 
-  const accept = (socket: Socket, client: Client): void => {
+  const accept = (arrival: Arrival): void => {
     const site = chosen(claims, context.random);
     // R4: decided before a byte is read
-    if (!site || !context.admits(site, client.address)) {
-      socket.destroy();
+    if (!site || !context.admits(site, arrival.client.address)) {
+      arrival.socket.destroy();
       return;
     }
-    context.serve(socket, connectionFacts(socket, client, clock.now()), site);
+    context.serve(arrival.socket, arrival.facts(), site);
   };
   const listen = async (): Promise<void> => {
     isStarting = true;

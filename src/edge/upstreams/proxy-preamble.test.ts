@@ -3,9 +3,9 @@ import { describe, it } from "node:test";
 import { readProxyHeader } from "../listeners/proxy-protocol.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
 
-const four = { source: "192.0.2.1", sourcePort: 4711, localAddress: "::ffff:198.51.100.2", localPort: 5432 };
-const six = { source: "2001:db8::7", sourcePort: 4711, localAddress: "fe80::1%eth0", localPort: 5432 };
-const mixed = { ...six, localAddress: "198.51.100.2" };
+const four = { source: "192.0.2.1", sourcePort: 4711, local: { localAddress: "::ffff:198.51.100.2" }, localPort: 5432 };
+const six = { source: "2001:db8::7", sourcePort: 4711, local: { localAddress: "fe80::1%eth0" }, localPort: 5432 };
+const mixed = { ...six, local: { localAddress: "198.51.100.2" } };
 
 describe("the PROXY protocol's header", () => {
   it("the PROXY protocol's header is not written unless it is asked for", () => {

@@ -3,7 +3,7 @@ import { isIPv4 } from "node:net";
 import { normaliseAddress, readAddress } from "../../lib/address.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 
-type Ends = Pick<ConnectionFacts, "source" | "sourcePort" | "localAddress" | "localPort">;
+type Ends = Pick<ConnectionFacts, "source" | "sourcePort" | "local" | "localPort">;
 
 const signature2 = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const overTcp4 = 0x11;
@@ -13,7 +13,7 @@ const overTcp6 = 0x21;
 export function proxyPreamble(version: 0 | 1 | 2, ends: Ends): Buffer | undefined {
   if (version === 0) return undefined;
   const { source } = ends;
-  const local = normaliseAddress(ends.localAddress) ?? "::";
+  const local = normaliseAddress(ends.local.localAddress ?? "") ?? "::";
   const is4 = isIPv4(source) && isIPv4(local);
   const [from, to] = is4 ? [source, local] : [as6(source), as6(local)];
   return version === 1 ? version1(is4, from, to, ends) : version2(is4, from, to, ends);

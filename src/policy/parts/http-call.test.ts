@@ -19,7 +19,7 @@ import { makeHttpCaller, maxAnswerBytes } from "./http-call.ts";
 const connection = {
   source: "192.0.2.1",
   sourcePort: 50_000,
-  localAddress: "198.51.100.1",
+  local: { localAddress: "198.51.100.1" },
   localPort: 443,
   startedAt: 0,
   tls: undefined,

@@ -52,7 +52,7 @@ export function clientAt({ id, secret }: ClientTemplates, place: PolicyPlace): A
 const nowhere: ConnectionFacts = Object.freeze({
   source: "",
   sourcePort: 0,
-  localAddress: "",
+  local: {},
   localPort: 0,
   startedAt: 0,
   tls: undefined,

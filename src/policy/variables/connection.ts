@@ -70,7 +70,7 @@ function addressVariables(of: string): Variables {
 export const connectionVariables: Variables = {
   "conn.client_ip": variable(string, ({ connection }) => connection.source),
   ...addressVariables("conn.client_ip"),
-  "conn.server_ip": variable(string, ({ connection }) => connection.localAddress),
+  "conn.server_ip": variable(string, ({ connection }) => connection.local.localAddress ?? ""),
   ...addressVariables("conn.server_ip"),
   "conn.client_port": variable(intType, ({ connection }) => int(connection.sourcePort)),
   "conn.server_port": variable(intType, ({ connection }) => int(connection.localPort)),
@@ -100,8 +100,8 @@ export const connectionVariables: Variables = {
 };
 
 function hostOf({ connection, exchange }: PolicyContext): string {
-  const { tls, hello, localAddress } = connection;
-  return exchange?.request.host ?? tls?.serverName ?? hello?.serverName ?? localAddress;
+  const { tls, hello, local } = connection;
+  return exchange?.request.host ?? tls?.serverName ?? hello?.serverName ?? local.localAddress ?? "";
 }
 
 function endpointUrl(context: PolicyContext): string {

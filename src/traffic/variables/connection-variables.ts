@@ -24,7 +24,7 @@ export const connectionVariables: Variables = {
   "conn.bytes_out": of("bytes to the client so far, TLS included", ({ traffic }) => text(traffic?.bytesWritten)),
   "conn.client_ip": of("address of the client", ({ source }) => source),
   "conn.client_port": of("port of the client, 0 behind a trusted proxy", ({ sourcePort }) => String(sourcePort)),
-  "conn.server_ip": of("address that the client reached", ({ localAddress }) => localAddress),
+  "conn.server_ip": of("address that the client reached", ({ local }) => local.localAddress ?? ""),
   "conn.server_port": of("port that the client reached", ({ localPort }) => String(localPort)),
   "conn.start_ts": of("when it was accepted, RFC 3339", ({ startedAt }) => new Date(startedAt).toISOString()),
   "conn.end_ts": empty("the connection is still open"),
