@@ -22,11 +22,16 @@ export interface OddCertificate {
   readonly name: string;
 }
 
+export interface KeyPair {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
 export interface OddOptions {
   readonly name: string;
   /** Itself unless given. */
   readonly issuer?: OddCertificate;
-  readonly key?: "ec" | { readonly rsaBits: number };
+  readonly key?: "ec" | { readonly rsaBits: number } | KeyPair;
   readonly hash?: "sha256" | "sha1";
   readonly notBefore?: number;
   readonly notAfter?: number;
@@ -44,10 +49,7 @@ const algorithms = {
 
 export function oddCertificate(options: OddOptions): OddCertificate {
   const { name, issuer, hash = "sha256", key: kind = "ec", extensions } = options;
-  const { publicKey, privateKey } =
-    kind === "ec"
-      ? generateKeyPairSync("ec", { namedCurve: "P-256" })
-      : generateKeyPairSync("rsa", { modulusLength: kind.rsaBits });
+  const { publicKey, privateKey } = keyPair(kind);
   const signer = issuer?.key ?? privateKey;
   const algorithm = algorithms[`${signer.asymmetricKeyType === "rsa" ? "rsa" : "ec"} ${hash}`];
   const now = Date.now();
@@ -70,6 +72,11 @@ export function oddCertificate(options: OddOptions): OddCertificate {
     keyPem: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
     pem: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
   };
+}
+
+function keyPair(kind: NonNullable<OddOptions["key"]>): KeyPair {
+  if (kind === "ec") return generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return "rsaBits" in kind ? generateKeyPairSync("rsa", { modulusLength: kind.rsaBits }) : kind;
 }
 
 /** `CA:TRUE`, with the number of authorities that may stand between it and a leaf. */

@@ -1,14 +1,28 @@
 import assert from "node:assert/strict";
+import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { connect, createServer } from "node:tls";
-import type { TLSSocket } from "node:tls";
+import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { after, describe, it } from "node:test";
+import { authorityConstraints, dnsNames, oddCertificate } from "../../../test/support/odd-certificates.ts";
 import { createSelfSigned } from "../../lib/x509.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 
 const shown = await createSelfSigned({ names: ["shop.example.com"], now: Date.now(), days: 1 });
+
+/** Of which certificates in use are, and those to come; the last only with TLS 1.3. */
+const keys = {
+  "P-256": generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  "P-384": generateKeyPairSync("ec", { namedCurve: "P-384" }),
+  "P-521": generateKeyPairSync("ec", { namedCurve: "P-521" }),
+  RSA: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+  "RSASSA-PSS": generateKeyPairSync("rsa-pss", { modulusLength: 2048 }),
+  Ed25519: generateKeyPairSync("ed25519"),
+  Ed448: generateKeyPairSync("ed448"),
+  "ML-DSA-65": generateKeyPairSync("ml-dsa-65"),
+} as const;
 
 describe("a handshaker", async () => {
   const handshaker = makeHandshaker(createServer({ ...tlsStrength, cert: shown.certificatePem, key: shown.keyPem }));
@@ -19,11 +33,15 @@ describe("a handshaker", async () => {
   const options = { host: "127.0.0.1", port, servername: "shop.example.com", rejectUnauthorized: false };
 
   /** Both ends of a connection whose handshake has ended, and the socket below the server's. */
-  async function shaken(): Promise<{ client: TLSSocket; plain: Socket; secure: TLSSocket }> {
+  async function shaken(
+    by = handshaker,
+    more: ConnectionOptions = {},
+  ): Promise<{ client: TLSSocket; plain: Socket; secure: TLSSocket }> {
     const accepted = once(listener, "connection") as Promise<[Socket]>;
-    const client = connect(options);
+    const client = connect({ ...options, ...more });
+    client.on("error", () => undefined);
     const [plain] = await accepted;
-    const result = await new Promise<TLSSocket | Error>((resolve) => handshaker.accept(plain, resolve));
+    const result = await new Promise<TLSSocket | Error>((resolve) => by.accept(plain, resolve));
     assert.ok(!(result instanceof Error));
     return { client, plain, secure: result };
   }
@@ -44,6 +62,23 @@ describe("a handshaker", async () => {
       socket.emit("error", new Error("of a connection that has closed"));
     }
   });
+
+  for (const [name, key] of Object.entries(keys)) {
+    it(`a handshaker shows certificates with keys of ${name} and takes those of clients`, async () => {
+      const issuer = oddCertificate({ name: "Authority", extensions: [authorityConstraints()] });
+      const { pem: cert, keyPem } = oddCertificate({ name, issuer, key, extensions: [dnsNames("shop.example.com")] });
+      const demands = { requestCert: true, rejectUnauthorized: true, ca: issuer.pem };
+      const own = makeHandshaker(createServer({ ...tlsStrength, ...demands, cert, key: keyPem }));
+      for (const version of ["TLSv1.3", "TLSv1.2"] as const) {
+        if (version === "TLSv1.2" && name.startsWith("ML-DSA")) continue;
+        const verified = { ca: issuer.pem, rejectUnauthorized: true, maxVersion: version };
+        const { client, secure } = await shaken(own, { ...verified, cert, key: keyPem });
+        assert.equal(secure.getProtocol(), version);
+        assert.equal(secure.authorized, true);
+        client.destroy();
+      }
+    });
+  }
 
   it("a handshaker tells of a connection that closes before its handshake has ended", async () => {
     const accepted = once(listener, "connection") as Promise<[Socket]>;

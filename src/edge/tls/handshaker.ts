@@ -1,4 +1,5 @@
 import { constants } from "node:crypto";
+import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Server, TLSSocket, TlsOptions } from "node:tls";
 import { readInPieces } from "./read-in-pieces.ts";
@@ -37,6 +38,27 @@ export const tlsStrength = {
     "ECDHE-ECDSA-CHACHA20-POLY1305",
     "ECDHE-RSA-CHACHA20-POLY1305",
     "@SECLEVEL=2",
+  ].join(":"),
+  // Of all that OpenSSL knows what certificates are signed with that are in use, the usual first: with each handshake its
+  // list and the client's are gone through (decision 57).
+  sigalgs: [
+    "ecdsa_secp256r1_sha256",
+    "rsa_pss_rsae_sha256",
+    "ecdsa_secp384r1_sha384",
+    "rsa_pss_rsae_sha384",
+    "rsa_pss_rsae_sha512",
+    "ed25519",
+    "ecdsa_secp521r1_sha512",
+    "ed448",
+    "mldsa44",
+    "mldsa65",
+    "mldsa87",
+    "rsa_pss_pss_sha256",
+    "rsa_pss_pss_sha384",
+    "rsa_pss_pss_sha512",
+    "rsa_pkcs1_sha256",
+    "rsa_pkcs1_sha384",
+    "rsa_pkcs1_sha512",
   ].join(":"),
   secureOptions:
     constants.SSL_OP_NO_RENEGOTIATION |
@@ -96,7 +118,8 @@ function settle(server: ServerOfOne, result: TLSSocket | Error): void {
  * (decision 56). Whoever else hears of the close still does: they were listed before.
  */
 function letGo(socket: Socket): void {
-  socket.removeAllListeners();
+  // as of any emitter: a stream would look after its readers once more, on a tick of its own
+  EventEmitter.prototype.removeAllListeners.call(socket);
   socket.on("error", ignore);
 }
 
