@@ -80,6 +80,23 @@ describe("a handshaker", async () => {
     });
   }
 
+  it("a handshaker tells each of the connections that begin at one time of its own", async () => {
+    const begun = new Map<number | undefined, Promise<TLSSocket | Error>>();
+    const accept = (plain: Socket): void => {
+      begun.set(plain.remotePort, new Promise((resolve) => handshaker.accept(plain, resolve)));
+    };
+    listener.on("connection", accept);
+    const clients = Array.from({ length: 20 }, () => connect(options));
+    await Promise.all(clients.map((client) => once(client, "secureConnect")));
+    listener.removeListener("connection", accept);
+    for (const client of clients) {
+      const secure = await begun.get(client.localPort);
+      assert.ok(secure !== undefined && !(secure instanceof Error));
+      assert.equal(secure.remotePort, client.localPort);
+      client.destroy();
+    }
+  });
+
   it("a handshaker tells of a connection that closes before its handshake has ended", async () => {
     const accepted = once(listener, "connection") as Promise<[Socket]>;
     const client = connect(options);

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { constants } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -67,35 +68,42 @@ export const tlsStrength = {
     constants.SSL_OP_PRIORITIZE_CHACHA,
 } as const satisfies TlsOptions;
 
-/**
- * The server as one connection sees it. Node emits what becomes of a connection on the server that was given it, so that
- * nothing has to be asked of the two sockets to tell whose handshake has ended.
- */
-interface ServerOfOne extends Server {
-  /** Whom the end of the handshake is told; undefined once it was. */
+/** A handshake that has begun. */
+interface Pending {
+  /** Whom its end is told; undefined once it was. */
   settled: ((result: TLSSocket | Error) => void) | undefined;
 }
 
+/**
+ * Which one has ended is not told by Node, but goes along with what the handshake calls. Neither of the two sockets has to
+ * be asked, and no server stands in for this one: each would have a shape that code compiled for others does not know
+ * (decision 57).
+ */
+const handshakes = new AsyncLocalStorage<Pending>();
+
 export function makeHandshaker(tls: Server): Handshaker {
-  tls.on("secureConnection", function (this: Server, socket) {
+  tls.on("secureConnection", (socket) => {
     socket.on("error", destroySoon);
     socket.on("close", () => letGo(socket));
-    settle(this as ServerOfOne, socket);
+    settle(handshakes.getStore() as Pending, socket);
   });
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
   return {
     accept(socket, settled) {
-      const server = Object.create(tls) as ServerOfOne;
-      server.settled = settled;
+      const pending: Pending = { settled };
       socket.on("close", () => {
-        if (server.settled !== undefined) settle(server, new Error("the TLS handshake failed"));
+        if (pending.settled !== undefined) settle(pending, new Error("the TLS handshake failed"));
         letGo(socket);
       });
       readInPieces(socket, maxPieceBytes);
-      server.emit("connection", socket);
+      handshakes.run(pending, begin, tls, socket);
     },
   };
+}
+
+function begin(tls: Server, socket: Socket): void {
+  tls.emit("connection", socket);
 }
 
 /**
@@ -107,9 +115,9 @@ function destroySoon(this: Socket): void {
 }
 
 /** What waited for the end is kept no longer than until then: the connection may be open for hours. */
-function settle(server: ServerOfOne, result: TLSSocket | Error): void {
-  const { settled } = server;
-  server.settled = undefined;
+function settle(pending: Pending, result: TLSSocket | Error): void {
+  const { settled } = pending;
+  pending.settled = undefined;
   settled?.(result);
 }
 
