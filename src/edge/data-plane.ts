@@ -93,7 +93,13 @@ export interface PublicPorts {
 }
 
 /** Limits that hold over all edges: each has its part of them. */
-const ofAllListeners = ["connections", "connectionsPerSource", "connectionsPerAccount", "openingsPerSecond"] as const;
+const ofAllListeners = [
+  "connections",
+  "connectionsPerSource",
+  "connectionsPerAccount",
+  "openingsPerSecond",
+  "contexts",
+] as const;
 const ofAllAgentListeners = ["maxUnauthenticatedPerAddress", "maxUnauthenticated", "maxWrongTokens"] as const;
 
 /** Webhooks of the largest size that may be held at one time. */
@@ -123,9 +129,15 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const policies = policyServices(options, () => ({ table, sites, context }));
   const modules = modulesWith(options, { logins, saml, policies });
   const table = makeRoutingTable(clock, modules);
+  const listenerLimits = sharesOf(
+    { ...defaultListenerLimits, edges, ...options.limits?.connections },
+    ofAllListeners,
+    edges,
+  );
   const certificates = makeCertificates({
     authority: options.authority,
     domain,
+    maxLeaves: listenerLimits.contexts,
     serverAccount: () => logins.serverAccountId,
     clock,
     log,
@@ -158,13 +170,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
   const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
-  const listenerLimits = sharesOf(
-    { ...defaultListenerLimits, edges, ...options.limits?.connections },
-    ofAllListeners,
-    edges,
-  );
-  const { handshakeTimeoutMs } = listenerLimits;
-  const tlsEnd = makeTlsEnd({ certificates, clock, handshakeTimeoutMs });
+  const tlsEnd = makeTlsEnd({ certificates, clock, limits: listenerLimits });
   const splices = makeConnectionServer({
     tlsEnd,
     internal: (accountId, address) => sites.internalConnection(accountId, address),

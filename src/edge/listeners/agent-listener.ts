@@ -26,14 +26,14 @@ const renewalCheckMs = 24 * 60 * 60 * 1000;
 export async function startAgentListener(options: AgentListenerOptions): Promise<Listener> {
   const { authority, agents, limits, clock, log, metrics } = options;
   const names = [...new Set(options.names)];
-  const own = makeOwnCertificates(authority, clock, log);
+  const own = makeOwnCertificates(authority, limits.contexts, clock, log);
   const contexts = new WeakMap<ServerCertificate, SecureContext>();
   const contextOf = (certificate: ServerCertificate): SecureContext => {
     let context = contexts.get(certificate);
     if (!context) contexts.set(certificate, (context = createSecureContext(secureOptions(certificate))));
     return context;
   };
-  const first = await own.forSite(names);
+  const first = await own.forListed(names);
   if (!first) throw new Error("issue a certificate for the agent listener: too many were issued lately");
 
   const answerName = async (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
@@ -60,7 +60,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   let shown = first;
   const renewal = clock.every(renewalCheckMs, () => {
     const check = async (): Promise<void> => {
-      const current = await own.forSite(names);
+      const current = await own.forListed(names);
       if (!current || current === shown) return;
       shown = current;
       tls.setSecureContext(secureOptions(current));

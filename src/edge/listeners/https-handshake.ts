@@ -71,9 +71,9 @@ export function makeHttpsHandshakes(
   ended: (result: HandshakeResult) => void,
 ): HttpsHandshakes {
   const { siteFor, connections, certificates, limits, clock, deadlines } = options;
-  const servers = makeTlsServers(options.protocols, clock);
+  const servers = makeTlsServers(options.protocols, clock, limits.contexts);
   // nobody here knows what is spoken behind a TLS edge
-  const opaqueServers = makeTlsServers([], clock);
+  const opaqueServers = makeTlsServers([], clock, limits.contexts);
   const accounts = makeAccountConnections(limits.connectionsPerAccount);
 
   const refuse = (socket: Socket, result: HandshakeResult): void => {

@@ -61,6 +61,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
   const metrics = makeMetrics();
   const certificates = makeCertificates({
     authority,
+    maxLeaves: 100,
     domain: "apps.example.com",
     serverAccount: () => undefined,
     clock,
@@ -179,7 +180,7 @@ describe("the HTTPS listener", () => {
   });
 
   it("K1: the HTTPS listener shows no certificate whose key has less than 112 bits of strength", () => {
-    const servers = makeTlsServers(["h2"], makeManualClock(now));
+    const servers = makeTlsServers(["h2"], makeManualClock(now), 10);
     const certificate = { id: "cert_weak", ...weakCertificate, notAfter: Infinity };
     assert.throws(() => servers.server("edghts_1", {}, certificate), /key too small/);
     servers.stop();

@@ -1,3 +1,5 @@
+import { contextRoom } from "../tls/context-room.ts";
+
 /** Bounds on public connections before they carry a request (D2, D4). */
 export interface ListenerLimits {
   /** Open at once on one listener; lowered to what the process has file descriptors for. */
@@ -10,6 +12,8 @@ export interface ListenerLimits {
   readonly openingsPerSecond: number;
   /** Edges of this process, which share its file descriptors. */
   readonly edges: number;
+  /** TLS contexts that are kept, of the sites whose visitors came last. */
+  readonly contexts: number;
   /** From accept to a whole ClientHello (K3). */
   readonly helloTimeoutMs: number;
   /** From the ClientHello to the end of the handshake. */
@@ -21,6 +25,7 @@ export const defaultListenerLimits: ListenerLimits = Object.freeze({
   connectionsPerSource: 1000,
   connectionsPerAccount: 20_000,
   openingsPerSecond: 100,
+  contexts: contextRoom(),
   edges: 1,
   helloTimeoutMs: 5000,
   handshakeTimeoutMs: 10_000,

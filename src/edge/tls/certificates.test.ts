@@ -42,6 +42,7 @@ const make = () => {
   const clock = makeManualClock(start);
   const certificates = makeCertificates({
     authority,
+    maxLeaves: 100,
     domain: "apps.example.com",
     serverAccount: () => "ac_server",
     clock,
@@ -125,6 +126,16 @@ describe("the choice of a certificate", () => {
     certificates.uploaded.load([uploaded("cert_theirs", await selfSigned(["shop.example.com"]), 1, "ac_2")]);
     assert.equal(await shown("shop.example.com", shop), "own DNS:shop.example.com");
     assert.equal(await shown("shop.example.com", siteOf("shop.example.com", "ac_2")), "cert_theirs@1");
+  });
+
+  it("the choice of a certificate makes a thousand at once for names that anybody can think of, and others for listed ones", async () => {
+    const { certificates } = make();
+    const wild = siteOf("*.example.com");
+    const asked = Array.from({ length: 1001 }, (_, at) => certificates.choose(`x${at}.deep.example.com`, wild));
+    assert.ok(asked[999] instanceof Promise);
+    assert.equal(asked[1000], undefined);
+    assert.ok(certificates.choose("shop.example.com", shop) instanceof Promise);
+    await Promise.all(asked.map(async (made) => await made));
   });
 
   it("the choice of a certificate keeps a leaf of its own, and renews it before it ends", async () => {

@@ -27,13 +27,16 @@ export interface CertificatesOptions {
   readonly domain: string;
   /** The account that certificates for the server's own sites are looked for in; undefined while it is not known. */
   readonly serverAccount: () => string | undefined;
+  /** Of the server's own authority, that are kept. */
+  readonly maxLeaves: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-export function makeCertificates({ authority, domain, serverAccount, clock, log }: CertificatesOptions): Certificates {
+export function makeCertificates(options: CertificatesOptions): Certificates {
+  const { authority, domain, serverAccount, maxLeaves, clock, log } = options;
   const uploaded = makeUploadedCertificates(log);
-  const own = makeOwnCertificates(authority, clock, log);
+  const own = makeOwnCertificates(authority, maxLeaves, clock, log);
   const strangerNames = (host: string): readonly string[] | undefined => {
     if (host !== "" && host !== domain && !host.endsWith(`.${domain}`)) return undefined;
     const isNested = host.slice(0, -domain.length - 1).includes(".");
@@ -49,7 +52,9 @@ export function makeCertificates({ authority, domain, serverAccount, clock, log 
         return names && own.forStranger(names);
       }
       const given = uploaded.find(site.accountId || (serverAccount() ?? ""), host, clock.now());
-      return given ?? own.forSite([siteName(host, site)]);
+      if (given) return given;
+      const name = siteName(host, site);
+      return site.hosts.includes(name) ? own.forListed([name]) : own.forCovered([name]);
     },
   };
 }

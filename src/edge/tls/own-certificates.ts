@@ -5,13 +5,17 @@ import { issueLeaf } from "../../lib/x509.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import { Lru } from "../../lib/lru.ts";
 import { makeRate } from "../../lib/rate.ts";
-import type { Rate } from "../../lib/rate.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
 /** Leaves from the server's own authority, made when a name is first asked for, and again before they end. */
 export interface OwnCertificates {
-  /** For a name that has a site; at once when there is one. Undefined when too many were asked for of late. */
-  forSite(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
+  /**
+   * For a name of which there are as many as were configured; at once when there is one. Undefined when too many were
+   * asked for of late.
+   */
+  forListed(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
+  /** For one that a site's wildcard covers: whoever wants to thinks of another, and fewer are made. */
+  forCovered(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** For a name that no site has: far fewer are made. */
   forStranger(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
 }
@@ -20,9 +24,9 @@ const dayMs = 24 * 60 * 60 * 1000;
 const lifetimeDays = 90;
 /** A leaf that ends within this is made anew, while it is still shown. */
 const renewMs = 30 * dayMs;
-const maxLeaves = 4096;
-/** A leaf costs about 0.3 ms of processor time, most of it on other threads. */
-const siteRate = { perSecond: 100, burst: 1000 };
+/** A leaf costs about 0.3 ms of processor time, most of it on other threads. All are made anew after a start. */
+const listedRate = { perSecond: 500, burst: 5000 };
+const coveredRate = { perSecond: 100, burst: 1000 };
 const strangerRate = { perSecond: 5, burst: 50 };
 
 interface Leaf {
@@ -31,7 +35,13 @@ interface Leaf {
   making: Promise<ServerCertificate> | undefined;
 }
 
-export function makeOwnCertificates(authority: KeyedCertificate, clock: Clock, log: Log): OwnCertificates {
+/** @param maxLeaves kept: those asked for last */
+export function makeOwnCertificates(
+  authority: KeyedCertificate,
+  maxLeaves: number,
+  clock: Clock,
+  log: Log,
+): OwnCertificates {
   const leaves = new Lru<string, Leaf>(maxLeaves);
   let count = 0;
 
@@ -56,9 +66,9 @@ export function makeOwnCertificates(authority: KeyedCertificate, clock: Clock, l
     );
     return making;
   };
-  const bounded =
-    (rate: Rate) =>
-    (names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined => {
+  const bounded = ({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) => {
+    const rate = makeRate(perSecond, burst, () => clock.monotonic());
+    return (names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined => {
       const name = names[0] as string;
       let leaf = leaves.get(name);
       const left = leaf?.certificate ? leaf.certificate.notAfter - clock.now() : -Infinity;
@@ -69,8 +79,10 @@ export function makeOwnCertificates(authority: KeyedCertificate, clock: Clock, l
       }
       return left > 0 ? leaf?.certificate : leaf?.making;
     };
+  };
   return {
-    forSite: bounded(makeRate(siteRate.perSecond, siteRate.burst, () => clock.monotonic())),
-    forStranger: bounded(makeRate(strangerRate.perSecond, strangerRate.burst, () => clock.monotonic())),
+    forListed: bounded(listedRate),
+    forCovered: bounded(coveredRate),
+    forStranger: bounded(strangerRate),
   };
 }

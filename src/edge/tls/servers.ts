@@ -19,14 +19,17 @@ export interface TlsServers {
   stop(): void;
 }
 
-/** An OpenSSL context takes some 30 kB. */
-const maxServers = 2000;
 const ticketRotationMs = 8 * 60 * 60 * 1000;
+/** Servers that are given new ticket keys in one go, some 5 µs each. */
+const rotatedAtOnce = 100;
 const ticketKeyBytes = 48;
 
-/** @param protocols offered by ALPN, the preferred one first; without any, what clients offer is left unanswered */
-export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsServers {
-  const servers = new Lru<string, Entry>(maxServers);
+/**
+ * @param protocols offered by ALPN, the preferred one first; without any, what clients offer is left unanswered
+ * @param most servers kept, of 28 KiB each: those asked for last
+ */
+export function makeTlsServers(protocols: readonly string[], clock: Clock, most: number): TlsServers {
+  const servers = new Lru<string, Entry>(most);
   // Mostly a certificate is shown by one site with the same demands: hashing those is dear beside the look-up.
   const last = new WeakMap<ServerCertificate, { siteId: string; handshake: Handshake; key: string }>();
   const keyOf = (siteId: string, handshake: Handshake, certificate: ServerCertificate): string => {
@@ -37,9 +40,18 @@ export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsS
     return key;
   };
   let secret = randomBytes(32);
+  const rotate = (key: string, entry: Entry): void => {
+    if (entry.secret === secret) return;
+    entry.secret = secret;
+    entry.tls.setTicketKeys(ticketKeys(secret, key));
+  };
+  const rotateAll = (entries: readonly [string, Entry][], from = 0): void => {
+    for (const [key, entry] of entries.slice(from, from + rotatedAtOnce)) rotate(key, entry);
+    if (from + rotatedAtOnce < entries.length) setImmediate(rotateAll, entries, from + rotatedAtOnce);
+  };
   const rotation: Timer = clock.every(ticketRotationMs, () => {
     secret = randomBytes(32);
-    for (const [key, { tls }] of servers.entries()) tls.setTicketKeys(ticketKeys(secret, key));
+    rotateAll([...servers.entries()]);
   });
   return {
     server(siteId, handshake, certificate) {
@@ -49,8 +61,9 @@ export function makeTlsServers(protocols: readonly string[], clock: Clock): TlsS
         // with an empty list clients that offer anything would be refused
         const alpn = protocols.length > 0 ? { ALPNProtocols: [...protocols] } : {};
         const options = { ...alpn, ticketKeys: ticketKeys(secret, key) };
-        servers.set(key, (entry = makeEntry(key, options, handshake, certificate)));
+        servers.set(key, (entry = makeEntry(key, secret, options, handshake, certificate)));
       }
+      rotate(key, entry);
       return entry;
     },
     stop: () => rotation.cancel(),
@@ -64,9 +77,17 @@ function demands(handshake: Handshake): string[] {
 
 interface Entry extends Handshaker {
   readonly tls: Server;
+  /** What its ticket keys are made of. */
+  secret: Buffer;
 }
 
-function makeEntry(key: string, options: TlsOptions, handshake: Handshake, certificate: ServerCertificate): Entry {
+function makeEntry(
+  key: string,
+  secret: Buffer,
+  options: TlsOptions,
+  handshake: Handshake,
+  certificate: ServerCertificate,
+): Entry {
   const tls = createServer({
     ...tlsStrength,
     ...options,
@@ -78,7 +99,7 @@ function makeEntry(key: string, options: TlsOptions, handshake: Handshake, certi
     sessionIdContext: key.slice(0, 32),
     ...clientDemands(handshake),
   });
-  return { tls, ...makeHandshaker(tls) };
+  return { tls, secret, ...makeHandshaker(tls) };
 }
 
 /** Throws when an authority cannot be read. */

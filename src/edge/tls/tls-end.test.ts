@@ -12,7 +12,11 @@ describe("TLS that a policy ends", () => {
   it("D2: TLS that a policy ends is given up when its handshake does not end in time", async () => {
     const clock = makeManualClock();
     const shown = await createSelfSigned({ names: ["shop.example.com"], now: clock.now(), days: 1 });
-    const end = makeTlsEnd({ certificates: { choose: () => undefined }, clock, handshakeTimeoutMs: 1000 });
+    const end = makeTlsEnd({
+      certificates: { choose: () => undefined },
+      clock,
+      limits: { contexts: 10, handshakeTimeoutMs: 1000 },
+    });
     const listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }).listen(0, "127.0.0.1");
     await once(listener, "listening");
     const accepted = once(listener, "connection") as Promise<[Socket]>;

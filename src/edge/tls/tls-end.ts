@@ -34,12 +34,13 @@ export interface EndedTls {
 export interface TlsEndOptions {
   readonly certificates: Pick<Certificates, "choose">;
   readonly clock: Clock;
-  readonly handshakeTimeoutMs: number;
+  /** Kept TLS contexts; from the ClientHello to the end of the handshake. */
+  readonly limits: { readonly contexts: number; readonly handshakeTimeoutMs: number };
 }
 
-export function makeTlsEnd({ certificates, clock, handshakeTimeoutMs }: TlsEndOptions): TlsEnd {
+export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsEnd {
   // nobody here knows what is spoken behind it
-  const servers = makeTlsServers([], clock);
+  const servers = makeTlsServers([], clock, limits.contexts);
   const fail = (socket: Socket, why: string): Error => {
     socket.destroy();
     return new Error(why);
@@ -50,7 +51,7 @@ export function makeTlsEnd({ certificates, clock, handshakeTimeoutMs }: TlsEndOp
       if (!certificate) return fail(socket, "there is no certificate for the server name now");
       if (socket.destroyed) return new Error("the client has gone");
       let failure = "the TLS handshake failed";
-      const late = clock.after(handshakeTimeoutMs, () => {
+      const late = clock.after(limits.handshakeTimeoutMs, () => {
         failure = "the TLS handshake took too long";
         socket.destroy();
       });
