@@ -55,14 +55,13 @@ export async function takeOverForNodes(database: Database): Promise<void> {
 
 /** The head as it is; made where there is none. */
 export async function headIn(transaction: Transaction, holder: string): Promise<Head> {
-  const head = await transaction.selectFrom("head").selectAll().executeTakeFirst();
-  const { max } = await transaction
-    .selectFrom("revisions")
-    .select((row) => row.fn.max("revision").as("max"))
-    .executeTakeFirstOrThrow();
-  if ((head?.revision ?? 0) !== (max ?? 0)) {
+  const last = transaction.selectFrom("revisions").select((row) => row.fn.max("revision").as("max"));
+  // In one statement: between two of them another node may write.
+  const head = await transaction.selectFrom("head").selectAll().select(last.as("logged")).executeTakeFirst();
+  const logged = head ? head.logged : (await last.executeTakeFirstOrThrow()).max;
+  if ((head?.revision ?? 0) !== (logged ?? 0)) {
     throw new Error(
-      `open database: it is damaged (the last write is revision ${head?.revision ?? 0}, the log ends at ${max ?? 0}); ` +
+      `open database: it is damaged (the last write is revision ${head?.revision ?? 0}, the log ends at ${logged ?? 0}); ` +
         "restore a backup",
     );
   }

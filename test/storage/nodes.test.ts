@@ -12,7 +12,7 @@ import type { Database } from "../../src/storage/database/database.ts";
 import { openStoreOn } from "../../src/storage/open.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import type { Commit, Store } from "../../src/storage/store.ts";
-import { nodesHolder } from "../../src/storage/take-over.ts";
+import { nodesHolder, takeOverForNodes } from "../../src/storage/take-over.ts";
 import { databases, startPostgres } from "../support/postgres.ts";
 import { startStoreProcess } from "./child.ts";
 import { startCommitProxy } from "./commit-proxy.ts";
@@ -347,6 +347,32 @@ if (postgres) {
   });
 
   describe("two nodes on one PostgreSQL", () => {
+    it("a node that opens the database finds it whole, however fast another writes", async () => {
+      const place = await postgres.create();
+      const writer = await open(place.url, { cluster: true });
+      const account = defaultAccount(writer);
+      const { log } = keepingLog();
+      const shared = { holder: nodesHolder, process: "opening", isShared: true, clock: systemClock, log };
+      const database = await openPostgres({ url: place.url, ...shared });
+      const opened = new AbortController();
+      const write = async (): Promise<void> => {
+        for (let n = 0; !opened.signal.aborted; n += 1) await create(writer, account, "user", { name: `name ${n}` });
+      };
+      const opening = async (): Promise<void> => {
+        for (let n = 0; n < 300; n += 1) await takeOverForNodes(database);
+      };
+      const writing = write();
+      try {
+        await opening();
+      } finally {
+        opened.abort();
+        await writing;
+        await database.close();
+      }
+      await writer.close();
+      await place.drop();
+    });
+
     it("two nodes write by turns, each on what the other has left, and both have the same", async () => {
       const place = await postgres.create();
       const nodes = [await open(place.url, { cluster: true }), await open(place.url, { cluster: true })] as const;
