@@ -8,7 +8,7 @@ import { alert } from "../tls/alert.ts";
 import type { ClientHello } from "../tls/client-hello.ts";
 import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
-import { makeTlsServers } from "../tls/servers.ts";
+import { makeTlsContexts } from "../tls/contexts.ts";
 import type { ServerCertificate } from "../tls/server-certificate.ts";
 import { tlsFacts } from "../tls/tls-end.ts";
 import { makeAccountConnections } from "./account-connections.ts";
@@ -71,9 +71,9 @@ export function makeHttpsHandshakes(
   ended: (result: HandshakeResult) => void,
 ): HttpsHandshakes {
   const { siteFor, connections, certificates, limits, clock, deadlines } = options;
-  const servers = makeTlsServers(options.protocols, clock, limits.contexts);
+  const contexts = makeTlsContexts(options.protocols, clock, limits.contexts);
   // nobody here knows what is spoken behind a TLS edge
-  const opaqueServers = makeTlsServers([], clock, limits.contexts);
+  const opaqueContexts = makeTlsContexts([], clock, limits.contexts);
   const accounts = makeAccountConnections(limits.connectionsPerAccount);
 
   const refuse = (socket: Socket, result: HandshakeResult): void => {
@@ -119,8 +119,9 @@ export function makeHttpsHandshakes(
       socket.destroy();
     };
     arrival.waitUntil(deadlines.after(limits.handshakeTimeoutMs, late));
-    const chosen = (opaque ? opaqueServers : servers).server(site?.id ?? "", site?.handshake ?? noDemands, certificate);
-    chosen.accept(socket, (result) => {
+    const { id = "", handshake = noDemands } = site ?? {};
+    const handshaker = (opaque ? opaqueContexts : contexts).handshaker(id, handshake, certificate);
+    handshaker.accept(socket, (result) => {
       arrival.endWait();
       if (result instanceof Error) ended(failure);
       else serve(result, begun, certificate);
@@ -154,8 +155,8 @@ export function makeHttpsHandshakes(
       return undefined;
     },
     stop() {
-      servers.stop();
-      opaqueServers.stop();
+      contexts.stop();
+      opaqueContexts.stop();
     },
   };
 }

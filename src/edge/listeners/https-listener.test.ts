@@ -22,7 +22,7 @@ import { makeAcmeChallenges } from "../tls/acme-challenges.ts";
 import { makeCertificates } from "../tls/certificates.ts";
 import { startHttpsListener } from "./https-listener.ts";
 import { defaultListenerLimits } from "./limits.ts";
-import { makeTlsServers } from "../tls/servers.ts";
+import { makeTlsContexts } from "../tls/contexts.ts";
 
 const now = Date.now();
 const authority = await createAuthority({ commonName: "Own", now });
@@ -180,10 +180,10 @@ describe("the HTTPS listener", () => {
   });
 
   it("K1: the HTTPS listener shows no certificate whose key has less than 112 bits of strength", () => {
-    const servers = makeTlsServers(["h2"], makeManualClock(now), 10);
+    const contexts = makeTlsContexts(["h2"], makeManualClock(now), 10);
     const certificate = { id: "cert_weak", ...weakCertificate, notAfter: Infinity };
-    assert.throws(() => servers.server("edghts_1", {}, certificate), /key too small/);
-    servers.stop();
+    assert.throws(() => contexts.handshaker("edghts_1", {}, certificate), /key too small/);
+    contexts.stop();
   });
 
   it("K1: the HTTPS listener does not renegotiate", async () => {

@@ -3,8 +3,8 @@ import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { connect, createServer } from "node:tls";
-import type { ConnectionOptions, TLSSocket } from "node:tls";
+import { connect, createSecureContext, createServer } from "node:tls";
+import type { ConnectionOptions, SecureContext, TLSSocket } from "node:tls";
 import { after, describe, it } from "node:test";
 import { authorityConstraints, dnsNames, oddCertificate } from "../../../test/support/odd-certificates.ts";
 import { createSelfSigned } from "../../lib/x509.ts";
@@ -93,6 +93,36 @@ describe("a handshaker", async () => {
       const secure = await begun.get(client.localPort);
       assert.ok(secure !== undefined && !(secure instanceof Error));
       assert.equal(secure.remotePort, client.localPort);
+      client.destroy();
+    }
+  });
+
+  it("a handshaker that hosts share shows each connection the certificate of its own, also of those that begin at one time", async () => {
+    const shared = makeHandshaker(createServer(tlsStrength));
+    const names = ["one.example.com", "two.example.com"];
+    const contexts = await Promise.all(
+      names.map(async (name) => {
+        const { certificatePem: cert, keyPem: key } = await createSelfSigned({
+          names: [name],
+          now: Date.now(),
+          days: 1,
+        });
+        return createSecureContext({ ...tlsStrength, cert, key });
+      }),
+    );
+    let begun = 0;
+    const accept = (plain: Socket): void => {
+      begun += 1;
+      shared.acceptWith(contexts[(plain.remotePort as number) % 2] as SecureContext, plain, () => undefined);
+    };
+    listener.on("connection", accept);
+    const clients = Array.from({ length: 20 }, () => connect(options));
+    await Promise.all(clients.map((client) => once(client, "secureConnect")));
+    listener.removeListener("connection", accept);
+    assert.equal(begun, clients.length);
+    for (const client of clients) {
+      const { subjectaltname } = client.getPeerCertificate();
+      assert.equal(subjectaltname, `DNS:${names[(client.localPort as number) % 2]}`);
       client.destroy();
     }
   });

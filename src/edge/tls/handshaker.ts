@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { constants } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { Server, TLSSocket, TlsOptions } from "node:tls";
+import type { SecureContext, Server, TLSSocket, TlsOptions } from "node:tls";
 import { readInPieces } from "./read-in-pieces.ts";
 
 /**
@@ -19,6 +19,12 @@ export interface Handshaker {
    * up to the caller.
    */
   accept(socket: Socket, settled: (result: TLSSocket | Error) => void): void;
+}
+
+/** One that hosts share: a server of Node's for each would take 5 KiB more (decision 59). */
+export interface SharedHandshaker {
+  /** As `accept` of a `Handshaker`, with a context other than the server's own. */
+  acceptWith(context: SecureContext, socket: Socket, settled: (result: TLSSocket | Error) => void): void;
 }
 
 /** K1: forward secrecy and authenticated encryption only; keys and signatures of at least 112 bits. */
@@ -81,7 +87,12 @@ interface Pending {
  */
 const handshakes = new AsyncLocalStorage<Pending>();
 
-export function makeHandshaker(tls: Server): Handshaker {
+/** What a server of Node's begins a connection with; its types do not have it. */
+interface WithContext {
+  _sharedCreds: SecureContext;
+}
+
+export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
   tls.on("secureConnection", (socket) => {
     socket.on("error", destroySoon);
     socket.on("close", () => letGo(socket));
@@ -89,15 +100,20 @@ export function makeHandshaker(tls: Server): Handshaker {
   });
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
+  const accept = (socket: Socket, settled: (result: TLSSocket | Error) => void): void => {
+    const pending: Pending = { settled };
+    socket.on("close", () => {
+      if (pending.settled !== undefined) settle(pending, new Error("the TLS handshake failed"));
+      letGo(socket);
+    });
+    readInPieces(socket, maxPieceBytes);
+    handshakes.run(pending, begin, tls, socket);
+  };
   return {
-    accept(socket, settled) {
-      const pending: Pending = { settled };
-      socket.on("close", () => {
-        if (pending.settled !== undefined) settle(pending, new Error("the TLS handshake failed"));
-        letGo(socket);
-      });
-      readInPieces(socket, maxPieceBytes);
-      handshakes.run(pending, begin, tls, socket);
+    accept,
+    acceptWith(context, socket, settled) {
+      (tls as unknown as WithContext)._sharedCreds = context;
+      accept(socket, settled);
     },
   };
 }

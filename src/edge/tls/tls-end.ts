@@ -7,7 +7,7 @@ import type { Site } from "../../routing/sites/compiled.ts";
 import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { Certificates } from "./certificates.ts";
-import { makeTlsServers } from "./servers.ts";
+import { makeTlsContexts } from "./contexts.ts";
 
 export interface TlsEnd {
   /**
@@ -40,7 +40,7 @@ export interface TlsEndOptions {
 
 export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsEnd {
   // nobody here knows what is spoken behind it
-  const servers = makeTlsServers([], clock, limits.contexts);
+  const contexts = makeTlsContexts([], clock, limits.contexts);
   const fail = (socket: Socket, why: string): Error => {
     socket.destroy();
     return new Error(why);
@@ -55,8 +55,8 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
         failure = "the TLS handshake took too long";
         socket.destroy();
       });
-      const server = servers.server(site.id, handshake, certificate);
-      const ended = await new Promise<TLSSocket | Error>((resolve) => server.accept(socket, resolve));
+      const handshaker = contexts.handshaker(site.id, handshake, certificate);
+      const ended = await new Promise<TLSSocket | Error>((resolve) => handshaker.accept(socket, resolve));
       late.cancel();
       if (ended instanceof Error) return new Error(failure, { cause: ended });
       const facts = tlsFacts(ended, hello, certificate, handshake);
@@ -65,7 +65,7 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
       }
       return { socket: ended, facts };
     },
-    stop: () => servers.stop(),
+    stop: () => contexts.stop(),
   };
 }
 
