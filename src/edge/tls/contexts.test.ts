@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { createSecureContext } from "node:tls";
-import { describe, it } from "node:test";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { connect, createSecureContext } from "node:tls";
+import type { ConnectionOptions } from "node:tls";
+import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { createSelfSigned } from "../../lib/x509.ts";
 import { makeTlsContexts } from "./contexts.ts";
+import type { Handshaker } from "./handshaker.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
 const eightHours = 8 * 60 * 60 * 1000;
@@ -11,7 +16,31 @@ const now = Date.UTC(2030, 0, 1);
 const keyed = await createSelfSigned({ names: ["*.example.com"], now, days: 90 });
 const certificate: ServerCertificate = { id: "cert_1@1", ...keyed, notAfter: Infinity };
 
-describe("the TLS contexts of an edge", () => {
+const ofRsa = await createSelfSigned({ names: ["*.example.com"], now, days: 90, keyType: "rsa" });
+const rsaCertificate: ServerCertificate = { id: "cert_2@1", ...ofRsa, notAfter: Infinity };
+
+describe("the TLS contexts of an edge", async () => {
+  const listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  after(() => listener.close());
+  const { port } = listener.address() as AddressInfo;
+
+  /** One connection through `handshaker`, ended when its handshake has. */
+  async function visit(handshaker: Handshaker, options: ConnectionOptions) {
+    const accepted = once(listener, "connection") as Promise<[Socket]>;
+    const client = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });
+    const tickets: Buffer[] = [];
+    client.on("session", (ticket) => tickets.push(ticket)).resume();
+    let isResumed: boolean | undefined;
+    client.on("secureConnect", () => (isResumed = client.isSessionReused()));
+    const [plain] = await accepted;
+    handshaker.accept(plain, (result) => {
+      if (!(result instanceof Error)) result.end();
+    });
+    await once(client, "close");
+    return { isResumed, tickets, session: tickets.at(-1) as Buffer };
+  }
+
   it("the TLS contexts of an edge are kept, as many as there is room for, and let go of are those asked for longest ago", () => {
     const contexts = makeTlsContexts([], makeManualClock(now), 2);
     const [first, second] = [
@@ -43,4 +72,48 @@ describe("the TLS contexts of an edge", () => {
     assert.equal(keys.size, sites.length);
     contexts.stop();
   });
+
+  it("the TLS contexts of an edge give whoever comes back another ticket, where a signature costs more than that", async () => {
+    const contexts = makeTlsContexts([], makeManualClock(now), 10);
+    const dear = contexts.handshaker("edge_1", {}, rsaCertificate);
+    let { isResumed, session, tickets } = await visit(dear, {});
+    assert.equal(isResumed, false);
+    for (let visits = 0; visits < 3; visits += 1) {
+      ({ isResumed, session, tickets } = await visit(dear, { session }));
+      assert.equal(isResumed, true);
+      assert.equal(tickets.length, 1);
+    }
+    const cheap = contexts.handshaker("edge_1", {}, certificate);
+    const again = await visit(cheap, { session: (await visit(cheap, {})).session });
+    assert.equal(again.isResumed, true);
+    assert.equal(again.tickets.length, 0);
+    contexts.stop();
+  });
+
+  for (const maxVersion of ["TLSv1.2", "TLSv1.3"] as const) {
+    it(`K2: the TLS contexts of an edge take renewed tickets of no other site, certificate or demands (${maxVersion})`, async () => {
+      const contexts = makeTlsContexts([], makeManualClock(now), 10);
+      const { session } = await visit(contexts.handshaker("edge_1", {}, rsaCertificate), { maxVersion });
+      const others = [
+        contexts.handshaker("edge_2", {}, rsaCertificate),
+        contexts.handshaker("edge_1", { maxVersion }, rsaCertificate),
+        contexts.handshaker("edge_1", {}, { ...rsaCertificate, id: "cert_2@2" }),
+        makeTlsContexts([], makeManualClock(now), 10).handshaker("edge_1", {}, rsaCertificate),
+      ];
+      for (const other of others) assert.equal((await visit(other, { maxVersion, session })).isResumed, false);
+      contexts.stop();
+    });
+
+    it(`K1: the TLS contexts of an edge do not know renewed tickets after some hours (${maxVersion})`, async () => {
+      const clock = makeManualClock(now);
+      const contexts = makeTlsContexts([], clock, 10);
+      const shop = contexts.handshaker("edge_1", {}, rsaCertificate);
+      const { session } = await visit(shop, { maxVersion });
+      clock.pass(eightHours);
+      const later = await visit(shop, { maxVersion, session });
+      assert.equal(later.isResumed, false);
+      assert.equal((await visit(shop, { maxVersion, session: later.session })).isResumed, true);
+      contexts.stop();
+    });
+  }
 });

@@ -1,4 +1,4 @@
-import { constants, createHash, createHmac, randomBytes } from "node:crypto";
+import { constants, createHash, createHmac, createPrivateKey, randomBytes } from "node:crypto";
 import { createSecureContext, createServer } from "node:tls";
 import type { SecureContext, SecureContextOptions, TLSSocket } from "node:tls";
 import type { Socket } from "node:net";
@@ -8,6 +8,7 @@ import { readCertificates } from "../../lib/x509.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 import type { Handshaker, SharedHandshaker } from "./handshaker.ts";
+import { makeRenewedTickets } from "./renewed-tickets.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 
 /**
@@ -50,19 +51,34 @@ export function makeTlsContexts(protocols: readonly string[], clock: Clock, most
     secret = randomBytes(32);
     rotateAll([...kept.entries()]);
   });
+  const renewedTickets = makeRenewedTickets(clock, ticketRotationMs);
   return {
     handshaker(siteId, handshake, certificate) {
       const key = keyOf(siteId, handshake, certificate);
       let entry = kept.get(key);
       if (!entry) {
-        entry = new HostHandshaker(handshakerFor(handshake), makeContext(key, handshake, certificate));
+        const context = makeContext(key, handshake, certificate);
+        if (isSignatureDear(certificate.keyPem)) renewedTickets.serve(context, key.slice(-24));
+        entry = new HostHandshaker(handshakerFor(handshake), context);
         kept.set(key, entry);
       }
       entry.rotate(secret, key);
       return entry;
     },
-    stop: () => rotation.cancel(),
+    stop() {
+      rotation.cancel();
+      renewedTickets.stop();
+    },
   };
+}
+
+/**
+ * Whether a handshake with it costs more than one with a ticket that is renewed (decision 60): with all keys but those on
+ * P-256 and of Ed25519, for which Node's own tickets cost less.
+ */
+function isSignatureDear(keyPem: string): boolean {
+  const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(keyPem);
+  return asymmetricKeyType !== "ed25519" && asymmetricKeyDetails?.namedCurve !== "prime256v1";
 }
 
 /** Takes connections through the handshake with a context. */
