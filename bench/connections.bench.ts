@@ -12,6 +12,7 @@ import { interleave, table } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { startNginx, startSsh } from "./support/peers.ts";
 import { setTimeout } from "node:timers/promises";
+import { createSelfSigned } from "../src/lib/x509.ts";
 import { cpuMicros, residentBytes, stop } from "./support/system.ts";
 import { wrk } from "./support/wrk.ts";
 
@@ -24,11 +25,11 @@ const ssh = await startSsh(nginx.port);
 
 const load = { connections: 16, seconds: 3, headers: ["Connection: close"] };
 const perConnection = "edge CPU µs/connection";
-const contender = (name: string, pid: number, port: number) => ({
+const contender = (name: string, pid: number, port: number, host = "bench.localhost") => ({
   name,
   async measure() {
     const before = cpuMicros(pid);
-    const { requests, perSecond } = await wrk(`https://bench.localhost:${port}/`, load);
+    const { requests, perSecond } = await wrk(`https://${host}:${port}/`, load);
     return { "connections/s": perSecond, [perConnection]: (cpuMicros(pid) - before) / requests };
   },
 });
@@ -44,6 +45,26 @@ const samples = await interleave(
 );
 table("A new TLS connection per request, 16 at a time, of visitors who come back", samples, [
   ["connections/s", "postern", "ssh -R, TLS behind", { atLeast: 1 }],
+  [perConnection, "postern", "nginx (no tunnel)", { atMost: 1.5 }],
+]);
+
+const ofRsa = "rsa.localhost";
+const rsa = await createSelfSigned({ names: [ofRsa], now: Date.now(), days: 2, keyType: "rsa" });
+await api(server.apiUrl, "POST", "/tls_certificates", {
+  certificate_pem: rsa.certificatePem,
+  private_key_pem: rsa.keyPem,
+});
+const rsaAgent = await startAgent(server, service.port, "rsa");
+const rsaNginx = await startNginx(service.port, rsa);
+await wrk(`https://${ofRsa}:${server.httpsPort}/`, load);
+const withRsa = await interleave(
+  [
+    contender("postern", server.pid, server.httpsPort, ofRsa),
+    contender("nginx (no tunnel)", rsaNginx.pid, rsaNginx.port, ofRsa),
+  ],
+  5,
+);
+table("The same with a certificate of RSA", withRsa, [
   [perConnection, "postern", "nginx (no tunnel)", { atMost: 1.5 }],
 ]);
 
@@ -102,4 +123,5 @@ table("A new TLS connection per request, of visitors who have not been there", a
   [perConnection, distinct.name, "nginx (no tunnel)", { atMost: 1.5 }],
 ]);
 process.stdout.write(`  A host takes ${kibEach.toFixed(0)} KiB from its first visitor on.\n`);
-for (const child of [agent, labelled, server.child, nginx.child, ssh.child, service.child]) await stop(child);
+const children = [agent, rsaAgent, labelled, server.child, nginx.child, rsaNginx.child, ssh.child, service.child];
+for (const child of children) await stop(child);

@@ -3,6 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { KeyedCertificate } from "../../src/lib/x509.ts";
 import { freePort, listening, run, start } from "./system.ts";
 
 export interface Peer {
@@ -38,10 +39,23 @@ async function certificate(): Promise<{ readonly cert: string; readonly key: str
   return { cert, key };
 }
 
-/** nginx, one worker, TLS in front, keep-alive to the service behind. */
-export async function startNginx(servicePort: number): Promise<Peer> {
+function written(
+  { certificatePem, keyPem }: KeyedCertificate,
+  port: number,
+): { readonly cert: string; readonly key: string } {
+  const [cert, key] = [join(directory, `${port}.pem`), join(directory, `${port}.key`)];
+  writeFileSync(cert, certificatePem);
+  writeFileSync(key, keyPem);
+  return { cert, key };
+}
+
+/**
+ * nginx, one worker, TLS in front, keep-alive to the service behind.
+ * @param shown instead of the certificate that all peers have
+ */
+export async function startNginx(servicePort: number, shown?: KeyedCertificate): Promise<Peer> {
   const port = await freePort();
-  const { cert, key } = await certificate();
+  const { cert, key } = shown ? written(shown, port) : await certificate();
   const config = join(directory, `nginx-${port}.conf`);
   writeFileSync(
     config,
