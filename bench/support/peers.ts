@@ -120,7 +120,7 @@ export async function startSsh(servicePort: number, sshdPort?: number): Promise<
   const server = start("/usr/sbin/sshd", ["-D", "-e", "-f", config]);
   await listening(sshd);
   const through = sshdPort ?? sshd;
-  start("ssh", [
+  const client = start("ssh", [
     "-N",
     "-i",
     user,
@@ -136,6 +136,8 @@ export async function startSsh(servicePort: number, sshdPort?: number): Promise<
     `127.0.0.1:${port}:127.0.0.1:${servicePort}`,
     "root@127.0.0.1",
   ]);
+  // What sshd has begun for it would stay behind, and the client with that.
+  server.once("exit", () => client.kill());
   await listening(port);
   return { child: server, pid: server.pid as number, port, sshd };
 }
