@@ -10,7 +10,7 @@ import { api, many } from "./support/api-client.ts";
 import { startLabelledAgent } from "./support/labelled-agent.ts";
 import { interleave, table } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
-import { startNginx, startSsh } from "./support/peers.ts";
+import { startNginx, startNginxOfMany, startSsh } from "./support/peers.ts";
 import { setTimeout } from "node:timers/promises";
 import { createSelfSigned } from "../src/lib/x509.ts";
 import { cpuMicros, residentBytes, stop } from "./support/system.ts";
@@ -104,6 +104,15 @@ const visited = (name: string, pid: number, port: number, nameOf: (index: number
 let next = 0;
 const distinct = visited(`postern, ${hosts} hosts`, server.pid, server.httpsPort, () => hostOf(next++ % hosts));
 const one = visited("postern, one host", server.pid, server.httpsPort, () => hostOf(1));
+const nginxOfMany = await startNginxOfMany(
+  service.port,
+  Array.from({ length: hosts }, (_, index) => hostOf(index)),
+);
+await many(hosts, (index) => visit(nginxOfMany.port, hostOf(index)));
+let nextOfNginx = 0;
+const nginxDistinct = visited(`nginx, ${hosts} hosts`, nginxOfMany.pid, nginxOfMany.port, () =>
+  hostOf(nextOfNginx++ % hosts),
+);
 const unvisited = residentBytes(server.pid);
 for (let from = 0; from < hosts; from += firstVisits) {
   const second = setTimeout(1000);
@@ -114,14 +123,15 @@ const kibEach = (residentBytes(server.pid) - unvisited) / hosts / 1024;
 for (let visited = 0; visited < 5 * hosts; visited += visits)
   for (const warmUp of [one, distinct]) await warmUp.measure();
 const among = await interleave(
-  [distinct, one, visited("nginx (no tunnel)", nginx.pid, nginx.port, () => "bench.localhost")],
+  [distinct, nginxDistinct, one, visited("nginx (no tunnel)", nginx.pid, nginx.port, () => "bench.localhost")],
   9,
 );
 table("A new TLS connection per request, of visitors who have not been there", among, [
   [perConnection, one.name, "nginx (no tunnel)", { atMost: 1.5 }],
   [perConnection, distinct.name, one.name, { atMost: 1.1 }],
+  [perConnection, distinct.name, nginxDistinct.name, { atMost: 1.5 }],
   [perConnection, distinct.name, "nginx (no tunnel)", { atMost: 1.5 }],
 ]);
 process.stdout.write(`  A host takes ${kibEach.toFixed(0)} KiB from its first visitor on.\n`);
-const children = [agent, rsaAgent, labelled, server.child, nginx.child, rsaNginx.child, ssh.child, service.child];
-for (const child of children) await stop(child);
+const nginxes = [nginx, rsaNginx, nginxOfMany].map(({ child }) => child);
+for (const child of [agent, rsaAgent, labelled, server.child, ...nginxes, ssh.child, service.child]) await stop(child);

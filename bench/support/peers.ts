@@ -3,6 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSelfSigned } from "../../src/lib/x509.ts";
 import type { KeyedCertificate } from "../../src/lib/x509.ts";
 import { freePort, listening, run, start } from "./system.ts";
 
@@ -39,11 +40,13 @@ async function certificate(): Promise<{ readonly cert: string; readonly key: str
   return { cert, key };
 }
 
-function written(
-  { certificatePem, keyPem }: KeyedCertificate,
-  port: number,
-): { readonly cert: string; readonly key: string } {
-  const [cert, key] = [join(directory, `${port}.pem`), join(directory, `${port}.key`)];
+interface Files {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function written({ certificatePem, keyPem }: KeyedCertificate, name: string): Files {
+  const [cert, key] = [join(directory, `${name}.pem`), join(directory, `${name}.key`)];
   writeFileSync(cert, certificatePem);
   writeFileSync(key, keyPem);
   return { cert, key };
@@ -55,7 +58,27 @@ function written(
  */
 export async function startNginx(servicePort: number, shown?: KeyedCertificate): Promise<Peer> {
   const port = await freePort();
-  const { cert, key } = shown ? written(shown, port) : await certificate();
+  return nginx(servicePort, port, [nginxServer(port, shown ? written(shown, String(port)) : await certificate())]);
+}
+
+/** The same for many names, with a certificate on P-256 for each. */
+export async function startNginxOfMany(servicePort: number, names: readonly string[]): Promise<Peer> {
+  const port = await freePort();
+  const servers = [];
+  for (const name of names) {
+    const shown = await createSelfSigned({ names: [name], now: Date.now(), days: 2 });
+    servers.push(nginxServer(port, written(shown, name), name));
+  }
+  return nginx(servicePort, port, servers);
+}
+
+function nginxServer(port: number, { cert, key }: Files, name = "_"): string {
+  return `server { listen 127.0.0.1:${port} ssl http2; server_name ${name}; ssl_certificate ${cert}; ssl_certificate_key ${key};
+    location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; } }`;
+}
+
+async function nginx(servicePort: number, port: number, servers: readonly string[]): Promise<Peer> {
   const config = join(directory, `nginx-${port}.conf`);
   writeFileSync(
     config,
@@ -63,10 +86,9 @@ export async function startNginx(servicePort: number, shown?: KeyedCertificate):
 events { worker_connections 4096; }
 http { access_log off; keepalive_requests 100000000; client_max_body_size 0; proxy_request_buffering off; proxy_max_temp_file_size 0;
   client_body_temp_path ${directory}; proxy_temp_path ${directory}; fastcgi_temp_path ${directory}; uwsgi_temp_path ${directory}; scgi_temp_path ${directory};
+  ssl_protocols TLSv1.2 TLSv1.3; server_names_hash_max_size 65536; server_names_hash_bucket_size 128;
   upstream service { server 127.0.0.1:${servicePort}; keepalive 256; keepalive_requests 100000000; }
-  server { listen 127.0.0.1:${port} ssl http2; ssl_protocols TLSv1.2 TLSv1.3; ssl_certificate ${cert}; ssl_certificate_key ${key};
-    location / { proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $host;
-      proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto https; } } }`,
+  ${servers.join("\n  ")} }`,
   );
   const child = start("nginx", ["-c", config]);
   await listening(port);
