@@ -102,26 +102,29 @@ describe("the launcher", () => {
     });
   }
 
-  const threshold = "MALLOC_TRIM_THRESHOLD_";
-  for (const [how, node, given, has] of [
-    ["a server", process.execPath, undefined, "131072"],
-    ...(oldNode ? [["a server by another Node", oldNode, undefined, "131072"] as const] : []),
-    ["a server whose operator says otherwise", process.execPath, "1000000", "1000000"],
+  const memory = { MALLOC_TRIM_THRESHOLD_: "131072", GLIBC_TUNABLES: "glibc.malloc.tcache_count=1000" };
+  const others = { MALLOC_TRIM_THRESHOLD_: "1000000", GLIBC_TUNABLES: "glibc.malloc.tcache_count=9" };
+  const oneOther = { GLIBC_TUNABLES: others.GLIBC_TUNABLES };
+  for (const [how, node, given] of [
+    ["a server", process.execPath, {}],
+    ...(oldNode ? [["a server by another Node", oldNode, {}] as const] : []),
+    ["a server whose operator says otherwise", process.execPath, others],
+    ["a server whose operator says otherwise of one thing", process.execPath, oneOther],
   ] as const) {
-    it(`the launcher has freed memory given back early: ${how}`, async () => {
+    it(`the launcher tells malloc what to keep and what to give back: ${how}`, async () => {
       const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
-      const env = { ...freePorts, ...(given !== undefined && { [threshold]: given }) };
-      const serve = startCommand(["serve", "--json", "--data", directory], { node, env });
+      const serve = startCommand(["serve", "--json", "--data", directory], { node, env: { ...freePorts, ...given } });
       await serve.firstLine();
       const { pid } = JSON.parse(readFileSync(join(directory, "server.json"), "utf8")) as { pid: number };
       const environment = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+      const ended = await serve.end();
+      rmSync(directory, { recursive: true });
       assert.deepEqual(
-        environment.filter((one) => one.startsWith(threshold)),
-        [`${threshold}=${has}`],
+        Object.keys(memory).flatMap((name) => environment.filter((one) => one.startsWith(`${name}=`))),
+        Object.entries({ ...memory, ...given }).map(([name, value]) => `${name}=${value}`),
       );
       if (node === process.execPath) assert.equal(pid, serve.process.pid, "it is the process that was started");
-      assert.equal((await serve.end()).code, 0);
-      rmSync(directory, { recursive: true });
+      assert.equal(ended.code, 0);
     });
   }
 
