@@ -112,8 +112,12 @@ class Table implements RoutingTable {
     return problems;
   }
 
+  serving(host: string): Site | ConnectionSite | undefined {
+    return this.#compilation.hosts.serving(host)?.site;
+  }
+
   httpsSite(host: string): Site | undefined {
-    const site = this.#compilation.hosts.serving(host)?.site;
+    const site = this.serving(host);
     return site?.kind === "https_edge" ? site : undefined;
   }
 
@@ -126,7 +130,7 @@ class Table implements RoutingTable {
   }
 
   tlsSite(host: string): ConnectionSite | undefined {
-    const site = this.#compilation.hosts.serving(host)?.site;
+    const site = this.serving(host);
     return site?.kind === "tls_edge" ? site : undefined;
   }
 

@@ -69,6 +69,8 @@ export interface SharedRegister {
 export interface AgentRegistry extends ServerHooks {
   /** The endpoint published at a lower-case host name. An edge with exactly this name comes first. */
   siteFor(host: string): Site | undefined;
+  /** As `siteFor`, for endpoints of whole TLS connections as well. */
+  secureAt(host: string): Site | ConnectionSite | undefined;
   /** As `siteFor`, for endpoints that are reached without TLS. */
   plainSiteFor(host: string): Site | undefined;
   /** As `siteFor`, for endpoints of whole TLS connections. */
@@ -174,6 +176,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
     nodeCount: () => 1 + otherNodes(),
     nodeId: (edgeId) => [edgeId, ...(elsewhere?.siblings() ?? [])].sort()[0] as string,
     siteFor: (host) => httpSite(hosts.tunnel(host), "https"),
+    secureAt: (host) => secureSite(hosts.tunnel(host)),
     plainSiteFor: (host) => httpSite(hosts.tunnel(nameOf("http", host)), "http"),
     tlsSiteFor: (host) => connectionSite(hosts.tunnel(host)),
     tcpSiteAt: (port) => connectionSite(addresses?.tunnel(port)),
@@ -234,6 +237,11 @@ function makeTakings({
 function httpSite(tunnel: Tunnel | undefined, proto: "https" | "http"): Site | undefined {
   const endpoint = tunnel?.endpoint;
   return endpoint?.proto === proto && "findRoute" in endpoint.site ? endpoint.site : undefined;
+}
+
+function secureSite(tunnel: Tunnel | undefined): Site | ConnectionSite | undefined {
+  const endpoint = tunnel?.endpoint;
+  return endpoint?.proto === "https" || endpoint?.proto === "tls" ? endpoint.site : undefined;
 }
 
 function connectionSite(tunnel: Tunnel | undefined): ConnectionSite | undefined {

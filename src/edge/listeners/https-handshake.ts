@@ -10,6 +10,7 @@ import type { Certificates } from "../tls/certificates.ts";
 import { noDemands, sameDemands } from "../tls/demands.ts";
 import { makeTlsContexts } from "../tls/contexts.ts";
 import type { ServerCertificate } from "../tls/server-certificate.ts";
+import type { Pools } from "../sites/pools.ts";
 import { tlsFacts } from "../tls/tls-end.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { Arrival } from "./arrival.ts";
@@ -20,12 +21,12 @@ type HttpProtocol = "h2" | "http/1.1";
 
 export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "limits" | "clock"> {
   readonly deadlines: Deadlines;
-  /** The site for a lower-case server name, now. */
-  readonly siteFor: (host: string) => Site | undefined;
+  /** The site for a lower-case server name, now: an HTTPS or TLS edge, or an endpoint. */
+  readonly siteFor: (host: string) => Site | ConnectionSite | undefined;
   /** One of the endpoints that a site stands for. */
-  readonly choose: <S extends { readonly members?: readonly S[] }>(site: S | undefined) => S | undefined;
-  /** TLS edges and endpoints, which have names of their own; whole connections to them are passed on. */
-  readonly connections?: OpaqueConnections | undefined;
+  readonly choose: Pools["choose"];
+  /** Those to TLS edges and endpoints, which are passed on. */
+  readonly connections: OpaqueConnections;
   readonly certificates: Certificates;
   /** Offered to clients, the preferred one first. */
   readonly protocols: readonly HttpProtocol[];
@@ -37,8 +38,6 @@ export interface HttpsHandshakesOptions extends Pick<PublicListenerContext, "lim
 }
 
 export interface OpaqueConnections {
-  /** The site for a lower-case server name, now. */
-  siteFor(host: string): ConnectionSite | undefined;
   /** Asked when the ClientHello was read and nothing was answered. */
   admits(site: ConnectionSite, source: string): boolean;
   /**
@@ -82,7 +81,7 @@ export function makeHttpsHandshakes(
   };
   /** The site may have been changed during the handshake, which may have asked for less than it does now. */
   const isOutdated = ({ hello: { serverName }, opaque, site }: Begun): boolean => {
-    const current = connections?.siteFor(serverName) ?? siteFor(serverName);
+    const current = siteFor(serverName);
     if (current === site) return false;
     // What stands for several endpoints of one URL, as long as the chosen one, or one like it, is among them.
     const all: readonly (Site | ConnectionSite | undefined)[] = current?.members ?? [current];
@@ -99,7 +98,7 @@ export function makeHttpsHandshakes(
     ended("completed");
     const ofTls = tlsFacts(tls, hello, certificate, site?.handshake ?? noDemands);
     const facts = arrival.facts(hello, ofTls);
-    if (opaque) connections?.serve(tls, facts, opaque);
+    if (opaque) connections.serve(tls, facts, opaque);
     else options.serve(tls, facts, tls.alpnProtocol === "h2" ? "h2" : "http/1.1");
   };
 
@@ -132,18 +131,17 @@ export function makeHttpsHandshakes(
     begin(arrival, hello) {
       const { socket, client } = arrival;
       const { serverName } = hello;
-      const found = connections?.siteFor(serverName);
-      const opaque = found && options.choose(found);
-      if (opaque && !connections?.admits(opaque, client.address)) {
+      const site = options.choose(siteFor(serverName));
+      const opaque = site && "connection" in site ? site : undefined;
+      if (opaque && !connections.admits(opaque, client.address)) {
         refuse(socket, "denied");
         return undefined;
       }
       if (opaque?.handshake.passthrough) {
         ended("passed_through");
-        connections?.serve(socket, arrival.facts(hello), opaque);
+        connections.serve(socket, arrival.facts(hello), opaque);
         return undefined;
       }
-      const site = opaque ?? options.choose(siteFor(serverName));
       if (site && !opaque && !arrival.enter(accounts, site.accountId)) {
         refuse(socket, "account_limit");
         return undefined;

@@ -73,6 +73,7 @@ async function start(sites: Map<string, Site>, limits = {}, proxies: readonly st
     ready: Promise.resolve(),
     siteFor: (host) => sites.get(host),
     choose: (site) => site,
+    connections: { admits: () => false, serve: (socket) => socket.destroy() },
     certificates,
     challenges,
     protocols: ["h2", "http/1.1"],

@@ -10,6 +10,8 @@ import { sameDemands } from "../tls/demands.ts";
 export interface Pools {
   /** The site itself, or what stands for it and those beside it: the same until one comes or goes. */
   https(site: Site | undefined): Site | undefined;
+  /** The same for what is served over TLS, of requests or of whole connections. */
+  secure(site: Site | ConnectionSite | undefined): Site | ConnectionSite | undefined;
   /** The same for what is served without TLS. */
   http(site: Site | undefined): Site | undefined;
   connections(site: ConnectionSite | undefined): ConnectionSite | undefined;
@@ -50,6 +52,10 @@ export function makePools(
     return joined;
   };
   return {
+    secure(site) {
+      if (site?.pooled !== true) return site;
+      return "findRoute" in site ? pooled(site, joinedSite) : pooled(site, joinedConnections);
+    },
     https: (site) => (site?.pooled === true ? pooled(site, joinedSite) : site),
     http: (site) => (site?.pooled === true ? pooled(site, joinedSite, nameOf("http", site.hosts[0] ?? "")) : site),
     connections: (site) => (site?.pooled === true ? pooled(site, joinedConnections) : site),

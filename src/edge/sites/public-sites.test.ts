@@ -1,30 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { internalKey } from "../../lib/internal-names.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import { makePools } from "./pools.ts";
 import { makePublicSites } from "./public-sites.ts";
 
-const site = (id: string, hosts: readonly string[]): Site => ({ id, hosts }) as Site;
-const whole = (id: string, hosts: readonly string[]): ConnectionSite => ({ id, hosts }) as ConnectionSite;
+const site = (id: string, hosts: readonly string[]): Site =>
+  ({ id, hosts, findRoute: () => undefined }) as unknown as Site;
+const whole = (id: string, hosts: readonly string[]): ConnectionSite =>
+  ({ id, hosts, connection: [] }) as unknown as ConnectionSite;
 const host = "a.example";
 const loginHost = "idp.example";
 const wildcard = ["*.example"];
 
-/** What holds `host`: edges by their hosts, endpoints by being there. */
-function sitesWith(held: {
-  readonly httpsEdge?: readonly string[];
-  readonly tlsEdge?: readonly string[];
-  readonly endpoint?: "https" | "tls";
-}) {
+const httpsEdge = (...hosts: readonly string[]): Site => site("https_edge", hosts);
+const tlsEdge = (...hosts: readonly string[]): ConnectionSite => whole("tls_edge", hosts);
+const endpoints = { https: site("https_endpoint", [host]), tls: whole("tls_endpoint", [host]) };
+
+/** What leads to `host`, or to any other name: an edge, an endpoint, or both. */
+function sitesWith(edge: Site | ConnectionSite | undefined, endpoint?: Site | ConnectionSite) {
   return makePublicSites(
+    { serving: () => edge, named: () => undefined },
     {
-      httpsSite: () => held.httpsEdge && site("https_edge", held.httpsEdge),
-      named: () => undefined,
-      tlsSite: () => held.tlsEdge && whole("tls_edge", held.tlsEdge),
-    },
-    {
-      siteFor: () => (held.endpoint === "https" ? site("endpoint", [host]) : undefined),
-      tlsSiteFor: () => (held.endpoint === "tls" ? whole("endpoint", [host]) : undefined),
+      secureAt: () => endpoint,
+      siteFor: () => undefined,
+      tlsSiteFor: () => undefined,
       plainSiteFor: () => undefined,
       tunnel: () => undefined,
       tcpSiteAt: () => undefined,
@@ -36,31 +36,38 @@ function sitesWith(held: {
 
 describe("the owner of a public name", () => {
   it("the owner of a public name is the server alone where visitors come back to from identity providers", () => {
-    const sites = sitesWith({ httpsEdge: [loginHost], tlsEdge: [loginHost], endpoint: "https" });
-    assert.equal(sites.https(loginHost)?.id, "logins");
-    assert.equal(sites.tls(loginHost), undefined);
+    assert.equal(sitesWith(httpsEdge(loginHost), endpoints.https).secure(loginHost)?.id, "logins");
+    assert.equal(sitesWith(tlsEdge(loginHost), endpoints.tls).secure(loginHost)?.id, "logins");
   });
 
   it("the owner of a public name is the edge that names it, before any endpoint", () => {
-    for (const endpoint of ["https", "tls"] as const) {
-      assert.equal(sitesWith({ httpsEdge: [host], endpoint }).https(host)?.id, "https_edge");
-      assert.equal(sitesWith({ tlsEdge: [host], endpoint }).tls(host)?.id, "tls_edge");
+    for (const endpoint of [endpoints.https, endpoints.tls]) {
+      assert.equal(sitesWith(httpsEdge(host), endpoint).secure(host)?.id, "https_edge");
+      assert.equal(sitesWith(tlsEdge(host), endpoint).secure(host)?.id, "tls_edge");
     }
   });
 
   it("R5: the owner of a public name is the endpoint that is published at it, before an edge that covers it with a wildcard", () => {
-    assert.equal(sitesWith({ httpsEdge: wildcard, endpoint: "https" }).https(host)?.id, "endpoint");
-    assert.equal(sitesWith({ tlsEdge: wildcard, endpoint: "tls" }).tls(host)?.id, "endpoint");
-    assert.equal(sitesWith({ httpsEdge: wildcard, endpoint: "tls" }).https(host), undefined);
-    assert.equal(sitesWith({ tlsEdge: wildcard, endpoint: "https" }).tls(host), undefined);
-  });
-
-  it("the owner of a public name is not a TLS edge with a wildcard where an HTTPS edge names it", () => {
-    assert.equal(sitesWith({ tlsEdge: wildcard, httpsEdge: [host] }).tls(host), undefined);
+    for (const edge of [httpsEdge(...wildcard), tlsEdge(...wildcard)]) {
+      assert.equal(sitesWith(edge, endpoints.https).secure(host)?.id, "https_endpoint");
+      assert.equal(sitesWith(edge, endpoints.tls).secure(host)?.id, "tls_endpoint");
+    }
   });
 
   it("the owner of a public name is the edge with a wildcard where nothing else has the name", () => {
-    assert.equal(sitesWith({ httpsEdge: wildcard }).https(host)?.id, "https_edge");
-    assert.equal(sitesWith({ tlsEdge: wildcard }).tls(host)?.id, "tls_edge");
+    assert.equal(sitesWith(httpsEdge(...wildcard)).secure(host)?.id, "https_edge");
+    assert.equal(sitesWith(tlsEdge(...wildcard)).secure(host)?.id, "tls_edge");
+  });
+
+  it("the owner of a public name is asked over HTTPS only where it is of requests", () => {
+    assert.equal(sitesWith(httpsEdge(host)).https(host)?.id, "https_edge");
+    assert.equal(sitesWith(undefined, endpoints.https).https(host)?.id, "https_endpoint");
+    assert.equal(sitesWith(tlsEdge(host), endpoints.https).https(host), undefined);
+    assert.equal(sitesWith(httpsEdge(...wildcard), endpoints.tls).https(host), undefined);
+  });
+
+  it("the owner of a public name is nobody where it is internal", () => {
+    const internal = internalKey({ scheme: "https", host: "shop.internal", port: 443 }, "ac_1");
+    assert.equal(sitesWith(httpsEdge(internal), endpoints.https).secure(internal), undefined);
   });
 });

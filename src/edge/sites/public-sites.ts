@@ -8,7 +8,9 @@ import type { Pools } from "./pools.ts";
 
 /** Each is asked with a lower-case host name, and answers for now. */
 export interface PublicSites {
-  /** Over HTTPS: an edge or an endpoint. */
+  /** Over TLS: an edge or an endpoint, of requests or of whole connections. */
+  readonly secure: (host: string) => Site | ConnectionSite | undefined;
+  /** Over HTTPS: as `secure`, where it is of requests. */
   readonly https: (host: string) => Site | undefined;
   /** Over plain HTTP: endpoints alone; everything else is redirected. */
   readonly http: (host: string) => Site | undefined;
@@ -16,8 +18,6 @@ export interface PublicSites {
   readonly internal: (accountId: string, name: string) => Site | undefined;
   /** The same for whole connections: of TLS or TCP, as the address says. */
   readonly internalConnection: (accountId: string, address: InternalAddress) => ConnectionSite | undefined;
-  /** Whole TLS connections: an edge or an endpoint. */
-  readonly tls: (host: string) => ConnectionSite | undefined;
   /** The endpoint of an agent, by its id. */
   readonly endpoint: (id: string) => Site | ConnectionSite | undefined;
   /** The endpoint of whole connections at a host name, or at a port. */
@@ -34,23 +34,24 @@ export interface PublicSites {
  * @param logins where visitors come back to from identity providers; its name is nobody else's
  */
 export function makePublicSites(
-  table: Pick<RoutingTable, "httpsSite" | "tlsSite" | "named">,
-  registry: Pick<AgentRegistry, "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt" | "tunnel">,
+  table: Pick<RoutingTable, "serving" | "named">,
+  registry: Pick<AgentRegistry, "secureAt" | "siteFor" | "plainSiteFor" | "tlsSiteFor" | "tcpSiteAt" | "tunnel">,
   logins: Site,
   pools: Pools,
 ): PublicSites {
   const publishedAt = (name: string, isPlain: boolean): Site | undefined =>
     isPlain ? pools.http(registry.plainSiteFor(name)) : pools.https(registry.siteFor(name));
+  const secure = (host: string): Site | ConnectionSite | undefined => {
+    if (logins.hosts.includes(host)) return logins;
+    // Nobody outside reaches what is internal, whatever name a handshake has.
+    if (isInternalKey(host)) return undefined;
+    const edge = table.serving(host);
+    if (edge?.hosts.includes(host)) return pools.secure(edge);
+    return pools.secure(registry.secureAt(host) ?? edge);
+  };
   return {
-    https(host) {
-      if (logins.hosts.includes(host)) return logins;
-      // Nobody outside reaches what is internal, whatever name a handshake has.
-      if (isInternalKey(host)) return undefined;
-      const endpoint = registry.siteFor(host);
-      const edge = table.httpsSite(host);
-      if (endpoint) return pools.https(edge?.hosts.includes(host) ? edge : endpoint);
-      return edge && registry.tlsSiteFor(host) && !edge.hosts.includes(host) ? undefined : pools.https(edge);
-    },
+    secure,
+    https: (host) => httpSite(secure(host)),
     http: (host) => (isInternalKey(host) ? undefined : pools.http(registry.plainSiteFor(host))),
     internal(accountId, name) {
       const host = hostOfName(name);
@@ -70,18 +71,12 @@ export function makePublicSites(
       }
       return undefined;
     },
-    tls(host) {
-      if (logins.hosts.includes(host) || isInternalKey(host)) return undefined;
-      const edge = table.tlsSite(host);
-      if (edge?.hosts.includes(host)) return pools.connections(edge);
-      if (registry.siteFor(host) || table.httpsSite(host)?.hosts.includes(host)) return undefined;
-      return pools.connections(registry.tlsSiteFor(host) ?? edge);
-    },
     endpoint: (id) => registry.tunnel(id.replace(/^ep_/, "tn_"))?.endpoint?.site,
     endpointAt: (kind, host, port) => (kind === "tls_endpoint" ? registry.tlsSiteFor(host) : registry.tcpSiteAt(port)),
   };
 }
 
-function httpSite(site: Site | ConnectionSite | undefined): Site | undefined {
+/** Requests are decided there, and not whole connections. */
+export function httpSite(site: Site | ConnectionSite | undefined): Site | undefined {
   return site && "findRoute" in site ? site : undefined;
 }
