@@ -76,7 +76,6 @@ export function makePublicSites(
   };
 }
 
-/** Requests are decided there, and not whole connections. */
-export function httpSite(site: Site | ConnectionSite | undefined): Site | undefined {
+function httpSite(site: Site | ConnectionSite | undefined): Site | undefined {
   return site && "findRoute" in site ? site : undefined;
 }
