@@ -25,11 +25,8 @@ async function requests(): Promise<void> {
   const contenders = [];
   const heaps: number[] = [];
   for (const { name, hostports, routes } of edges) {
-    const args = ["bench/support/edge-process.ts", String(hostports), String(routes), String(service.port)];
-    const child = start(process.execPath, ["--expose-gc", ...args]);
+    const { child, port, heap } = await startEdge(hostports, routes, service.port);
     children.push(child);
-    const [line] = (await once(child.stdout as NodeJS.ReadableStream, "data")) as [Buffer];
-    const [port, heap] = line.toString().split(" ").map(Number) as [number, number];
     heaps.push(heap);
     const url = `https://bench.localhost:${port}/part-${routes - 1}/x`;
     const pid = child.pid as number;
@@ -50,8 +47,20 @@ async function requests(): Promise<void> {
   );
   const [few, many] = heaps as [number, number];
   process.stdout.write("\nHeap of the edge\n");
-  verdict("bytes per hostport, an edge each", (many - few) / (100_000 - 10), { atMost: 1024 });
-  for (const child of [...children, service.child]) await stop(child);
+  const bytesEach = (heap: number): number => (heap - few) / (100_000 - 10);
+  verdict("bytes per hostport, an edge each", bytesEach(many), { atMost: 1024 });
+  const routed = await startEdge(100_000, 1, service.port, "each");
+  verdict("the same with a route each", bytesEach(routed.heap), { atMost: 4096 });
+  for (const child of [...children, routed.child, service.child]) await stop(child);
+}
+
+/** `bench/support/edge-process.ts`, once it serves, with the bytes of its heap. */
+async function startEdge(hostports: number, routes: number, servicePort: number, ...more: readonly "each"[]) {
+  const args = ["bench/support/edge-process.ts", String(hostports), String(routes), String(servicePort), ...more];
+  const child = start(process.execPath, ["--expose-gc", ...args]);
+  const [line] = (await once(child.stdout as NodeJS.ReadableStream, "data")) as [Buffer];
+  const [port, heap] = line.toString().split(" ").map(Number) as [number, number];
+  return { child, port, heap };
 }
 
 /** Microseconds of CPU that `decide` takes for one of `count`, the median of some rounds; in this process. */

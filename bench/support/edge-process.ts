@@ -1,7 +1,7 @@
 /**
- * `node edge-process.ts HOSTPORTS ROUTES SERVICE_PORT`: an edge alone, with as many edges of one hostport each, the
- * first of which, bench.localhost, has as many routes to the service. Prints its port once it serves them, and with
- * `--expose-gc` the bytes of its heap.
+ * `node edge-process.ts HOSTPORTS ROUTES SERVICE_PORT [each]`: an edge alone, with as many edges of one hostport each, the
+ * first of which, bench.localhost, or each, has as many routes to the service. Prints its port once it serves them, and
+ * with `--expose-gc` the bytes of its heap.
  */
 import { startEdge } from "../../src/edge/edge.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -14,6 +14,7 @@ import { defaultsOf } from "../../src/settings/setting.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
 
 const [hostports, routes, servicePort] = process.argv.slice(2).map(Number) as [number, number, number];
+const routed = process.argv[5] === "each" ? hostports : 1;
 
 function object(kind: string, id: string, doc: Readonly<Record<string, unknown>>): ResourceObject {
   return { kind, id, account_id: "ac_1", revision: 1, doc };
@@ -25,11 +26,11 @@ function* objects(): Iterable<ResourceObject> {
     const host = index === 0 ? "bench.localhost" : `host-${index}.localhost`;
     yield object("https_edge", `edghts_${index}`, { hostports: [`${host}:443`], mutual_tls: null });
   }
-  for (let index = 0; index < routes; index += 1) {
+  for (let index = 0; index < routed * routes; index += 1) {
     yield object("https_edge_route", `edghtsrt_${index}`, {
-      edge_id: "edghts_0",
+      edge_id: `edghts_${Math.floor(index / routes)}`,
       match_type: "path_prefix",
-      match: `/part-${index}`,
+      match: `/part-${index % routes}`,
       backend: { enabled: true, backend_id: "bkdsc_1" },
     });
   }
