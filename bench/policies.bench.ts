@@ -1,7 +1,7 @@
 /** What a traffic policy costs a request, evaluated as an edge does, and what a thousand routes with one cost. */
 import { celEnv, parse, plan } from "@bufbuild/cel";
 import { exchangeOf } from "../test/support/exchange.ts";
-import { tableOf } from "../test/support/routing.ts";
+import { httpsSite, tableOf } from "../test/support/routing.ts";
 import { ReceivedRequest } from "../src/edge/http/received-request.ts";
 import { readRequestHead } from "../src/http1/read-request.ts";
 import type { RequestRead } from "../src/http1/read-request.ts";
@@ -99,7 +99,7 @@ function routeOf(value: string): CompiledRoute {
   const { table: routing, put } = tableOf();
   put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"] } });
   put({ kind: "https_edge_route", id: "r", doc: docOf("/", value) });
-  const route = routing.httpsSite("h")?.findRoute("/", "h");
+  const route = httpsSite(routing, "h")?.findRoute("/", "h");
   if (!route || route.problem) throw new Error(route?.problem?.message ?? "find the route: it is not there");
   return route;
 }

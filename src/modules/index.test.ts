@@ -6,7 +6,7 @@ import { makeManualClock } from "../../test/support/clock.ts";
 import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { putSession, testLogins } from "../../test/support/logins.ts";
-import { tableOf } from "../../test/support/routing.ts";
+import { httpsSite, tableOf, tlsSite } from "../../test/support/routing.ts";
 import { derOf, makeProviderKeys, metadataXml, persistent } from "../../test/support/saml-idp.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { silentLog } from "../lib/log.ts";
@@ -208,14 +208,14 @@ function compiled(name: string, { on, config }: Case): { site: Site | Connection
   const block = { [name]: { enabled: true, ...config } };
   if (on === "tls_edge" || on === "tcp_edge") {
     put({ kind: on, id: "edge", doc: { hostports: ["h:443"], ...block } });
-    const site = on === "tls_edge" ? table.tlsSite("h") : [...table.tcpSites()][0];
+    const site = on === "tls_edge" ? tlsSite(table, "h") : [...table.tcpSites()][0];
     assert.ok(site);
     return { site };
   }
   put({ kind: "https_edge", id: "edge", doc: { hostports: ["h:443"], ...(on === "https_edge" && block) } });
   const route = { edge_id: "edge", match_type: "path_prefix", match: "/" };
   put({ kind: "https_edge_route", id: "route", doc: { ...route, ...(on === "https_route" && block) } });
-  const site = table.httpsSite("h");
+  const site = httpsSite(table, "h");
   const found = site?.findRoute("/", "h");
   assert.ok(site && found);
   return { site, route: found };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { BlockList } from "node:net";
 import { describe, it } from "node:test";
-import { tableOf } from "../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { seededRandom } from "../../test/support/random.ts";
 import { formatAddress } from "../lib/address.ts";
 import { parseFields } from "../schema/parse.ts";
@@ -87,7 +87,7 @@ describe("IP restriction", () => {
       id: "r",
       doc: { edge_id: "edghts_1", match_type: "path_prefix", match: "/", ip_restriction },
     });
-    const [module] = table.httpsSite("h")?.findRoute("/", "h")?.request ?? [];
+    const [module] = httpsSite(table, "h")?.findRoute("/", "h")?.request ?? [];
     assert.equal(module?.request?.({ connection: { source: "192.0.2.1" } } as never), step);
   });
 

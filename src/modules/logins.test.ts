@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { tableOf } from "../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { checkRules } from "../schema/issues.ts";
 import { parseFields } from "../schema/parse.ts";
 import type { Issue } from "../schema/fields.ts";
@@ -27,10 +27,10 @@ describe("login modules", () => {
     for (const name of ["oauth", "oidc", "saml"]) {
       const doc = { edge_id: "e", match_type: "path_prefix", match: "/", [name]: { enabled: true } };
       assert.equal(set.put({ kind: "https_edge_route", id: "r", doc })[0]?.module, name);
-      const route = set.table.httpsSite("h")?.findRoute("/", "h");
+      const route = httpsSite(set.table, "h")?.findRoute("/", "h");
       assert.match(route?.problem?.message ?? "", new RegExp(`^enforce ${name}: this server cannot`));
       set.put({ kind: "https_edge_route", id: "r", doc: { ...doc, [name]: { enabled: false } } });
-      assert.equal(set.table.httpsSite("h")?.findRoute("/", "h")?.problem, undefined);
+      assert.equal(httpsSite(set.table, "h")?.findRoute("/", "h")?.problem, undefined);
     }
   });
 
@@ -46,7 +46,7 @@ describe("login modules", () => {
       const doc = { edge_id: "e", match_type: "path_prefix", match: "/", traffic_policy };
       const [problem] = set.put({ kind: "https_edge_route", id: "r", doc });
       assert.match(problem?.message ?? "", /be an https URL/, type);
-      assert.equal(set.table.httpsSite("h")?.findRoute("/", "h")?.problem?.message, problem?.message);
+      assert.equal(httpsSite(set.table, "h")?.findRoute("/", "h")?.problem?.message, problem?.message);
     }
   });
 

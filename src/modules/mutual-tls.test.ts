@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
-import { tableOf } from "../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";
 import { fieldText } from "../traffic/tls-certificates.ts";
 
@@ -16,7 +16,7 @@ function setUp(ca_pem: string) {
   set.put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"], mutual_tls } });
   const doc = { edge_id: "e", match_type: "path_prefix", match: "/" };
   set.put({ kind: "https_edge_route", id: "r", doc });
-  return set.table.httpsSite("h");
+  return httpsSite(set.table, "h");
 }
 
 describe("mutual TLS", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { tableOf } from "../../test/support/routing.ts";
+import { httpsSite, tableOf, tlsSite } from "../../test/support/routing.ts";
 import { tlsTermination } from "./tls-termination.ts";
 
 function issues(
@@ -22,13 +22,13 @@ describe("TLS termination", () => {
     const { table, put } = tableOf();
     const tls_termination = { enabled: true, terminate_at: "edge", min_version: "1.3" };
     put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"], tls_termination } });
-    assert.deepEqual(table.httpsSite("h")?.handshake, { minVersion: "TLSv1.3" });
+    assert.deepEqual(httpsSite(table, "h")?.handshake, { minVersion: "TLSv1.3" });
     put({
       kind: "https_edge",
       id: "e",
       doc: { hostports: ["h:443"], tls_termination: { ...tls_termination, enabled: false } },
     });
-    assert.deepEqual(table.httpsSite("h")?.handshake, {});
+    assert.deepEqual(httpsSite(table, "h")?.handshake, {});
   });
 
   it("K3: TLS termination passes through on TLS edges only", () => {
@@ -36,9 +36,9 @@ describe("TLS termination", () => {
     for (const terminate_at of ["upstream", "agent"]) {
       const tls_termination = { enabled: true, terminate_at, min_version: null };
       put({ kind: "tls_edge", id: "t", doc: { hostports: ["t:443"], tls_termination } });
-      assert.equal(table.tlsSite("t")?.handshake.passthrough, true);
+      assert.equal(tlsSite(table, "t")?.handshake.passthrough, true);
       put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"], tls_termination } });
-      assert.match(table.httpsSite("h")?.problem?.message ?? "", /an HTTPS edge needs it terminated at the edge/);
+      assert.match(httpsSite(table, "h")?.problem?.message ?? "", /an HTTPS edge needs it terminated at the edge/);
     }
   });
 });

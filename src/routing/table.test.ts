@@ -9,6 +9,7 @@ import { f } from "../schema/fields.ts";
 import type { ResourceObject } from "../schema/object.ts";
 import type { Problem, RoutingChange } from "./planes/messages.ts";
 import { makeRoutingTable } from "./table.ts";
+import { httpsSite, tlsSite } from "../../test/support/routing.ts";
 
 const account = "ac_1";
 let lastRevision = 0;
@@ -56,14 +57,14 @@ describe("the routing table", () => {
       edge("e2", ["*.example.com"]),
       edge("e3", ["*.b.example.com"]),
     ]);
-    assert.equal(table.httpsSite("a.example.com")?.id, "e1");
-    assert.equal(table.httpsSite("x.example.com")?.id, "e2");
-    assert.equal(table.httpsSite("y.x.example.com")?.id, "e2");
-    assert.equal(table.httpsSite("b.example.com")?.id, "e2");
-    assert.equal(table.httpsSite("z.y.b.example.com")?.id, "e3");
-    assert.equal(table.httpsSite("example.com"), undefined);
-    assert.equal(table.httpsSite("xexample.com"), undefined);
-    assert.equal(table.httpsSite(""), undefined);
+    assert.equal(httpsSite(table, "a.example.com")?.id, "e1");
+    assert.equal(httpsSite(table, "x.example.com")?.id, "e2");
+    assert.equal(httpsSite(table, "y.x.example.com")?.id, "e2");
+    assert.equal(httpsSite(table, "b.example.com")?.id, "e2");
+    assert.equal(httpsSite(table, "z.y.b.example.com")?.id, "e3");
+    assert.equal(httpsSite(table, "example.com"), undefined);
+    assert.equal(httpsSite(table, "xexample.com"), undefined);
+    assert.equal(httpsSite(table, ""), undefined);
   });
 
   it("the routing table takes an exact route before a prefix, and the longest prefix on segment boundaries", () => {
@@ -74,7 +75,7 @@ describe("the routing table", () => {
       route("r3", "e", "path_prefix", "/foo/bar/"),
       route("r4", "e", "exact_path", "/foo"),
     ]);
-    const site = table.httpsSite("h");
+    const site = httpsSite(table, "h");
     const found = (path: string) => site?.findRoute(path, "h")?.id;
     assert.equal(found("/"), "r1");
     assert.equal(found("/foo"), "r4");
@@ -93,14 +94,14 @@ describe("the routing table", () => {
       route("r1", "e", "path_prefix", "/foo"),
       route("r2", "e", "path_prefix", "/foo/"),
     ]);
-    assert.equal(table.httpsSite("h")?.findRoute("/foo", "h")?.id, "r1");
-    assert.equal(table.httpsSite("h")?.findRoute("/foo/", "h")?.id, "r2");
-    assert.equal(table.httpsSite("h")?.findRoute("/foo/x", "h")?.id, "r2");
+    assert.equal(httpsSite(table, "h")?.findRoute("/foo", "h")?.id, "r1");
+    assert.equal(httpsSite(table, "h")?.findRoute("/foo/", "h")?.id, "r2");
+    assert.equal(httpsSite(table, "h")?.findRoute("/foo/x", "h")?.id, "r2");
   });
 
   it("R1: the routing table matches a route by the canonical form of its path", () => {
     const { table } = tableWith([edge("e", ["h"]), route("r", "e", "exact_path", "/%7Euser/%c3%a4%2b|")]);
-    assert.equal(table.httpsSite("h")?.findRoute("/~user/%C3%A4+%7C", "h")?.id, "r");
+    assert.equal(httpsSite(table, "h")?.findRoute("/~user/%C3%A4+%7C", "h")?.id, "r");
   });
 
   it("the routing table finds the same routes as a scan over all of them, through random changes", () => {
@@ -128,7 +129,7 @@ describe("the routing table", () => {
       for (let probe = 0; probe < 4; probe += 1) {
         const path = randomPath();
         assert.equal(
-          table.httpsSite("h")?.findRoute(path, "h")?.id,
+          httpsSite(table, "h")?.findRoute(path, "h")?.id,
           scan(model, path),
           `${path} in ${JSON.stringify([...model])}`,
         );
@@ -158,7 +159,7 @@ describe("the routing table", () => {
         .flatMap(([its, names]) => names.map((one) => ({ its, one })))
         .filter(({ one }) => one === host || (one.startsWith("*.") && host.endsWith(one.slice(1))))
         .sort((x, y) => Number(y.one === host) - Number(x.one === host) || y.one.length - x.one.length)[0];
-      assert.equal(table.httpsSite(host)?.id, best?.its, host);
+      assert.equal(httpsSite(table, host)?.id, best?.its, host);
     }
   });
 
@@ -169,12 +170,12 @@ describe("the routing table", () => {
       group("b2"),
       route("r", "e", "path_prefix", "/", to("b1")),
     ]);
-    const held = table.httpsSite("h")?.findRoute("/", "h");
+    const held = httpsSite(table, "h")?.findRoute("/", "h");
     change(put(route("r", "e", "path_prefix", "/", to("b2"))));
     assert.equal(held?.upstream?.id, "b1");
-    assert.equal(table.httpsSite("h")?.findRoute("/", "h")?.upstream?.id, "b2");
+    assert.equal(httpsSite(table, "h")?.findRoute("/", "h")?.upstream?.id, "b2");
     change(put(group("b2", { app: "other" })));
-    const { upstream } = table.httpsSite("h")?.findRoute("/", "h") ?? {};
+    const { upstream } = httpsSite(table, "h")?.findRoute("/", "h") ?? {};
     assert.deepEqual(upstream?.kind === "tunnel_group" && upstream.labels, { app: "other" });
   });
 
@@ -185,7 +186,7 @@ describe("the routing table", () => {
       route("r1", "e", "path_prefix", "/", to("b")),
       route("r2", "e", "path_prefix", "/x", to("missing")),
     ]);
-    const site = table.httpsSite("h");
+    const site = httpsSite(table, "h");
     assert.deepEqual(
       problems.map(({ kind, id, module }) => [kind, id, module]),
       [["https_edge_route", "r2", "backend"]],
@@ -210,8 +211,8 @@ describe("the routing table", () => {
       route("r1", "e", "path_prefix", "/on", { telepathy: { enabled: true } }),
       route("r2", "e", "path_prefix", "/off", { telepathy: { enabled: false } }),
     ]);
-    assert.equal(table.httpsSite("h")?.findRoute("/on", "h")?.problem?.module, "telepathy");
-    assert.equal(table.httpsSite("h")?.findRoute("/off", "h")?.problem, undefined);
+    assert.equal(httpsSite(table, "h")?.findRoute("/on", "h")?.problem?.module, "telepathy");
+    assert.equal(httpsSite(table, "h")?.findRoute("/off", "h")?.problem, undefined);
   });
 
   it("P1: the routing table never compiles another account's object into a route", () => {
@@ -221,22 +222,22 @@ describe("the routing table", () => {
       route("r", "e", "path_prefix", "/", to("b")),
       object("https_edge_route", "stray", { edge_id: "e", match_type: "path_prefix", match: "/stray" }, "ac_2"),
     ]);
-    assert.notEqual(table.httpsSite("h")?.findRoute("/", "h")?.problem, undefined);
-    assert.equal(table.httpsSite("h")?.findRoute("/stray", "h")?.id, "r");
+    assert.notEqual(httpsSite(table, "h")?.findRoute("/", "h")?.problem, undefined);
+    assert.equal(httpsSite(table, "h")?.findRoute("/stray", "h")?.id, "r");
   });
 
   it("R5: the routing table gives a contested host to its holder, reports the other, and hands it over when it is free", () => {
     const { table, problems, change } = tableWith([edge("e1", ["h"]), edge("e2", ["h", "i"])]);
     assert.match(problems[0]?.message ?? "", /serve "h": https_edge e1 holds it/);
-    assert.equal(table.httpsSite("h")?.id, "e1");
-    assert.equal(table.httpsSite("i")?.id, "e2");
-    assert.equal(table.httpsSite("i")?.problem, undefined);
+    assert.equal(httpsSite(table, "h")?.id, "e1");
+    assert.equal(httpsSite(table, "i")?.id, "e2");
+    assert.equal(httpsSite(table, "i")?.problem, undefined);
     const cleared = change(put(edge("e1", ["j"])));
     assert.deepEqual(
       cleared.map(({ id, message }) => [id, message]),
       [["e2", undefined]],
     );
-    assert.equal(table.httpsSite("h")?.id, "e2");
+    assert.equal(httpsSite(table, "h")?.id, "e2");
   });
 
   it("R5: a wildcard never takes a name that another account reserved", () => {
@@ -246,9 +247,9 @@ describe("the routing table", () => {
       object("reserved_domain", "rd2", { domain: "*.apps.example.com" }, "ac_2"),
       object("reserved_domain", "rd3", { domain: "ours.example.com" }),
     ]);
-    assert.equal(table.httpsSite("theirs.example.com"), undefined);
-    assert.equal(table.httpsSite("x.apps.example.com"), undefined);
-    assert.equal(table.httpsSite("ours.example.com")?.id, "e");
+    assert.equal(httpsSite(table, "theirs.example.com"), undefined);
+    assert.equal(httpsSite(table, "x.apps.example.com"), undefined);
+    assert.equal(httpsSite(table, "ours.example.com")?.id, "e");
     assert.deepEqual(table.hostHolder("theirs.example.com"), { kind: "reserved_domain", id: "rd1", accountId: "ac_2" });
     assert.equal(table.hostHolder("x.apps.example.com")?.id, "rd2");
     assert.equal(table.hostHolder("y.example.com")?.id, "e");
@@ -260,8 +261,8 @@ describe("the routing table", () => {
       const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"])]);
       const swap = [put(edge("e1", ["i"])), put(edge("e2", ["h"]))];
       assert.deepEqual(change(...(order === 0 ? swap : swap.reverse())), []);
-      assert.equal(table.httpsSite("h")?.id, "e2");
-      assert.equal(table.httpsSite("i")?.id, "e1");
+      assert.equal(httpsSite(table, "h")?.id, "e2");
+      assert.equal(httpsSite(table, "i")?.id, "e1");
     }
   });
 
@@ -271,8 +272,8 @@ describe("the routing table", () => {
       object("tls_edge", "t", { hostports: ["t.example.com:443"], ...to("b") }),
       object("tcp_edge", "c", { hostports: ["127.0.0.1:5432"], ...to("b") }),
     ]);
-    assert.equal(table.httpsSite("t.example.com"), undefined);
-    assert.equal(table.tlsSite("t.example.com")?.upstream?.id, "b");
+    assert.equal(httpsSite(table, "t.example.com"), undefined);
+    assert.equal(tlsSite(table, "t.example.com")?.upstream?.id, "b");
     assert.deepEqual(
       [...table.tcpSites()].map(({ hostports }) => hostports),
       [["127.0.0.1:5432"]],
@@ -305,9 +306,9 @@ describe("the routing table", () => {
     const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"]), route("r", "e1", "path_prefix", "/")]);
     const seen: [string[], string[]][] = [];
     table.subscribe(({ siteIds, kinds }) => seen.push([[...siteIds], [...kinds]]));
-    const before = table.httpsSite("h");
+    const before = httpsSite(table, "h");
     change(put(route("r", "e1", "path_prefix", "/x")));
-    assert.equal(table.httpsSite("h"), before);
+    assert.equal(httpsSite(table, "h"), before);
     change(put(edge("e2", ["j"])));
     change(gone("https_edge", "e1"));
     assert.deepEqual(seen, [
@@ -315,23 +316,23 @@ describe("the routing table", () => {
       [["e2"], ["https_edge"]],
       [["e1"], ["https_edge"]],
     ]);
-    assert.equal(table.httpsSite("h"), undefined);
+    assert.equal(httpsSite(table, "h"), undefined);
   });
 
   it("loading a routing table with what it has changes nothing, loading something else replaces it", () => {
     const objects = [edge("e", ["h"]), group("b"), route("r", "e", "path_prefix", "/", to("b"))];
     const { table } = tableWith(objects);
-    const site = table.httpsSite("h");
+    const site = httpsSite(table, "h");
     const held = site?.findRoute("/", "h");
     table.load(lastRevision, structuredClone(objects));
-    assert.equal(table.httpsSite("h"), site);
+    assert.equal(httpsSite(table, "h"), site);
     assert.equal(site?.findRoute("/", "h"), held);
     const [first, ...rest] = objects as [ResourceObject, ...ResourceObject[]];
     table.load(lastRevision, [{ ...first, doc: { ...first.doc, hostports: ["i:443"] } }, ...rest]);
-    assert.equal(table.httpsSite("h"), undefined);
-    assert.equal(table.httpsSite("i")?.findRoute("/", "h")?.id, "r");
+    assert.equal(httpsSite(table, "h"), undefined);
+    assert.equal(httpsSite(table, "i")?.findRoute("/", "h")?.id, "r");
     assert.deepEqual(table.load(lastRevision, []), []);
-    assert.equal(table.httpsSite("i"), undefined);
+    assert.equal(httpsSite(table, "i"), undefined);
     assert.equal(table.object("tunnel_group_backend", "b"), undefined);
   });
 
@@ -365,7 +366,7 @@ describe("the routing table", () => {
 
     /** What the request hooks of the route say. */
     function said({ table }: ReturnType<typeof tableWith>, path: string): string[] {
-      const found = table.httpsSite("h")?.findRoute(path, "h");
+      const found = httpsSite(table, "h")?.findRoute(path, "h");
       return (found?.request ?? []).map((module) => {
         const step = module.request?.({} as never);
         return step && "reason" in step ? step.reason : "";
@@ -421,7 +422,7 @@ describe("the routing table", () => {
       const on = { counting: { enabled: true, size: 9 } };
       const { table, problems } = tableWith([rule("ipr_1", { broken: true }), edge("e", ["h"], on)], [counting]);
       assert.equal(problems[0]?.kind, "https_edge");
-      assert.equal(table.httpsSite("h")?.problem?.module, "counting");
+      assert.equal(httpsSite(table, "h")?.problem?.module, "counting");
     });
   });
 });

@@ -116,22 +116,12 @@ class Table implements RoutingTable {
     return this.#compilation.hosts.serving(host)?.site;
   }
 
-  httpsSite(host: string): Site | undefined {
-    const site = this.serving(host);
-    return site?.kind === "https_edge" ? site : undefined;
-  }
-
   placeOfRoute(id: string): PlacedRoute | undefined {
     return this.#routes.placed(id);
   }
 
   draftedRoute(id: string, fields: Doc): CompiledRoute | undefined {
     return this.#routes.drafted(id, fields);
-  }
-
-  tlsSite(host: string): ConnectionSite | undefined {
-    const site = this.serving(host);
-    return site?.kind === "tls_edge" ? site : undefined;
   }
 
   named(name: string): Site | ConnectionSite | undefined {

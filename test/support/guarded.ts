@@ -13,6 +13,7 @@ import { makeManualClock } from "./clock.ts";
 import { exchangeOf } from "./exchange.ts";
 import { putSession, testLogins } from "./logins.ts";
 import { tableOf } from "./routing.ts";
+import { httpsSite } from "./routing.ts";
 
 export const ada = { ...nobody, subject: "1", email: "ada@example.com", emailVerified: true, name: "Ada" };
 
@@ -87,14 +88,14 @@ export function guarded(
   /** By another edge, now. */
   const tellOfUse = (): void => void putSession(logins, clock, realm, { ...record, lastActive: clock.now() });
   const ask = async (): Promise<Step> => {
-    const module = table.httpsSite("app.example.com")?.findRoute("/", "app.example.com")?.request[0];
+    const module = httpsSite(table, "app.example.com")?.findRoute("/", "app.example.com")?.request[0];
     return (await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }))) as Step;
   };
   const status = async (): Promise<number> => {
     const { answer } = await ask();
     return answer && "status" in answer ? answer.status : 200;
   };
-  const siteNow = () => table.httpsSite("app.example.com");
+  const siteNow = () => httpsSite(table, "app.example.com");
   const site = siteNow();
   return { clock, ask, status, set, put, logins, site, siteNow, tellOfUse, loginCookies };
 }

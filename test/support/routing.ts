@@ -2,7 +2,7 @@
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import type { ModuleDeclaration } from "../../src/traffic/module.ts";
-import type { CompiledRoute, RoutingTable } from "../../src/routing/sites/compiled.ts";
+import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "../../src/routing/sites/compiled.ts";
 import type { Problem } from "../../src/routing/planes/messages.ts";
 import { makeRoutingTable } from "../../src/routing/table.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
@@ -29,12 +29,24 @@ export function tableOf(
   };
 }
 
+/** The HTTPS edge that serves a host name. */
+export function httpsSite(table: RoutingTable, host: string): Site | undefined {
+  const site = table.serving(host);
+  return site?.kind === "https_edge" ? site : undefined;
+}
+
+/** The TLS edge that serves a host name. */
+export function tlsSite(table: RoutingTable, host: string): ConnectionSite | undefined {
+  const site = table.serving(host);
+  return site?.kind === "tls_edge" ? site : undefined;
+}
+
 /** A route of the edge "h" with one module on it, compiled by a real routing table. */
 export function routeWith(module: string, config: object, table = tableOf()): CompiledRoute {
   const doc = { edge_id: "edghts_1", match_type: "path_prefix", match: "/", [module]: { enabled: true, ...config } };
   table.put({ kind: "https_edge", id: "edghts_1", doc: { hostports: ["h:443"] } });
   table.put({ kind: "https_edge_route", id: "edghtsrt_1", doc });
-  const route = table.table.httpsSite("h")?.findRoute("/", "h");
+  const route = httpsSite(table.table, "h")?.findRoute("/", "h");
   if (!route) throw new Error("find the route: it is not there");
   if (route.problem) throw new Error(route.problem.message);
   return route;

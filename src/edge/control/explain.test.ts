@@ -2,7 +2,7 @@ import { WindowReserve } from "../../lib/receive-window.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
-import { tableOf } from "../../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../../test/support/routing.ts";
 import { Moments } from "../../lib/moments.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
 import { Roster } from "../../lib/roster.ts";
@@ -33,7 +33,7 @@ function setUp(other: { readonly site?: Site; readonly connections?: ConnectionS
   const explainer = makeEdgeExplainer({
     table: set.table,
     sites: {
-      https: (host) => (host === other.site?.hosts[0] ? other.site : set.table.httpsSite(host)),
+      https: (host) => (host === other.site?.hosts[0] ? other.site : httpsSite(set.table, host)),
       http: () => undefined,
       internalConnection: () => undefined,
       endpoint: () => undefined,
@@ -100,7 +100,7 @@ describe("explain", () => {
     const { route, ask, table } = setUp();
     route("r", "/", { ip_restriction, backend });
     route("r2", "/other", { backend });
-    const site = table.httpsSite("h");
+    const site = httpsSite(table, "h");
     const policy = "on_http_request: [{expressions: [\"req.url.path == '/x'\"], actions: [{type: deny}]}]";
     const draft = { routeId: "r", fields: { traffic_policy: { enabled: true, value: policy } } };
     const told = await ask({ target: "/x" }, "e", draft);
@@ -112,7 +112,7 @@ describe("explain", () => {
     assert.equal((await ask({ target: "/x" })).outcome, "forwarded");
     const broken = { routeId: "r", fields: { traffic_policy: { enabled: true, value: "on_http_request: 1" } } };
     assert.equal((await ask({ target: "/x" }, "e", broken)).status, 500);
-    assert.equal(table.httpsSite("h"), site);
+    assert.equal(httpsSite(table, "h"), site);
     assert.deepEqual(table.change(9, []), [], "no problem is left behind");
   });
 

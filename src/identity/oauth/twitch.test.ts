@@ -3,7 +3,7 @@ import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { exchangeOf } from "../../../test/support/exchange.ts";
 import { putSession, testLogins } from "../../../test/support/logins.ts";
-import { tableOf } from "../../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../../test/support/routing.ts";
 import { modulesWith } from "../../modules/index.ts";
 import { defaultsOf } from "../../settings/setting.ts";
 import { webhookSettings } from "../../settings/webhooks.ts";
@@ -55,7 +55,7 @@ describe("tokens of Twitch", () => {
         accessToken: "a",
         refreshToken: "r",
       });
-      const module = table.httpsSite("app.example.com")?.findRoute("/", "app.example.com")?.request[0];
+      const module = httpsSite(table, "app.example.com")?.findRoute("/", "app.example.com")?.request[0];
       const ask = async (): Promise<unknown> =>
         module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }));
       await ask();

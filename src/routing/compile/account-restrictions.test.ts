@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
-import { tableOf } from "../../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../../test/support/routing.ts";
 
 function setUp() {
   const set = tableOf();
@@ -21,7 +21,7 @@ function setUp() {
   /** Whether routes and TCP edges of the account let `source` past, in that order. */
   const admitted = (source: string): boolean[] => {
     const exchange = exchangeOf({ connection: { source } });
-    const route = set.table.httpsSite("h")?.findRoute("/", "h")?.request ?? [];
+    const route = httpsSite(set.table, "h")?.findRoute("/", "h")?.request ?? [];
     const tcp = [...set.table.tcpSites()].find(({ id }) => id === "t")?.connection ?? [];
     return [
       route.every((module) => {
@@ -50,11 +50,11 @@ describe("an account's IP restriction", () => {
   it("an account's IP restriction follows its policy without compiling the routes again, and comes and goes", () => {
     const { table, put, restrict, rule, admitted } = setUp();
     restrict();
-    const route = table.httpsSite("h")?.findRoute("/", "h");
+    const route = httpsSite(table, "h")?.findRoute("/", "h");
     assert.deepEqual(admitted("192.0.2.1"), [false, false]);
     rule("192.0.2.0/24");
     assert.deepEqual(admitted("192.0.2.1"), [true, true]);
-    assert.equal(table.httpsSite("h")?.findRoute("/", "h"), route);
+    assert.equal(httpsSite(table, "h")?.findRoute("/", "h"), route);
     put({ kind: "https_edge_route", id: "r", doc: { edge_id: "e", match_type: "path_prefix", match: "/" } });
     assert.deepEqual(admitted("203.0.113.1"), [false, false]);
     restrict({ enforced: false });
@@ -63,7 +63,7 @@ describe("an account's IP restriction", () => {
     assert.deepEqual(admitted("203.0.113.1"), [false, false]);
     put({ kind: "ip_restriction", id: "ipx_1", gone: true });
     assert.deepEqual(admitted("203.0.113.1"), [true, true]);
-    assert.equal(table.httpsSite("h")?.findRoute("/", "h")?.request.length, 0);
+    assert.equal(httpsSite(table, "h")?.findRoute("/", "h")?.request.length, 0);
   });
 
   it("R6: an account's IP restriction admits nobody while its policy cannot be used", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { tableOf } from "../../../test/support/routing.ts";
+import { httpsSite, tableOf, tlsSite } from "../../../test/support/routing.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 
 /** What cannot be put into effect: refused when it is written, but an earlier version may have stored it. */
@@ -12,14 +12,14 @@ describe("cloud endpoints", () => {
     const { table, put } = tableOf();
     const [problem] = put(at("https://app.example.com"));
     assert.deepEqual([problem?.kind, problem?.id, problem?.module], ["cloud_endpoint", "ep_1", "traffic_policy"]);
-    const site = table.httpsSite("app.example.com");
+    const site = httpsSite(table, "app.example.com");
     assert.equal(site?.id, "ep_1");
     for (const path of ["/", "/any/path"]) {
       assert.match(site?.findRoute(path, "h")?.problem?.message ?? "", /is no phase here/);
     }
     const cleared = put({ ...at("https://app.example.com"), gone: true });
     assert.deepEqual(
-      [cleared.map(({ message }) => message), table.httpsSite("app.example.com")],
+      [cleared.map(({ message }) => message), httpsSite(table, "app.example.com")],
       [[undefined], undefined],
     );
   });
@@ -35,9 +35,9 @@ describe("cloud endpoints", () => {
   it("R6: cloud endpoints carry no connection by TLS or TCP either", () => {
     const { table, put } = tableOf();
     put(at("tls://db.example.com"));
-    assert.match(table.tlsSite("db.example.com")?.problem?.message ?? "", /is no phase here/);
+    assert.match(tlsSite(table, "db.example.com")?.problem?.message ?? "", /is no phase here/);
     put(at("tcp://db.example.com:20500"));
-    assert.equal(table.tlsSite("db.example.com"), undefined);
+    assert.equal(tlsSite(table, "db.example.com"), undefined);
     assert.deepEqual(
       [...table.tcpSites()].map(({ id, ports }) => [id, ports]),
       [["ep_1", [20_500]]],
@@ -50,14 +50,17 @@ describe("cloud endpoints", () => {
     const { table, put } = tableOf();
     put(at("https://old.example.com"));
     put(at("https://new.example.com:8443"));
-    assert.deepEqual([table.httpsSite("old.example.com"), table.httpsSite("new.example.com")?.id], [undefined, "ep_1"]);
+    assert.deepEqual(
+      [httpsSite(table, "old.example.com"), httpsSite(table, "new.example.com")?.id],
+      [undefined, "ep_1"],
+    );
     const object: ResourceObject = { ...at("https://newest.example.com"), account_id: "ac_1", revision: 9 };
     assert.equal(table.load(9, [object])[0]?.kind, "cloud_endpoint");
     assert.deepEqual(
-      [table.httpsSite("new.example.com"), table.httpsSite("newest.example.com")?.id],
+      [httpsSite(table, "new.example.com"), httpsSite(table, "newest.example.com")?.id],
       [undefined, "ep_1"],
     );
     table.load(10, []);
-    assert.equal(table.httpsSite("newest.example.com"), undefined);
+    assert.equal(httpsSite(table, "newest.example.com"), undefined);
   });
 });

@@ -119,16 +119,12 @@ export interface RoutingTable {
   change(revision: number, changes: readonly RoutingChange[]): readonly Problem[];
   /** The HTTPS or TLS edge for a lower-case host name: exact, else the longest wildcard. */
   serving(host: string): Site | ConnectionSite | undefined;
-  /** As `serving`, where it is an HTTPS edge. */
-  httpsSite(host: string): Site | undefined;
   /** Who holds an HTTPS or TLS host name, also when it is only reserved: for agents that ask for it. */
   hostHolder(host: string): Holder | undefined;
   /** The HTTPS edge of a route, and where in it the route stands, while both are in effect. */
   placeOfRoute(id: string): PlacedRoute | undefined;
   /** The route as it would be with other fields; in effect nowhere. Undefined while there is none of that id. */
   draftedRoute(id: string, fields: Doc): CompiledRoute | undefined;
-  /** As `serving`, where it is a TLS edge. */
-  tlsSite(host: string): ConnectionSite | undefined;
   /** What is found by the very name, `*.` and all, of whatever kind. */
   named(name: string): Site | ConnectionSite | undefined;
   /** As `named`, with all that share the name. */

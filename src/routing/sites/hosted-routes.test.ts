@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../../test/support/random.ts";
-import { tableOf } from "../../../test/support/routing.ts";
+import { httpsSite, tableOf } from "../../../test/support/routing.ts";
 import { canonicalPath } from "../../lib/canonical-path.ts";
 import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
@@ -13,7 +13,7 @@ function setUp(hostports: readonly string[] = ["*.example.com:443", "example.com
   const route = (id: string, match: string, match_type = "path_prefix") =>
     put({ kind: "https_edge_route", id, doc: { edge_id: "e", match_type, match } });
   const gone = (id: string) => put({ kind: "https_edge_route", id, gone: true });
-  const found = (path: string, host = "example.com") => table.httpsSite(host)?.findRoute(path, host);
+  const found = (path: string, host = "example.com") => httpsSite(table, host)?.findRoute(path, host);
   edge(hostports);
   return { table, edge, route, gone, found };
 }
