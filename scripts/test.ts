@@ -14,6 +14,7 @@ import { allTests, changedSince, isAlone, testsFor } from "./changed-tests.ts";
 import { costsIn, lanesOf } from "./test-costs.ts";
 import type { Cost } from "./test-costs.ts";
 import { makeQueue } from "./test-queue.ts";
+import { skipWithoutPostgres } from "../test/support/programs.ts";
 
 /**
  * How many processes run tests at once. Most wait as long as they compute, so that the cores are busy with two for each; eight
@@ -37,7 +38,11 @@ if (lane !== undefined) {
   process.stdout.write(`${files.length} of ${all.length} test files; \`npm test\` runs all of them\n`);
 }
 
+/** The reason of each skipped test or suite, with how many have it. */
+const skipped = new Map<string, number>();
+
 const failed = await runAll();
+printSkipped();
 if (failed.length > 0) {
   process.exitCode = 1;
   if (isTriedAgain && failed.length <= maxAgain) {
@@ -82,6 +87,9 @@ async function runFiles(paths: readonly string[], argv: readonly string[], concu
     // A process that runs several files has a suite for each, which is called as the file.
     if (nesting === 0) failing.add(resolve(file === worker ? name : (file ?? name)));
   });
+  report.on("test:pass", ({ skip }) => {
+    if (typeof skip === "string") skipped.set(skip, (skipped.get(skip) ?? 0) + 1);
+  });
   report.on("test:summary", ({ file, success }) => {
     if (file === undefined && !success && failing.size === 0) failing.add("the run");
   });
@@ -89,6 +97,12 @@ async function runFiles(paths: readonly string[], argv: readonly string[], concu
   report.compose(spec).pipe(process.stdout);
   await ended;
   return failing;
+}
+
+/** Counts what was skipped, with the packages that those tests need. */
+function printSkipped(): void {
+  for (const [reason, count] of skipped) process.stdout.write(`skipped: ${count} tests or suites, ${reason}\n`);
+  if (skipWithoutPostgres) process.stdout.write(`skipped: every test's run on PostgreSQL, ${skipWithoutPostgres}\n`);
 }
 
 /** The files that cost something to speak of, and the dearest lanes: those of a whole run say what a change takes. */

@@ -3,15 +3,14 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, it } from "node:test";
-import { databases } from "./support/postgres.ts";
+import { skipWithoutPostgres } from "./support/programs.ts";
 
 const suites = [
   ...["lists", "reach", "traffic"].map((name) => `test/api/${name}.test.ts`),
   ...["forwarded-source", "held-bodies", "trailers", "upgrades"].map((name) => `test/traffic/${name}.test.ts`),
 ];
-const hasPostgres = databases.some(({ name }) => name === "postgres");
 
-describe("two nodes", { skip: !hasPostgres }, () => {
+describe("two nodes", { skip: skipWithoutPostgres }, () => {
   it("two nodes answer as one server does, whichever of them each call and each visitor comes to", async () => {
     // What is stored in SQLite is one server's.
     const options = ["--test", "--test-isolation=none", "--test-reporter=spec", "--test-skip-pattern=sqlite"];

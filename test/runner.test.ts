@@ -95,6 +95,26 @@ it("${name} is there", () => {});
     assert.equal(failing.status, 1);
   });
 
+  it("npm test counts the tests that were skipped because a program is missing, and names the package", () => {
+    const file = join(directory, "skipping.test.ts");
+    const needing = (name: string): string => `it("${name}", { skip: skipWithout("pebble", "tmux") }, () => {});\n`;
+    const programs = join(process.cwd(), "test/support/programs.ts");
+    const imports = `import { it } from "node:test";\nimport { skipWithout } from ${JSON.stringify(programs)};\n`;
+    writeFileSync(file, `${imports}${needing("one")}${needing("other")}`);
+    const { NODE_TEST_CONTEXT: _, CI: __, ...env } = process.env;
+    const run = (given: Readonly<Record<string, string>>) =>
+      spawnSync(process.execPath, ["bin/here.js", "scripts/test.ts", file], {
+        encoding: "utf8",
+        env: { ...env, PATH: directory, POSTERN_TEST_PATH_ONLY: "1", ...given },
+      });
+    const local = run({});
+    assert.equal(local.status, 0, local.stdout);
+    assert.match(local.stdout, /^skipped: 2 tests or suites, needs pebble and tmux \(apt-get install pebble tmux\)$/m);
+    const { status, stderr } = run({ CI: "true" });
+    assert.equal(status, 1, "a missing program fails in CI");
+    assert.match(stderr, /Error: a test needs \w+ \(apt-get install \w+\)/);
+  });
+
   it("npm test says what files and changes cost, where it is asked", () => {
     const files = ["test/citations.test.ts", "src/lib/address.test.ts"];
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;

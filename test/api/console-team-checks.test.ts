@@ -10,6 +10,7 @@ import type { MovableClock } from "../support/clock.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
 import type { Claims, OwnIssuer } from "../support/own-issuer.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
 const minute = 60_000;
@@ -168,7 +169,7 @@ describe("the word of the team's identity provider at the console", () => {
 
   it("P12: the team's identity provider is asked by one of several servers, so that a refresh token that is good once is used once", async (context) => {
     const postgres = databases.find(({ name }) => name === "postgres");
-    if (!postgres) return context.skip("PostgreSQL is not installed");
+    if (!postgres) return context.skip(skipWithoutPostgres || "");
     plain();
     const database = await postgres.create();
     const options = { databaseUrl: database.url, cluster: true, clock, ...team(issuer) } as const;

@@ -6,6 +6,7 @@ import { startApi } from "../support/api.ts";
 import type { ApiResponse, TestApi } from "../support/api.ts";
 import { movableClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
 const hour = 3_600_000;
@@ -67,7 +68,7 @@ describe("the console", () => {
 
   it("P10: a link to the console is good at any server that shares the database, and once at all of them together", async (context) => {
     const postgres = databases.find(({ name }) => name === "postgres");
-    if (!postgres) return context.skip("PostgreSQL is not installed");
+    if (!postgres) return context.skip(skipWithoutPostgres || "");
     const database = await postgres.create();
     const options = { databaseUrl: database.url, cluster: true } as const;
     const one = await startApi(postgres, options);

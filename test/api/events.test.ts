@@ -9,6 +9,7 @@ import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import { startReceiver, subscribe } from "../support/receiver.ts";
 import type { Receiver } from "../support/receiver.ts";
 
@@ -279,35 +280,31 @@ describe("where events may go", () => {
   });
 });
 
-describe(
-  "events of servers that share a database",
-  { skip: databases.length < 2 ? "PostgreSQL is not installed" : false },
-  () => {
-    it("events of servers that share a database are shown as delivered, and how that goes, by whichever of them is asked", async () => {
-      const postgres = databases[1] as (typeof databases)[number];
-      const database = await postgres.create();
-      const data = mkdtempSync(join(tmpdir(), "postern-events-"));
-      const options = { databaseUrl: database.url, cluster: true, data } as const;
-      const one = await startApi(postgres, options);
-      const other = await startApi(postgres, { ...options, bootstrap: { apiKey: one.apiKey } });
-      try {
-        const target = { file: { name: "shared.jsonl" } };
-        const { destination } = await subscribe(one, target, ["bot_user_created.v0"]);
-        await other.ok("POST", "/bot_users", { name: "told of" });
-        const shown = (api: TestApi) => async (): Promise<readonly unknown[]> => {
-          const { events } = await api.ok("GET", `/event_destinations/${destination.id}/events`);
-          const { delivery } = await api.ok("GET", `/event_destinations/${destination.id}`);
-          return [events.map((event: Body) => JSON.parse(event.body).object.name), delivery.delivered, delivery.state];
-        };
-        const expected = [["told of"], 1, "idle"];
-        const isShown = (answer: unknown): boolean => JSON.stringify(answer) === JSON.stringify(expected);
-        assert.deepEqual(await eventually(shown(one), isShown), expected);
-        assert.deepEqual(await eventually(shown(other), isShown), expected);
-      } finally {
-        await Promise.all([one.stop(), other.stop()]);
-        await database.drop();
-        rmSync(data, { recursive: true });
-      }
-    });
-  },
-);
+describe("events of servers that share a database", { skip: skipWithoutPostgres }, () => {
+  it("events of servers that share a database are shown as delivered, and how that goes, by whichever of them is asked", async () => {
+    const postgres = databases[1] as (typeof databases)[number];
+    const database = await postgres.create();
+    const data = mkdtempSync(join(tmpdir(), "postern-events-"));
+    const options = { databaseUrl: database.url, cluster: true, data } as const;
+    const one = await startApi(postgres, options);
+    const other = await startApi(postgres, { ...options, bootstrap: { apiKey: one.apiKey } });
+    try {
+      const target = { file: { name: "shared.jsonl" } };
+      const { destination } = await subscribe(one, target, ["bot_user_created.v0"]);
+      await other.ok("POST", "/bot_users", { name: "told of" });
+      const shown = (api: TestApi) => async (): Promise<readonly unknown[]> => {
+        const { events } = await api.ok("GET", `/event_destinations/${destination.id}/events`);
+        const { delivery } = await api.ok("GET", `/event_destinations/${destination.id}`);
+        return [events.map((event: Body) => JSON.parse(event.body).object.name), delivery.delivered, delivery.state];
+      };
+      const expected = [["told of"], 1, "idle"];
+      const isShown = (answer: unknown): boolean => JSON.stringify(answer) === JSON.stringify(expected);
+      assert.deepEqual(await eventually(shown(one), isShown), expected);
+      assert.deepEqual(await eventually(shown(other), isShown), expected);
+    } finally {
+      await Promise.all([one.stop(), other.stop()]);
+      await database.drop();
+      rmSync(data, { recursive: true });
+    }
+  });
+});

@@ -6,6 +6,7 @@ import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 
 describe("a server alone", () => {
   let api: TestApi;
@@ -32,7 +33,7 @@ describe("a server alone", () => {
 
 const postgres = databases.find(({ name }) => name === "postgres");
 
-describe("servers on one database", { skip: !postgres }, () => {
+describe("servers on one database", { skip: skipWithoutPostgres }, () => {
   let one: TestApi;
   let other: TestApi;
   before(async () => {

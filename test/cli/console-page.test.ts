@@ -6,7 +6,8 @@ import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-c
 import { parse } from "yaml";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { freePort } from "../support/connections.ts";
@@ -36,7 +37,7 @@ const views = [
   "objects/api_key/new",
 ];
 
-describe("the console's page", { skip: chromiumAbsent, timeout: 240_000 }, () => {
+describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000 }, () => {
   const opened: WatchedPage[] = [];
   let platform: TestPlatform;
   let provider: OpenIdProvider;

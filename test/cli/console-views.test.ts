@@ -5,9 +5,10 @@ import type { Browser, Locator, Page } from "playwright-core";
 import { acmeSettings } from "../../src/settings/acme.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import type { TestApi } from "../support/api.ts";
-import { pebbleAbsent, planPebble } from "../support/pebble.ts";
+import { planPebble } from "../support/pebble.ts";
 import type { PebblePlan } from "../support/pebble.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
 import { assertAccessible } from "../support/pages.ts";
@@ -21,7 +22,7 @@ import { makeWorld } from "../support/world.ts";
 /** Of these there is no history. */
 const present = ["application_session", "application_user", "endpoint", "node", "tunnel", "tunnel_session"];
 
-describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () => {
+describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_000 }, () => {
   let platform: TestPlatform;
   let plan: PebblePlan;
   let service: HttpService;
@@ -262,7 +263,7 @@ describe("the console's views", { skip: chromiumAbsent, timeout: 240_000 }, () =
 
   it(
     "the console's views say which certificate could not be had, first of all, and why where it is mended",
-    { skip: pebbleAbsent },
+    { skip: skipWithout("pebble") },
     async () => {
       const pebble = await plan.start({ http: platform.httpPort ?? 0, https: platform.httpsPort });
       try {

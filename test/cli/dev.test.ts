@@ -13,6 +13,7 @@ import { Postern } from "../../sdk/src/index.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import { startHttpService } from "../support/services.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithout } from "../support/programs.ts";
 
 const run = promisify(execFile);
 
@@ -39,7 +40,7 @@ async function take(port: number): Promise<Server> {
   return server;
 }
 
-describe("postern dev", () => {
+describe("postern dev", { skip: skipWithout("curl") }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-dev-"));
   after(() => rmSync(directory, { recursive: true }));
 

@@ -6,7 +6,8 @@ import { errorCode } from "../../src/lib/errors.ts";
 import type { RefusalName } from "../../src/lib/errors.ts";
 import { Postern } from "../../sdk/src/index.ts";
 import type { Exchange } from "../../sdk/src/index.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { freePort } from "../support/connections.ts";
 import { eventually } from "../support/eventually.ts";
 import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
@@ -188,7 +189,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
     await refused(`/requests/${id}/replay`, "replay_unreachable", "POST");
   });
 
-  describe("in the console", { skip: chromiumAbsent }, () => {
+  describe("in the console", { skip: skipWithout("chromium") }, () => {
     let chromium: Browser;
     let watched: WatchedPage;
     let page: Page;

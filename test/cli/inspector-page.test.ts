@@ -11,7 +11,8 @@ import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { WebSocket, WebSocketServer } from "ws";
 import { request as requestHttp } from "../../src/lib/http.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { callGrpc, startGrpcService } from "../support/grpc-service.ts";
@@ -39,7 +40,7 @@ interface HarEntry {
 
 const hostile = `<img src=x onerror="alert('ran')"><script>alert("ran")</script>`;
 
-describe("the inspector's page", { skip: chromiumAbsent, timeout: 120_000 }, () => {
+describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-inspector-page-"));
   const received: string[] = [];
   let streaming: ServerResponse | undefined;

@@ -6,13 +6,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { hasBalancer, startBalancer } from "../support/balancer.ts";
+import { startBalancer } from "../support/balancer.ts";
 import { freePorts, root, runCommand, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { askOver } from "../support/http-client.ts";
 import { startServer } from "../support/nodes.ts";
 import type { ServerNode } from "../support/nodes.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithout, skipWithoutPostgres } from "../support/programs.ts";
 import { startHttpService } from "../support/services.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
@@ -70,81 +71,85 @@ describe("postern migrate", { timeout: 120_000 }, () => {
     rmSync(directory, { recursive: true });
   });
 
-  if (!postgres || !hasBalancer()) return;
-
-  it("S6: a server on SQLite becomes three on PostgreSQL as the guide says: ids, keys, agents and URLs stay", async (test) => {
-    const directory = mkdtempSync(join(tmpdir(), "postern-migrate-"));
-    const data = join(directory, "data");
-    const place = await postgres.create();
-    const service = await startHttpService((_request, response) => response.end("behind the agent"));
-    test.after(() => service.stop());
-    const hosts = ["127.0.0.2", "127.0.0.3", "127.0.0.4"];
-    const balancer = await startBalancer(hosts);
-    const lone = await startServer(["--data", data], undefined, balancer.env("127.0.0.2"));
-    const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
-    const ca = readFileSync(join(data, "ca.pem"), "utf8");
-    for (const path of ["/ip_policies", "/edges/https"]) {
-      const made = await lone.call("POST", path, { description: "made before" }, { "idempotency-key": path });
-      assert.equal(made.status, 201, made.text);
-    }
-    // Found down while it started, it gets nothing until the balancer has asked it again.
-    const asked = (): Promise<number> =>
-      fetch(`http://127.0.0.1:${balancer.ports.api}/readyz`).then(
-        ({ status }) => status,
-        () => 0,
-      );
-    assert.equal(await eventually(asked, (status) => status === 200), 200);
-    const agent = startCommand(
-      ["http", String(service.port), "--server", `localhost:${balancer.ports.agents}`, "--json"],
-      {
-        env: {
-          HOME: directory,
-          POSTERN_CA: join(data, "ca.pem"),
-          POSTERN_AUTHTOKEN: readFileSync(join(data, "authtoken"), "utf8").trim(),
+  const skip = skipWithoutPostgres || skipWithout("haproxy", "curl");
+  it(
+    "S6: a server on SQLite becomes three on PostgreSQL as the guide says: ids, keys, agents and URLs stay",
+    { skip },
+    async (test) => {
+      assert.ok(postgres);
+      const directory = mkdtempSync(join(tmpdir(), "postern-migrate-"));
+      const data = join(directory, "data");
+      const place = await postgres.create();
+      const service = await startHttpService((_request, response) => response.end("behind the agent"));
+      test.after(() => service.stop());
+      const hosts = ["127.0.0.2", "127.0.0.3", "127.0.0.4"];
+      const balancer = await startBalancer(hosts);
+      const lone = await startServer(["--data", data], undefined, balancer.env("127.0.0.2"));
+      const apiKey = readFileSync(join(data, "api-key"), "utf8").trim();
+      const ca = readFileSync(join(data, "ca.pem"), "utf8");
+      for (const path of ["/ip_policies", "/edges/https"]) {
+        const made = await lone.call("POST", path, { description: "made before" }, { "idempotency-key": path });
+        assert.equal(made.status, 201, made.text);
+      }
+      // Found down while it started, it gets nothing until the balancer has asked it again.
+      const asked = (): Promise<number> =>
+        fetch(`http://127.0.0.1:${balancer.ports.api}/readyz`).then(
+          ({ status }) => status,
+          () => 0,
+        );
+      assert.equal(await eventually(asked, (status) => status === 200), 200);
+      const agent = startCommand(
+        ["http", String(service.port), "--server", `localhost:${balancer.ports.agents}`, "--json"],
+        {
+          env: {
+            HOME: directory,
+            POSTERN_CA: join(data, "ca.pem"),
+            POSTERN_AUTHTOKEN: readFileSync(join(data, "authtoken"), "utf8").trim(),
+          },
         },
-      },
-    );
-    test.after(() => agent.end("SIGKILL"));
-    const { url } = JSON.parse(await agent.firstLine()) as { readonly url: string };
-    const host = new URL(url).hostname;
-    const visit = (): Promise<string> =>
-      askOver("h1", balancer.ports.https, ca, { host, path: "/" }).then(({ text }) => text, String);
-    assert.equal(await visit(), "behind the agent");
-    const before = await listed(lone);
-    await lone.end();
+      );
+      test.after(() => agent.end("SIGKILL"));
+      const { url } = JSON.parse(await agent.firstLine()) as { readonly url: string };
+      const host = new URL(url).hostname;
+      const visit = (): Promise<string> =>
+        askOver("h1", balancer.ports.https, ca, { host, path: "/" }).then(({ text }) => text, String);
+      assert.equal(await visit(), "behind the agent");
+      const before = await listed(lone);
+      await lone.end();
 
-    const bin = toolsIn(directory, data);
-    const [move = "", copy = "", start = ""] = samplesOf("From one server on SQLite to three");
-    const env = { PATH: `${bin}:${process.env["PATH"]}`, HOME: directory, DATA: data, DATABASE: place.url };
-    for (const sample of [move, copy]) {
-      const shell = spawn("sh", ["-euc", sample], { env, stdio: ["ignore", "ignore", "inherit"] });
-      const [code] = await once(shell, "exit");
-      assert.equal(code, 0, sample);
-    }
-    const nodes = await Promise.all(
-      hosts.map((address, at) => {
-        const words = start.replaceAll('"', "").split(" ").slice(2);
-        const values = { $DATABASE: place.url, $DATA: at === 0 ? data : `${data}.node-${at + 1}` };
-        const args = words.map((word) => values[word as keyof typeof values] ?? word);
-        return startServer(args, apiKey, balancer.env(address));
-      }),
-    );
-    for (const node of nodes) {
-      await node.until("/nodes", ({ body }) => (body["nodes"] as readonly unknown[]).length === 3);
-      assert.deepEqual(await listed(node), before);
-    }
-    const sameKey = { "idempotency-key": "/ip_policies" };
-    const [, second, third] = nodes as unknown as readonly [ServerNode, ServerNode, ServerNode];
-    const repeated = await third.call("POST", "/ip_policies", { description: "made before" }, sameKey);
-    assert.equal(repeated.status, 201, repeated.text);
-    assert.deepEqual(await listed(second), before);
+      const bin = toolsIn(directory, data);
+      const [move = "", copy = "", start = ""] = samplesOf("From one server on SQLite to three");
+      const env = { PATH: `${bin}:${process.env["PATH"]}`, HOME: directory, DATA: data, DATABASE: place.url };
+      for (const sample of [move, copy]) {
+        const shell = spawn("sh", ["-euc", sample], { env, stdio: ["ignore", "ignore", "inherit"] });
+        const [code] = await once(shell, "exit");
+        assert.equal(code, 0, sample);
+      }
+      const nodes = await Promise.all(
+        hosts.map((address, at) => {
+          const words = start.replaceAll('"', "").split(" ").slice(2);
+          const values = { $DATABASE: place.url, $DATA: at === 0 ? data : `${data}.node-${at + 1}` };
+          const args = words.map((word) => values[word as keyof typeof values] ?? word);
+          return startServer(args, apiKey, balancer.env(address));
+        }),
+      );
+      for (const node of nodes) {
+        await node.until("/nodes", ({ body }) => (body["nodes"] as readonly unknown[]).length === 3);
+        assert.deepEqual(await listed(node), before);
+      }
+      const sameKey = { "idempotency-key": "/ip_policies" };
+      const [, second, third] = nodes as unknown as readonly [ServerNode, ServerNode, ServerNode];
+      const repeated = await third.call("POST", "/ip_policies", { description: "made before" }, sameKey);
+      assert.equal(repeated.status, 201, repeated.text);
+      assert.deepEqual(await listed(second), before);
 
-    // The agent comes back by itself, and every server serves its URL.
-    assert.equal(await eventually(visit, (text) => text === "behind the agent"), "behind the agent");
-    for (let count = 0; count < 6; count += 1) assert.equal(await visit(), "behind the agent");
-    await Promise.all(nodes.map((node) => node.end()));
-    await balancer.stop();
-    await place.drop();
-    rmSync(directory, { recursive: true });
-  });
+      // The agent comes back by itself, and every server serves its URL.
+      assert.equal(await eventually(visit, (text) => text === "behind the agent"), "behind the agent");
+      for (let count = 0; count < 6; count += 1) assert.equal(await visit(), "behind the agent");
+      await Promise.all(nodes.map((node) => node.end()));
+      await balancer.stop();
+      await place.drop();
+      rmSync(directory, { recursive: true });
+    },
+  );
 });

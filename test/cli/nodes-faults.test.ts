@@ -15,6 +15,7 @@ import { sealingKey, startNode } from "../support/nodes.ts";
 import type { ServerNode } from "../support/nodes.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 
@@ -28,7 +29,7 @@ interface Way {
   stop(): void;
 }
 
-describe("servers on one database", { skip: !postgres, timeout: 120_000 }, () => {
+describe("servers on one database", { skip: skipWithoutPostgres, timeout: 120_000 }, () => {
   let place: Awaited<ReturnType<NonNullable<typeof postgres>["create"]>>;
   /** The second's clock is ahead; the third is reached over a way that can be cut. */
   let nodes: readonly [ServerNode, ServerNode, ServerNode];

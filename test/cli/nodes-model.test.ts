@@ -7,6 +7,7 @@ import type { NodeReply, ServerNode } from "../support/nodes.ts";
 import { checkHistory } from "../support/node-history.ts";
 import type { Action, Call, Written } from "../support/node-history.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
 const clients = 6;
@@ -18,7 +19,7 @@ interface Known {
   readonly etag: string;
 }
 
-describe("servers that share a database", { timeout: 120_000, skip: !postgres }, () => {
+describe("servers that share a database", { timeout: 120_000, skip: skipWithoutPostgres }, () => {
   it("S1: servers that share a database, written to at random while they are killed and stand still, agree on one history in which every answer is true", async () => {
     const place = await (postgres as NonNullable<typeof postgres>).create();
     const env = { POSTERN_API_RATE: "1000000" };

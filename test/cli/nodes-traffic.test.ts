@@ -17,6 +17,7 @@ import { startNode } from "../support/nodes.ts";
 import type { NodeReply, ServerNode } from "../support/nodes.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import { startHttpService, startTcpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
 import { accepting } from "../support/upgraded.ts";
@@ -45,7 +46,7 @@ async function echoed(socket: Socket): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-describe("servers on one database", { skip: !postgres }, () => {
+describe("servers on one database", { skip: skipWithoutPostgres }, () => {
   let place: Awaited<ReturnType<NonNullable<typeof postgres>["create"]>>;
   let nodes: readonly [ServerNode, ServerNode, ServerNode];
   let service: HttpService;

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { freePorts, startCommand } from "../support/command.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { eventually } from "../support/eventually.ts";
 import { startNode } from "../support/nodes.ts";
 import type { NodeReply, ServerNode } from "../support/nodes.ts";
@@ -163,7 +164,7 @@ describe("postern serve --cluster", () => {
 
 /** The console's list of servers in a real browser, where there is one. */
 async function openNodes({ apiUrl, call }: ServerNode) {
-  if (chromiumAbsent !== undefined) return undefined;
+  if (skipWithout("chromium")) return undefined;
   const { body } = await call("POST", "/console_links");
   const chromium = await startChromium();
   const { page, assertQuiet } = await openWatched(chromium, apiUrl);

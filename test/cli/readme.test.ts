@@ -10,6 +10,7 @@ import { freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
+import { skipWithout } from "../support/programs.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
@@ -30,7 +31,7 @@ describe("the README", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("the README routes with the API to a labelled tunnel, as it says", async () => {
+  it("the README routes with the API to a labelled tunnel, as it says", { skip: skipWithout("curl") }, async () => {
     const lines = /<!-- test\/cli\/readme\.test\.ts[^]*?```sh\n([^]*?)```/.exec(readme)?.[1] as string;
     const script = lines
       .replaceAll("http://127.0.0.1:4700", facts.api_url)

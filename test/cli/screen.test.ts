@@ -17,10 +17,11 @@ import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
-import { noTmux, startTmux } from "../support/tmux.ts";
+import { startTmux } from "../support/tmux.ts";
+import { skipWithout } from "../support/programs.ts";
 import type { Tmux } from "../support/tmux.ts";
 
-describe("the screen of an agent", { timeout: 120_000, skip: noTmux }, () => {
+describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux") }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-screen-"));
   let platform: TestPlatform;
   let service: HttpService;

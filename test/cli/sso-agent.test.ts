@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { freePorts, startCommand } from "../support/command.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
@@ -28,7 +29,7 @@ describe("postern http --sso dev", () => {
     it(
       `postern http --sso dev has visitors log in, with the server that \`postern ${server}\` has started here`,
       {
-        skip: chromiumAbsent,
+        skip: skipWithout("chromium"),
       },
       async () => {
         const directory = directoryOfItsOwn();

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { request } from "../../src/lib/http.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { freePorts, startCommand } from "../support/command.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 
@@ -21,7 +22,7 @@ interface Facts {
 }
 
 for (const kind of ["oidc", "saml"] as const) {
-  describe(`postern dev --sso dev=${kind}`, { skip: chromiumAbsent }, () => {
+  describe(`postern dev --sso dev=${kind}`, { skip: skipWithout("chromium") }, () => {
     const directory = mkdtempSync(join(tmpdir(), "postern-sso-"));
     let chromium: Browser;
     let dev: ReturnType<typeof startCommand>;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { WebSocketServer } from "ws";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
@@ -13,7 +14,7 @@ import type { Person } from "../support/oauth-providers.ts";
 const ada: Person = { id: "4711", name: "Ada Lovelace", login: "ada", email: "ada@example.com", verified: true };
 const phone: BrowserContextOptions = { viewport: { width: 360, height: 640 } };
 
-describe("a real browser", { skip: chromiumAbsent }, () => {
+describe("a real browser", { skip: skipWithout("chromium") }, () => {
   let chromium: Browser;
   let world: LoginWorld;
   let sockets: WebSocketServer;

@@ -13,11 +13,12 @@ import type { OwnIssuer } from "../support/own-issuer.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { databases } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import { startSamlWorld } from "../support/saml-world.ts";
 import type { SamlWorld } from "../support/saml-world.ts";
 
 const postgres = databases.find(({ name }) => name === "postgres");
-const skip = postgres ? false : "PostgreSQL is not installed";
+const skip = skipWithoutPostgres;
 const html = { accept: "text/html" };
 const isCallback = (url: string): boolean => url.includes("/.postern/callback?");
 const isAtIdp = (url: string): boolean => url.startsWith("https://id.example/");

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import type { Browser, BrowserContext } from "playwright-core";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { makeSamlProvider } from "../support/saml-provider.ts";
 import type { Asked, SamlProvider, SamlRouteUrls } from "../support/saml-provider.ts";
 import { startHttpService } from "../support/services.ts";
@@ -44,7 +45,7 @@ function decodedRequest({ headers, text }: { headers: { location: string }; text
   return Buffer.from(/name="SAMLRequest" value="([^"]*)"/.exec(text)?.[1] ?? "", "base64").toString();
 }
 
-describe("a real browser and SAML", { skip: chromiumAbsent }, () => {
+describe("a real browser and SAML", { skip: skipWithout("chromium") }, () => {
   let chromium: Browser;
   let world: SamlWorld;
   let site: HttpService;

@@ -18,6 +18,7 @@ import { openSqlite } from "../../src/storage/sqlite/sqlite.ts";
 import type { Commit, Store } from "../../src/storage/store.ts";
 import { eventually } from "../support/eventually.ts";
 import { databases, startPostgres } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import { startStoreProcess } from "./child.ts";
 import { contextFor, create, declarations, defaultAccount, emptyVault, sealingKey } from "./declarations.ts";
 import { closedAtEnd, inDirectory, keepingLog, open } from "./fixture.ts";
@@ -303,85 +304,83 @@ describe("a full disk under SQLite", () => {
   });
 });
 
-if (databases.some(({ name }) => name === "postgres")) {
-  describe("a PostgreSQL server that goes away", () => {
-    it("S4: a PostgreSQL server that goes away: writes are refused, reads go on, and writes work again without a restart", async () => {
-      const server = await startPostgres();
-      if (!server) return;
-      const { log, lines } = keepingLog();
-      const store = await open(server.url, { log });
-      const account = defaultAccount(store);
-      const kept = await create(store, account, "user", { name: "kept" });
-      for (let round = 0; round < 2; round += 1) {
-        await server.crash();
-        await isUnavailable(create(store, account, "user", { name: `lost ${round}` }));
-        assert.equal(store.condition, "unavailable");
-        assert.equal(store.get(account, "user", kept.id), kept);
-        await server.start();
-        await create(store, account, "user", { name: `found ${round}` });
-        assert.equal(store.condition, "open");
-        assert.equal(store.holder(account, "user", `lost ${round}`), undefined);
-      }
-      assert.ok(lines.some(({ event }) => event === "the writing database connection broke"));
-      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+describe("a PostgreSQL server that goes away", { skip: skipWithoutPostgres }, () => {
+  it("S4: a PostgreSQL server that goes away: writes are refused, reads go on, and writes work again without a restart", async () => {
+    const server = await startPostgres();
+    if (!server) return;
+    const { log, lines } = keepingLog();
+    const store = await open(server.url, { log });
+    const account = defaultAccount(store);
+    const kept = await create(store, account, "user", { name: "kept" });
+    for (let round = 0; round < 2; round += 1) {
+      await server.crash();
+      await isUnavailable(create(store, account, "user", { name: `lost ${round}` }));
+      assert.equal(store.condition, "unavailable");
+      assert.equal(store.get(account, "user", kept.id), kept);
+      await server.start();
+      await create(store, account, "user", { name: `found ${round}` });
+      assert.equal(store.condition, "open");
+      assert.equal(store.holder(account, "user", `lost ${round}`), undefined);
+    }
+    assert.ok(lines.some(({ event }) => event === "the writing database connection broke"));
+    assert.deepEqual(await store.history.verify(), { revisions: store.revision });
 
-      await execute(server.url, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
-      await create(store, account, "user", { name: "after a cut connection" });
+    await execute(server.url, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
+    await create(store, account, "user", { name: "after a cut connection" });
 
-      const others = "select count(*)::int as count from pg_stat_activity where application_name like 'postern%'";
-      assert.ok(Number(Object.values((await execute(server.url, others)) as object)[0]) <= 5, "connections leak");
-      await store.close();
-      await server.remove();
-    });
-
-    it("a reading connection that is cut between two queries fails the second, and the next has another one", async () => {
-      const server = await startPostgres();
-      if (!server) return;
-      const database = await openPostgres({ url: server.url, holder, clock: systemClock, log: silentLog });
-      const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`;
-      await database.reads.connection().execute(async (reading) => {
-        const { rows } = await pid.execute(reading);
-        const ofReader = `from pg_stat_activity where pid = ${rows[0]?.pid}`;
-        await execute(server.url, `select pg_terminate_backend(pid) ${ofReader}`);
-        await eventually(
-          () => execute(server.url, `select pid ${ofReader}`),
-          (row) => row === undefined,
-        );
-        await assert.rejects(pid.execute(reading));
-      });
-      assert.equal((await pid.execute(database.reads)).rows.length, 1);
-      await database.close();
-      await server.remove();
-    });
-
-    it("S4: a commit that the server made, but could not answer, counts", async () => {
-      const server = await startPostgres();
-      if (!server) return;
-      const store = await open(server.url);
-      const account = defaultAccount(store);
-      // A commit is made here and then waits for a standby that never comes.
-      await execute(server.url, "alter system set synchronous_standby_names = 'nobody'", "select pg_reload_conf()");
-      await delay(200);
-      const write = create(store, account, "user", { name: "made" });
-      const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
-      while (!(await execute(server.url, waiting))) await delay(20);
-      await execute(
-        server.url,
-        "set synchronous_commit = local",
-        "alter system reset synchronous_standby_names",
-        "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
-        "select pg_reload_conf()",
-      );
-      const made = await write;
-      assert.equal(store.get(account, "user", made.id), made);
-      await store.close();
-      const again = await open(server.url);
-      assert.deepEqual(again.get(account, "user", made.id), made);
-      await again.close();
-      await server.remove();
-    });
+    const others = "select count(*)::int as count from pg_stat_activity where application_name like 'postern%'";
+    assert.ok(Number(Object.values((await execute(server.url, others)) as object)[0]) <= 5, "connections leak");
+    await store.close();
+    await server.remove();
   });
-}
+
+  it("a reading connection that is cut between two queries fails the second, and the next has another one", async () => {
+    const server = await startPostgres();
+    if (!server) return;
+    const database = await openPostgres({ url: server.url, holder, clock: systemClock, log: silentLog });
+    const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`;
+    await database.reads.connection().execute(async (reading) => {
+      const { rows } = await pid.execute(reading);
+      const ofReader = `from pg_stat_activity where pid = ${rows[0]?.pid}`;
+      await execute(server.url, `select pg_terminate_backend(pid) ${ofReader}`);
+      await eventually(
+        () => execute(server.url, `select pid ${ofReader}`),
+        (row) => row === undefined,
+      );
+      await assert.rejects(pid.execute(reading));
+    });
+    assert.equal((await pid.execute(database.reads)).rows.length, 1);
+    await database.close();
+    await server.remove();
+  });
+
+  it("S4: a commit that the server made, but could not answer, counts", async () => {
+    const server = await startPostgres();
+    if (!server) return;
+    const store = await open(server.url);
+    const account = defaultAccount(store);
+    // A commit is made here and then waits for a standby that never comes.
+    await execute(server.url, "alter system set synchronous_standby_names = 'nobody'", "select pg_reload_conf()");
+    await delay(200);
+    const write = create(store, account, "user", { name: "made" });
+    const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
+    while (!(await execute(server.url, waiting))) await delay(20);
+    await execute(
+      server.url,
+      "set synchronous_commit = local",
+      "alter system reset synchronous_standby_names",
+      "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'",
+      "select pg_reload_conf()",
+    );
+    const made = await write;
+    assert.equal(store.get(account, "user", made.id), made);
+    await store.close();
+    const again = await open(server.url);
+    assert.deepEqual(again.get(account, "user", made.id), made);
+    await again.close();
+    await server.remove();
+  });
+});
 
 /** When `next` is set, breaks off at the COMMIT, which is `stored` or not; while `down`, nothing else works either. */
 function inDoubt(database: Database, fault: { next: boolean; down?: boolean }, stored: boolean): Database {

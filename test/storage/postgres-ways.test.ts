@@ -7,7 +7,8 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { databases, startPostgres, startStandby } from "../support/postgres.ts";
+import { startPostgres, startStandby } from "../support/postgres.ts";
+import { findProgram, skipWithout, skipWithoutPostgres } from "../support/programs.ts";
 import { create, defaultAccount } from "./declarations.ts";
 import { inDirectory, keepingLog, open } from "./fixture.ts";
 import { execute } from "./sql.ts";
@@ -22,111 +23,110 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-if (databases.some(({ name }) => name === "postgres")) {
-  describe("a server on PostgreSQL", () => {
-    for (const cluster of [false, true]) {
-      const who = cluster ? "a node" : "a lone server";
+describe("a server on PostgreSQL", { skip: skipWithoutPostgres }, () => {
+  for (const cluster of [false, true]) {
+    const who = cluster ? "a node" : "a lone server";
 
-      it(`S4: ${who} whose URL names several servers finds the one that takes writes, and its standby once that was promoted`, async () => {
-        const primary = await startPostgres({ port: await freePort() });
-        if (!primary) return;
-        const standby = await startStandby(primary, await freePort());
-        const url = `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?target_session_attrs=read-write`;
-        const { log } = keepingLog();
-        const store = await open(url, { cluster, log });
+    it(`S4: ${who} whose URL names several servers finds the one that takes writes, and its standby once that was promoted`, async () => {
+      const primary = await startPostgres({ port: await freePort() });
+      if (!primary) return;
+      const standby = await startStandby(primary, await freePort());
+      const url = `postgres://postgres@127.0.0.1:${standby.port},127.0.0.1:${primary.port}/postgres?target_session_attrs=read-write`;
+      const { log } = keepingLog();
+      const store = await open(url, { cluster, log });
+      const account = defaultAccount(store);
+      await create(store, account, "user", { name: "before" });
+      await standby.hasAll();
+      await primary.crash();
+      await assert.rejects(create(store, account, "user", { name: "between" }));
+      await standby.promote();
+      let after: unknown;
+      while (!after) after = await create(store, account, "user", { name: "after" }).catch(() => undefined);
+      assert.deepEqual(
+        store.page(account, "user", { limit: 10 }).objects.map(({ doc }) => doc["name"]),
+        ["after", "before"],
+      );
+      assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      await store.close();
+      await standby.remove();
+      await primary.remove();
+    });
+
+    it(`${who} reads the password anew from the passfile with every connection`, async () => {
+      const server = await startPostgres({ port: await freePort(), auth: "scram-sha-256" });
+      if (!server) return;
+      await inDirectory(async (directory) => {
+        const passfile = join(directory, "pgpass");
+        const keep = async (password: string): Promise<void> => {
+          await execute("postgres", server.url, `alter role postern password '${password}'`);
+          writeFileSync(
+            passfile,
+            `# passwords\nother:*:*:postern:wrong\n*:${server.port}:*:postern:${password.replaceAll(/[\\:]/g, "\\$&")}\n`,
+          );
+        };
+        await execute("postgres", server.url, "create role postern login superuser");
+        await keep("first:one\\");
+        const url = `postgres://postern@127.0.0.1:${server.port}/postgres?passfile=${encodeURIComponent(passfile)}`;
+        const store = await open(url, { cluster });
         const account = defaultAccount(store);
-        await create(store, account, "user", { name: "before" });
-        await standby.hasAll();
-        await primary.crash();
-        await assert.rejects(create(store, account, "user", { name: "between" }));
-        await standby.promote();
-        let after: unknown;
-        while (!after) after = await create(store, account, "user", { name: "after" }).catch(() => undefined);
-        assert.deepEqual(
-          store.page(account, "user", { limit: 10 }).objects.map(({ doc }) => doc["name"]),
-          ["after", "before"],
+        await keep("second@/#");
+        await execute(
+          "postgres",
+          server.url,
+          "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'postern'",
         );
-        assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+        let made: unknown;
+        while (!made) made = await create(store, account, "user", { name: "with the second" }).catch(() => undefined);
+        await store.history.verify();
         await store.close();
-        await standby.remove();
-        await primary.remove();
       });
+      await server.remove();
+    });
 
-      it(`${who} reads the password anew from the passfile with every connection`, async () => {
-        const server = await startPostgres({ port: await freePort(), auth: "scram-sha-256" });
+    for (const mode of ["session", "transaction"] as const) {
+      const outcome = mode === "session" ? "works" : "refuses to start in a sentence";
+      it(`${who} behind a pooler in ${mode} mode ${outcome}`, { skip: skipWithout("pgbouncer") }, async () => {
+        const server = await startPostgres({ port: await freePort() });
         if (!server) return;
         await inDirectory(async (directory) => {
-          const passfile = join(directory, "pgpass");
-          const keep = async (password: string): Promise<void> => {
-            await execute("postgres", server.url, `alter role postern password '${password}'`);
-            writeFileSync(
-              passfile,
-              `# passwords\nother:*:*:postern:wrong\n*:${server.port}:*:postern:${password.replaceAll(/[\\:]/g, "\\$&")}\n`,
-            );
-          };
-          await execute("postgres", server.url, "create role postern login superuser");
-          await keep("first:one\\");
-          const url = `postgres://postern@127.0.0.1:${server.port}/postgres?passfile=${encodeURIComponent(passfile)}`;
-          const store = await open(url, { cluster });
-          const account = defaultAccount(store);
-          await keep("second@/#");
-          await execute(
-            "postgres",
-            server.url,
-            "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'postern'",
-          );
-          let made: unknown;
-          while (!made) made = await create(store, account, "user", { name: "with the second" }).catch(() => undefined);
-          await store.history.verify();
-          await store.close();
+          const pooler = await startPooler(directory, server.port, mode);
+          const url = `postgres://postgres@127.0.0.1:${pooler.port}/postgres`;
+          if (mode === "session") {
+            const store = await open(url, { cluster });
+            await create(store, defaultAccount(store), "user", { name: "pooled" });
+            await store.close();
+          } else {
+            await assert.rejects(open(url, { cluster }), /^Error: open database: .*pooler.*session mode/);
+          }
+          await pooler.stop();
         });
         await server.remove();
       });
-
-      for (const mode of ["session", "transaction"] as const) {
-        it(`${who} behind a pooler in ${mode} mode ${mode === "session" ? "works" : "refuses to start in a sentence"}`, async () => {
-          const server = await startPostgres({ port: await freePort() });
-          if (!server) return;
-          await inDirectory(async (directory) => {
-            const pooler = await startPooler(directory, server.port, mode);
-            const url = `postgres://postgres@127.0.0.1:${pooler.port}/postgres`;
-            if (mode === "session") {
-              const store = await open(url, { cluster });
-              await create(store, defaultAccount(store), "user", { name: "pooled" });
-              await store.close();
-            } else {
-              await assert.rejects(open(url, { cluster }), /^Error: open database: .*pooler.*session mode/);
-            }
-            await pooler.stop();
-          });
-          await server.remove();
-        });
-      }
     }
+  }
 
-    it("a server on PostgreSQL verifies the certificate of the database when its URL says so", async () => {
-      const server = await startPostgres({ port: await freePort(), tls: true });
-      if (!server) return;
-      const urlWith = (host: string, query: string): string =>
-        `postgres://postgres@${host}:${server.port}/postgres?${query}`;
-      const verified = `sslmode=verify-full&sslrootcert=${encodeURIComponent(server.caFile)}`;
-      const store = await open(urlWith("localhost", verified));
-      const [{ ssl } = {}] = await execute(
-        "postgres",
-        server.url,
-        "select bool_and(ssl) as ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'postern%'",
-      );
-      assert.equal(ssl, true);
-      await store.close();
-      await assert.rejects(open(urlWith("127.0.0.1", verified)), /connect to database: .*altnames/i);
-      await assert.rejects(
-        open(urlWith("localhost", "sslmode=verify-full")),
-        /connect to database: .*(self-signed|unable to)/i,
-      );
-      await server.remove();
-    });
+  it("a server on PostgreSQL verifies the certificate of the database when its URL says so", async () => {
+    const server = await startPostgres({ port: await freePort(), tls: true });
+    if (!server) return;
+    const urlWith = (host: string, query: string): string =>
+      `postgres://postgres@${host}:${server.port}/postgres?${query}`;
+    const verified = `sslmode=verify-full&sslrootcert=${encodeURIComponent(server.caFile)}`;
+    const store = await open(urlWith("localhost", verified));
+    const [{ ssl } = {}] = await execute(
+      "postgres",
+      server.url,
+      "select bool_and(ssl) as ssl from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'postern%'",
+    );
+    assert.equal(ssl, true);
+    await store.close();
+    await assert.rejects(open(urlWith("127.0.0.1", verified)), /connect to database: .*altnames/i);
+    await assert.rejects(
+      open(urlWith("localhost", "sslmode=verify-full")),
+      /connect to database: .*(self-signed|unable to)/i,
+    );
+    await server.remove();
   });
-}
+});
 
 /** PgBouncer in front of a server. */
 async function startPooler(
@@ -144,9 +144,8 @@ async function startPooler(
   );
   chmodSync(directory, 0o755);
   const args = process.getuid?.() === 0 ? ["-u", "postgres", config] : [config];
-  const child = spawn("pgbouncer", args, {
+  const child = spawn(findProgram("pgbouncer") as string, args, {
     stdio: ["ignore", "ignore", "pipe"],
-    env: { PATH: `${process.env["PATH"]}:/usr/sbin` },
   });
   const ended = once(child, "close");
   child.stderr.setEncoding("utf8");

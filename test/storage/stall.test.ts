@@ -6,7 +6,8 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { Refusal } from "../../src/lib/errors.ts";
 import type { Store } from "../../src/storage/store.ts";
-import { databases, startPostgres } from "../support/postgres.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { skipWithoutPostgres } from "../support/programs.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { startCommitProxy } from "./commit-proxy.ts";
 import { create, declarations, defaultAccount } from "./declarations.ts";
@@ -51,217 +52,215 @@ async function write(store: Store, name: string): Promise<"stored" | "refused" |
   }
 }
 
-if (databases.some(({ name }) => name === "postgres")) {
-  describe("a PostgreSQL server that stalls", () => {
-    let server: PostgresServer;
-    const stopped = new Set<number>();
-    let opened: Store | undefined;
+describe("a PostgreSQL server that stalls", { skip: skipWithoutPostgres }, () => {
+  let server: PostgresServer;
+  const stopped = new Set<number>();
+  let opened: Store | undefined;
 
-    before(async () => {
-      server = (await startPostgres()) as PostgresServer;
-    });
-    afterEach(async () => {
-      for (const pid of stopped) go(pid);
-      await opened?.close();
-    });
-    after(() => server.remove());
+  before(async () => {
+    server = (await startPostgres()) as PostgresServer;
+  });
+  afterEach(async () => {
+    for (const pid of stopped) go(pid);
+    await opened?.close();
+  });
+  after(() => server.remove());
 
-    const stop = (pid: number): void => {
-      stopped.add(pid);
-      process.kill(pid, "SIGSTOP");
-    };
-    const go = (pid: number): void => {
-      stopped.delete(pid);
-      try {
-        process.kill(pid, "SIGCONT");
-      } catch {
-        // The server has ended it.
-      }
-    };
-    const lockPid = async (): Promise<number | undefined> =>
-      (await execute("postgres", server.url, lockHolder))[0]?.["pid"] as number | undefined;
-
-    /** Opens an empty database, lets `work` harm it, and checks what must hold whatever happened. */
-    async function withStore(
-      work: (store: Store, told: (name: string, outcome: string) => void) => Promise<void>,
-      url = impatient(server.url),
-    ): Promise<void> {
-      await execute("postgres", server.url, "drop schema public cascade", "create schema public");
-      const store = await open(url, { clock: fastClock });
-      opened = store;
-      const outcomes = new Map<string, string>();
-      const told = (name: string, outcome: string): void => void outcomes.set(name, outcome);
-      told("before", await write(store, "before"));
-      await work(store, told);
-      await until("writes work again by themselves", () => store.condition === "open");
-      told("after", await write(store, "after"));
-      assert.equal(outcomes.get("after"), "stored");
-      for (const [name, outcome] of outcomes) {
-        const isThere = store.holder(defaultAccount(store), "user", name) !== undefined;
-        if (outcome !== "unknown") assert.equal(isThere, outcome === "stored", `${name}: ${outcome}`);
-      }
-      const [last, { revision }] = [contents(store), store];
-      assert.deepEqual(await store.history.verify(), { revisions: revision });
-      await store.close();
-      const again = await open(server.url);
-      assert.deepEqual(contents(again), last);
-      assert.equal(again.revision, revision);
-      await again.close();
+  const stop = (pid: number): void => {
+    stopped.add(pid);
+    process.kill(pid, "SIGSTOP");
+  };
+  const go = (pid: number): void => {
+    stopped.delete(pid);
+    try {
+      process.kill(pid, "SIGCONT");
+    } catch {
+      // The server has ended it.
     }
+  };
+  const lockPid = async (): Promise<number | undefined> =>
+    (await execute("postgres", server.url, lockHolder))[0]?.["pid"] as number | undefined;
 
-    for (const rounds of [1, 3]) {
-      it(`S4: a PostgreSQL server that stalls: writes go on by themselves after the connection that holds the lock stalled ${rounds} times`, async () => {
-        await withStore(async (store, told) => {
-          for (let round = 0; round < rounds; round += 1) {
-            await until("the lock is held", async () => (await lockPid()) !== undefined && store.condition === "open");
-            const pid = (await lockPid()) as number;
-            stop(pid);
-            for (const name of ["first", "second"]) {
-              const outcome = await write(store, `${name} ${round}`);
-              assert.equal(outcome, "refused");
-              told(`${name} ${round}`, outcome);
-              assert.equal(store.condition, "unavailable");
-              assert.ok(store.holder(defaultAccount(store), "user", "before"));
-            }
-            assert.equal(await lockPid(), pid, "the stalled connection has the lock still");
-            go(pid);
-            await until("writes work again by themselves", () => store.condition === "open");
+  /** Opens an empty database, lets `work` harm it, and checks what must hold whatever happened. */
+  async function withStore(
+    work: (store: Store, told: (name: string, outcome: string) => void) => Promise<void>,
+    url = impatient(server.url),
+  ): Promise<void> {
+    await execute("postgres", server.url, "drop schema public cascade", "create schema public");
+    const store = await open(url, { clock: fastClock });
+    opened = store;
+    const outcomes = new Map<string, string>();
+    const told = (name: string, outcome: string): void => void outcomes.set(name, outcome);
+    told("before", await write(store, "before"));
+    await work(store, told);
+    await until("writes work again by themselves", () => store.condition === "open");
+    told("after", await write(store, "after"));
+    assert.equal(outcomes.get("after"), "stored");
+    for (const [name, outcome] of outcomes) {
+      const isThere = store.holder(defaultAccount(store), "user", name) !== undefined;
+      if (outcome !== "unknown") assert.equal(isThere, outcome === "stored", `${name}: ${outcome}`);
+    }
+    const [last, { revision }] = [contents(store), store];
+    assert.deepEqual(await store.history.verify(), { revisions: revision });
+    await store.close();
+    const again = await open(server.url);
+    assert.deepEqual(contents(again), last);
+    assert.equal(again.revision, revision);
+    await again.close();
+  }
+
+  for (const rounds of [1, 3]) {
+    it(`S4: a PostgreSQL server that stalls: writes go on by themselves after the connection that holds the lock stalled ${rounds} times`, async () => {
+      await withStore(async (store, told) => {
+        for (let round = 0; round < rounds; round += 1) {
+          await until("the lock is held", async () => (await lockPid()) !== undefined && store.condition === "open");
+          const pid = (await lockPid()) as number;
+          stop(pid);
+          for (const name of ["first", "second"]) {
+            const outcome = await write(store, `${name} ${round}`);
+            assert.equal(outcome, "refused");
+            told(`${name} ${round}`, outcome);
+            assert.equal(store.condition, "unavailable");
+            assert.ok(store.holder(defaultAccount(store), "user", "before"));
           }
-        });
-      });
-    }
-
-    it("S4: a PostgreSQL server that stalls: writes go on by themselves after everything of the server stalled", async () => {
-      await withStore(async (store, told) => {
-        const pids = await execute(
-          "postgres",
-          server.url,
-          "select pid from pg_stat_activity where pid <> pg_backend_pid()",
-        );
-        for (const { pid } of pids) stop(pid as number);
-        told("lost", await write(store, "lost"));
-        assert.equal(store.condition, "unavailable");
-        for (const { pid } of pids) go(pid as number);
+          assert.equal(await lockPid(), pid, "the stalled connection has the lock still");
+          go(pid);
+          await until("writes work again by themselves", () => store.condition === "open");
+        }
       });
     });
+  }
 
-    for (const fate of ["delivered", "dropped"] as const) {
-      it(`S4: a commit that was ${fate} while the connection stalled is known before the next write`, async () => {
-        await inDirectory(async (directory) => {
-          const proxy = await startCommitProxy(server.url, directory);
-          await withStore(async (store, told) => {
-            const pid = (await lockPid()) as number;
-            const { revision } = store;
-            proxy.atNextCommit(() => {
-              stop(pid);
-              return fate;
-            });
-            const outcome = write(store, "in doubt");
-            await until("the commit is given up", () => proxy.commits > 0 && proxy.broken > 0);
-            go(pid);
-            told("in doubt", await outcome);
-            await until("its outcome is known", () => store.condition === "open");
-            const isThere = store.holder(defaultAccount(store), "user", "in doubt") !== undefined;
-            assert.equal(store.revision, isThere ? revision + 1 : revision);
-            if (fate === "dropped") assert.equal(isThere, false);
-          }, impatient(proxy.url));
-          await proxy.stop();
-        });
-      });
-    }
-
-    it("S4: a commit that was made and could not be answered is shown, though nobody writes", async () => {
-      await withStore(async (store, told) => {
-        await execute(
-          "postgres",
-          server.url,
-          "alter system set synchronous_standby_names = 'nobody'",
-          "select pg_reload_conf()",
-        );
-        await until("commits wait", async () => {
-          const [row] = await execute("postgres", server.url, "show synchronous_standby_names");
-          return row?.["synchronous_standby_names"] === "nobody";
-        });
-        await delay(200);
-        const outcome = write(store, "made");
-        const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
-        await until("the commit waits", async () => (await execute("postgres", server.url, waiting)).length > 0);
-        const pid = (await lockPid()) as number;
-        stop(pid);
-        assert.equal(await outcome, "unknown");
-        told("made", "stored");
-        assert.equal(store.holder(defaultAccount(store), "user", "made"), undefined);
-        await execute(
-          "postgres",
-          server.url,
-          "set synchronous_commit = local",
-          "alter system reset synchronous_standby_names",
-          "select pg_reload_conf()",
-        );
-        go(pid);
-      });
-    });
-
-    it("S4: a lock that another connection has for a while, without taking over, only delays the writes", async () => {
-      await withStore(async (store, told) => {
-        const holding = execute(
-          "postgres",
-          server.url,
-          `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'`,
-          "select pg_advisory_lock(7205759403792794), pg_sleep(1)",
-        );
-        await until("it has the lock", async () => (await execute("postgres", server.url, lockHolder)).length > 0);
-        told("meanwhile", await write(store, "meanwhile"));
-        await holding;
-      });
-    });
-
-    it("S4: whoever lost the database to another process, and to no stall, stays out and lets go of the lock", async () => {
-      await execute("postgres", server.url, "drop schema public cascade", "create schema public");
-      // It reconnects only for a write.
-      const clock: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) };
-      const store = await open(impatient(server.url), { clock });
-      opened = store;
-      assert.equal(await write(store, "before"), "stored");
-      const pid = (await lockPid()) as number;
-      stop(pid);
-      // The server ends the stalled connection by force: it starts anew, and another process is first.
-      process.kill(pid, "SIGKILL");
-      stopped.delete(pid);
-      const other = await openedAgain(server.url);
-      assert.equal(await write(other, "of the other"), "stored");
-      assert.equal(await write(store, "too late"), "refused");
-      assert.equal(store.condition, "superseded");
-      assert.equal(await write(other, "still of the other"), "stored");
-      await other.close();
-      assert.equal(await write(store, "still too late"), "refused");
-      await until("the lock is free", async () => (await lockPid()) === undefined);
-      const third = await open(server.url);
-      assert.equal(third.holder(defaultAccount(third), "user", "too late"), undefined);
-      assert.ok(third.holder(defaultAccount(third), "user", "still of the other"));
-      assert.deepEqual(await third.history.verify(), { revisions: third.revision });
-      await third.close();
-      await store.close();
-    });
-
-    it("a stalled connection that reads is not asked again", async () => {
-      await withStore(async (store) => {
-        const account = defaultAccount(store);
-        const user = store.holder(account, "user", "before") as { readonly id: string };
-        const past = async (): Promise<string | undefined> =>
-          (await store.history.objectAt(store.revision, account, "user", user.id))?.id;
-        assert.equal(await past(), user.id);
-        const reading = "select pid from pg_stat_activity where application_name = 'postern reads'";
-        const pids = await execute("postgres", server.url, reading);
-        assert.ok(pids.length > 0);
-        for (const { pid } of pids) stop(pid as number);
-        for (const _ of pids) await assert.rejects(past(), /timeout/);
-        assert.equal(await past(), user.id);
-        for (const { pid } of pids) go(pid as number);
-      });
+  it("S4: a PostgreSQL server that stalls: writes go on by themselves after everything of the server stalled", async () => {
+    await withStore(async (store, told) => {
+      const pids = await execute(
+        "postgres",
+        server.url,
+        "select pid from pg_stat_activity where pid <> pg_backend_pid()",
+      );
+      for (const { pid } of pids) stop(pid as number);
+      told("lost", await write(store, "lost"));
+      assert.equal(store.condition, "unavailable");
+      for (const { pid } of pids) go(pid as number);
     });
   });
-}
+
+  for (const fate of ["delivered", "dropped"] as const) {
+    it(`S4: a commit that was ${fate} while the connection stalled is known before the next write`, async () => {
+      await inDirectory(async (directory) => {
+        const proxy = await startCommitProxy(server.url, directory);
+        await withStore(async (store, told) => {
+          const pid = (await lockPid()) as number;
+          const { revision } = store;
+          proxy.atNextCommit(() => {
+            stop(pid);
+            return fate;
+          });
+          const outcome = write(store, "in doubt");
+          await until("the commit is given up", () => proxy.commits > 0 && proxy.broken > 0);
+          go(pid);
+          told("in doubt", await outcome);
+          await until("its outcome is known", () => store.condition === "open");
+          const isThere = store.holder(defaultAccount(store), "user", "in doubt") !== undefined;
+          assert.equal(store.revision, isThere ? revision + 1 : revision);
+          if (fate === "dropped") assert.equal(isThere, false);
+        }, impatient(proxy.url));
+        await proxy.stop();
+      });
+    });
+  }
+
+  it("S4: a commit that was made and could not be answered is shown, though nobody writes", async () => {
+    await withStore(async (store, told) => {
+      await execute(
+        "postgres",
+        server.url,
+        "alter system set synchronous_standby_names = 'nobody'",
+        "select pg_reload_conf()",
+      );
+      await until("commits wait", async () => {
+        const [row] = await execute("postgres", server.url, "show synchronous_standby_names");
+        return row?.["synchronous_standby_names"] === "nobody";
+      });
+      await delay(200);
+      const outcome = write(store, "made");
+      const waiting = "select pid from pg_stat_activity where wait_event = 'SyncRep'";
+      await until("the commit waits", async () => (await execute("postgres", server.url, waiting)).length > 0);
+      const pid = (await lockPid()) as number;
+      stop(pid);
+      assert.equal(await outcome, "unknown");
+      told("made", "stored");
+      assert.equal(store.holder(defaultAccount(store), "user", "made"), undefined);
+      await execute(
+        "postgres",
+        server.url,
+        "set synchronous_commit = local",
+        "alter system reset synchronous_standby_names",
+        "select pg_reload_conf()",
+      );
+      go(pid);
+    });
+  });
+
+  it("S4: a lock that another connection has for a while, without taking over, only delays the writes", async () => {
+    await withStore(async (store, told) => {
+      const holding = execute(
+        "postgres",
+        server.url,
+        `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory'`,
+        "select pg_advisory_lock(7205759403792794), pg_sleep(1)",
+      );
+      await until("it has the lock", async () => (await execute("postgres", server.url, lockHolder)).length > 0);
+      told("meanwhile", await write(store, "meanwhile"));
+      await holding;
+    });
+  });
+
+  it("S4: whoever lost the database to another process, and to no stall, stays out and lets go of the lock", async () => {
+    await execute("postgres", server.url, "drop schema public cascade", "create schema public");
+    // It reconnects only for a write.
+    const clock: Clock = { ...systemClock, after: () => ({ cancel: () => undefined }) };
+    const store = await open(impatient(server.url), { clock });
+    opened = store;
+    assert.equal(await write(store, "before"), "stored");
+    const pid = (await lockPid()) as number;
+    stop(pid);
+    // The server ends the stalled connection by force: it starts anew, and another process is first.
+    process.kill(pid, "SIGKILL");
+    stopped.delete(pid);
+    const other = await openedAgain(server.url);
+    assert.equal(await write(other, "of the other"), "stored");
+    assert.equal(await write(store, "too late"), "refused");
+    assert.equal(store.condition, "superseded");
+    assert.equal(await write(other, "still of the other"), "stored");
+    await other.close();
+    assert.equal(await write(store, "still too late"), "refused");
+    await until("the lock is free", async () => (await lockPid()) === undefined);
+    const third = await open(server.url);
+    assert.equal(third.holder(defaultAccount(third), "user", "too late"), undefined);
+    assert.ok(third.holder(defaultAccount(third), "user", "still of the other"));
+    assert.deepEqual(await third.history.verify(), { revisions: third.revision });
+    await third.close();
+    await store.close();
+  });
+
+  it("a stalled connection that reads is not asked again", async () => {
+    await withStore(async (store) => {
+      const account = defaultAccount(store);
+      const user = store.holder(account, "user", "before") as { readonly id: string };
+      const past = async (): Promise<string | undefined> =>
+        (await store.history.objectAt(store.revision, account, "user", user.id))?.id;
+      assert.equal(await past(), user.id);
+      const reading = "select pid from pg_stat_activity where application_name = 'postern reads'";
+      const pids = await execute("postgres", server.url, reading);
+      assert.ok(pids.length > 0);
+      for (const { pid } of pids) stop(pid as number);
+      for (const _ of pids) await assert.rejects(past(), /timeout/);
+      assert.equal(await past(), user.id);
+      for (const { pid } of pids) go(pid as number);
+    });
+  });
+});
 
 /** A store on the database as soon as its server is there and nobody else has it. */
 async function openedAgain(url: string): Promise<Store> {

@@ -1,11 +1,12 @@
 /** A real TCP balancer (HAProxy) in front of servers on loopback addresses of their own, which looks at their readiness. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { freePort, portIs } from "./connections.ts";
+import { findProgram } from "./programs.ts";
 
 /** Of every server, and of the balancer. */
 export interface Ports {
@@ -25,14 +26,6 @@ const running: (() => Promise<void>)[] = [];
 // A test that fails half-way leaves its balancer, which would keep the process alive.
 after(() => Promise.all(running.map((stop) => stop())));
 
-/** Says so where HAProxy is not installed; in CI that is a failure. */
-export function hasBalancer(): boolean {
-  if (spawnSync("haproxy", ["-v"]).status === 0) return true;
-  if (process.env["CI"]) throw new Error("HAProxy is not installed");
-  process.stderr.write("HAProxy is not installed: tests behind a balancer are left out\n");
-  return false;
-}
-
 /** @param hosts loopback addresses on which the servers will listen, each on the balancer's own ports */
 export async function startBalancer(hosts: readonly string[]): Promise<Balancer> {
   // At servers that share ports with their edges the same one twice would go unnoticed.
@@ -43,7 +36,9 @@ export async function startBalancer(hosts: readonly string[]): Promise<Balancer>
   const directory = mkdtempSync(join(tmpdir(), "postern-balancer-"));
   const file = join(directory, "haproxy.cfg");
   writeFileSync(file, configuration(ports, hosts));
-  const child = spawn("haproxy", ["-db", "-q", "-f", file], { stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(findProgram("haproxy") as string, ["-db", "-q", "-f", file], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const ended = once(child, "close");
   await Promise.race([portIs("open", https), ended.then(() => Promise.reject(new Error("HAProxy has ended")))]);
   const stop = async (): Promise<void> => {

@@ -1,15 +1,16 @@
 /** Let's Encrypt's test authority (Debian: `pebble`), with name server and certificates of its own, on free ports. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttps, request as requestHttps } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
 import { startDns } from "./dns.ts";
+import { findProgram } from "./programs.ts";
 
 export interface Pebble {
   readonly directoryUrl: string;
@@ -29,18 +30,6 @@ export interface PebblePlan {
 
 /** Ends the program when this process does, however it ends. */
 const untilInputEnds = `exec 3<&0; "$0" "$@" <&- & pid=$!; { cat <&3; kill $pid; } >/dev/null 2>&1 & wait $pid`;
-
-const binary = (process.env["PATH"] ?? "")
-  .split(delimiter)
-  .map((directory) => join(directory, "pebble"))
-  .find((file) => isExecutable(file));
-
-/**
- * Undefined where it can run; otherwise why it cannot, which a test shows as the reason of being skipped. Where
- * CI is set it has to be there.
- */
-export const pebbleAbsent: string | undefined = binary === undefined ? "pebble is not installed" : undefined;
-if (pebbleAbsent !== undefined && process.env["CI"]) throw new Error(`${pebbleAbsent}: apt-get install pebble`);
 
 /** Chooses ports, so that a server can be told of the authority before it runs. */
 export async function planPebble(): Promise<PebblePlan> {
@@ -76,7 +65,7 @@ export async function planPebble(): Promise<PebblePlan> {
       const config = file("config.json", JSON.stringify({ pebble }));
       const options = ["-strict", "-config", config, "-dnsserver", dns.address];
       await Promise.all(held.map((one) => one.free()));
-      const child = spawn("sh", ["-c", untilInputEnds, binary as string, ...options], {
+      const child = spawn("sh", ["-c", untilInputEnds, findProgram("pebble") as string, ...options], {
         env: {
           PATH: process.env["PATH"],
           PEBBLE_VA_NOSLEEP: "1",
@@ -221,13 +210,4 @@ async function holdPort(): Promise<HeldPort> {
       await once(server, "close");
     },
   };
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -5,13 +5,14 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { accessSync, chownSync, constants, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { accessSync, chownSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Client } from "pg";
 import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { findExecutable, findProgram, skipWithoutPostgres } from "./programs.ts";
 
 export interface TestDatabase {
   readonly name: "sqlite" | "postgres";
@@ -89,9 +90,10 @@ async function empty(url: string): Promise<void> {
   emptied.push(url);
 }
 
-const binaries = postgresBinaries();
+const initdb = findProgram("initdb");
+const binaries = initdb === undefined ? undefined : dirname(initdb);
 
-export const databases: readonly TestDatabase[] = postgresAvailable() ? [sqlite, postgres] : [sqlite];
+export const databases: readonly TestDatabase[] = skipWithoutPostgres ? [sqlite] : [sqlite, postgres];
 
 /** A server of the caller's own, for tests that break it; undefined where PostgreSQL is not installed. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer | undefined> {
@@ -152,38 +154,9 @@ async function serverIn(directory: string, options: PostgresOptions): Promise<Po
   };
 }
 
-function postgresAvailable(): boolean {
-  if (process.env["POSTERN_TEST_POSTGRES"] || binaries) return true;
-  if (process.env["CI"]) throw new Error("PostgreSQL is not installed and POSTERN_TEST_POSTGRES is not set");
-  process.stdout.write("skipped: no PostgreSQL\n");
-  return false;
-}
-
-/** A client program of PostgreSQL: Debian's newest, else of PATH. */
+/** A client program of PostgreSQL. */
 export function postgresTool(name: "pg_basebackup" | "pg_dump" | "psql"): string {
-  return (
-    debianBinaries()
-      .map((directory) => join(directory, name))
-      .find(existsSync) ?? name
-  );
-}
-
-function debianBinaries(): string[] {
-  return globSync("/usr/lib/postgresql/*/bin").sort((a, b) => b.localeCompare(a, "en", { numeric: true }));
-}
-
-/** The directory of `initdb` and `postgres`: of PATH, else Debian's newest. */
-function postgresBinaries(): string | undefined {
-  return [...(process.env["PATH"] ?? "").split(delimiter), ...debianBinaries()].find((directory) =>
-    ["initdb", "postgres"].every((name) => {
-      try {
-        accessSync(join(directory, name), constants.X_OK);
-        return directory !== "";
-      } catch {
-        return false;
-      }
-    }),
-  );
+  return findExecutable([name]) ?? name;
 }
 
 /** One server for all test files of a run: the first to come starts it, and it ends with the test runner. */

@@ -1,5 +1,5 @@
 /** A real terminal: tmux, in which a shell runs what is typed. */
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,18 +7,6 @@ import { promisify } from "node:util";
 import { eventually } from "./eventually.ts";
 
 const run = promisify(execFile);
-
-/** Why tests of a terminal are left out; false where there is one. In CI they never are. */
-export const noTmux = process.env["CI"] ? false : missing();
-
-function missing(): string | false {
-  try {
-    execFileSync("tmux", ["-V"]);
-    return false;
-  } catch {
-    return "tmux is not installed";
-  }
-}
 
 /** Each look is a process: more often, and what is looked at would hardly get on. */
 const lookEveryMs = 100;

@@ -25,7 +25,8 @@ import { createAuthority } from "../../src/lib/x509.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import { send } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
-import { planPebble, pebbleAbsent, startRenewalFront } from "../support/pebble.ts";
+import { planPebble, startRenewalFront } from "../support/pebble.ts";
+import { skipWithout } from "../support/programs.ts";
 import type { Pebble, PebblePlan, RenewalFront } from "../support/pebble.ts";
 import { startPlatform } from "../support/platform.ts";
 import { startReceiver, subscribe } from "../support/receiver.ts";
@@ -184,7 +185,7 @@ const hasFailed = (domain: Body): boolean =>
   domain.certificate_management_status.provisioning_job?.error_code !== null &&
   domain.certificate_management_status.provisioning_job?.retries_at !== null;
 
-describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => {
+describe("certificates of an authority", { skip: skipWithout("pebble") }, () => {
   for (const challenge of ["http-01", "tls-alpn-01"] as const) {
     describe(`by ${challenge}`, () => {
       let server: TestServer;
@@ -403,7 +404,7 @@ describe("certificates of an authority", { skip: pebbleAbsent ?? false }, () => 
   });
 });
 
-describe("the login host", { skip: pebbleAbsent ?? false }, () => {
+describe("the login host", { skip: skipWithout("pebble") }, () => {
   it("the login host gets a certificate by itself, is in no document, and is no account's", async () => {
     const plan = await planPebble();
     const server = await startServer(settingsFor(plan), "login.apps.example.org");
