@@ -1,7 +1,7 @@
 // Brings the checkout into the state that the lockfile describes, and runs a program on the pinned Node.
 // Plain JavaScript that Node 20 can parse: it is what a machine with only Node 20 runs first.
 // Node's modules are taken, not imported, which would load all that they can do; each start and each command pays for it.
-const { existsSync, readdirSync, realpathSync, statSync } = process.getBuiltinModule("node:fs");
+const { accessSync, constants, existsSync, readdirSync, realpathSync, statSync } = process.getBuiltinModule("node:fs");
 const { dirname, join } = process.getBuiltinModule("node:path");
 const { fileURLToPath } = process.getBuiltinModule("node:url");
 
@@ -35,8 +35,6 @@ function install() {
   if (npm.error) fail(`npm could not be run (${npm.error.message}): install it, it comes with Node`);
   if (npm.status !== 0)
     fail("the installation (npm ci) failed: see its output above, mend the cause and run this again");
-  // What starts faster when it is bundled starts without, too.
-  spawnSync(existsSync(pinned) ? pinned : process.execPath, [join(root, "scripts", "bundle.ts")], { stdio: "ignore" });
 }
 
 /** Builds the pages when they are missing or older than their sources; without Vite, which only development has, never. */
@@ -130,12 +128,11 @@ function startOver(program, args) {
 }
 
 /**
- * Runs the program in this process.
+ * Runs the program in this process. `process.argv[1]` names the file that runs: of the bundle, or the source.
  * @param {string} program
  * @param {string[]} args
  */
 export async function here(program, args) {
-  process.argv.splice(1, process.argv.length, join(root, program), ...args);
   const { enableCompileCache, flushCompileCache, setSourceMapsSupport } = process.getBuiltinModule("node:module");
   const directory = process.env.NODE_COMPILE_CACHE ?? compileCache;
   enableCompileCache?.(directory);
@@ -144,12 +141,30 @@ export async function here(program, args) {
   // Stack traces name the sources, of whatever is bundled.
   setSourceMapsSupport?.(true, { nodeModules: true });
   const { urlOf } = await import("./bundled.ts");
-  const url = urlOf(program);
+  let url = urlOf(program);
+  if (program === "src/main.ts" && url.endsWith(".ts") && bundle()) url = urlOf(program);
+  process.argv.splice(1, process.argv.length, fileURLToPath(url), ...args);
   // Worker threads find it in their environment alone: those of a bundle when they have begun (in-thread.js).
   const isBundled = url.endsWith(".js");
   if (isBundled) delete process.env.NODE_COMPILE_CACHE;
   process.env[isBundled ? "POSTERN_COMPILE_CACHE" : "NODE_COMPILE_CACHE"] = directory;
   await import(url);
+}
+
+/**
+ * Bundles the sources, where the bundler is installed and the bundle's folder can be written.
+ * @returns {boolean} whether a bundle was made
+ */
+function bundle() {
+  const modules = join(root, "node_modules");
+  try {
+    accessSync(join(modules, "rolldown"));
+    accessSync(modules, constants.W_OK);
+  } catch {
+    return false;
+  }
+  const { spawnSync } = process.getBuiltinModule("node:child_process");
+  return spawnSync(process.execPath, [join(root, "scripts", "bundle.ts")], { stdio: "ignore" }).status === 0;
 }
 
 /** @param {string} sentence @returns {never} */

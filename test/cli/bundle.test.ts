@@ -2,7 +2,16 @@
 import assert from "node:assert/strict";
 import { isAscii } from "node:buffer";
 import { spawnSync } from "node:child_process";
-import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+} from "node:fs";
 import { rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -72,8 +81,6 @@ describe("the bundle", () => {
   const bundle = (): string => run("scripts/bundle.ts");
 
   it("the bundle runs instead of the sources, with its threads; stack traces and other files are those of the sources", () => {
-    assert.ok(start().file.endsWith("/src/main.ts"), "nothing is bundled yet");
-    bundle();
     const { file, manifest, ownStack, threadStack } = start();
     assert.match(file, /\/node_modules\/\.cache\/postern\/[^/]+\/[^/]+\.js$/);
     assert.equal((JSON.parse(manifest) as { name: string }).name, "postern");
@@ -88,18 +95,30 @@ describe("the bundle", () => {
     if (oldNode !== undefined) assert.equal(start(oldNode).file, file, "by the launcher of another Node");
   });
 
-  it("the bundle is left aside when a source has changed, even one that is as long and as old in seconds", () => {
-    bundle();
+  it("the bundle is rebuilt at the next start after a source has changed", () => {
+    const first = start();
     writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "other"));
     const changed = start();
-    assert.ok(changed.file.endsWith("/src/main.ts"), changed.file);
+    assert.match(changed.file, /\.cache\/postern/);
+    assert.notEqual(changed.file, first.file);
     assert.match(changed.threadStack, /^Error: other\n/);
-    bundle();
-    assert.match(start().file, /\.cache\/postern/);
-    assert.match(start().threadStack, /^Error: other\n/);
+    assert.equal(start().file, changed.file, "an unchanged source keeps its bundle");
     rmSync(join(clone, "src/below/thread.ts"));
     writeFileSync(join(clone, "src/main.ts"), `console.log(JSON.stringify({ file: import.meta.url }));\n`);
-    assert.ok(start().file.endsWith("/src/main.ts"), "one is gone");
+    assert.notEqual(start().file, changed.file, "a removed source");
+  });
+
+  it("the sources run when the bundler is missing, and when a source cannot be bundled", () => {
+    const bundler = join(clone, "node_modules/rolldown");
+    const target = readlinkSync(bundler);
+    rmSync(bundler);
+    writeFileSync(join(clone, "src/main.ts"), `console.log(JSON.stringify({ file: process.argv[1] }));\n`);
+    assert.equal(start().file, join(clone, "src/main.ts"));
+    symlinkSync(target, bundler);
+    assert.match(start().file, /\.cache\/postern/);
+    writeFileSync(join(clone, "src/storage/open.ts"), "export const broken = ;\n");
+    assert.equal(start().file, join(clone, "src/main.ts"));
+    writeFileSync(join(clone, "src/storage/open.ts"), "export const nothing = 1;\n");
   });
 
   it("the bundle's threads leave their compiled code to the next start, though their process is killed", () => {

@@ -1,6 +1,6 @@
 /** The launcher: what a fresh clone and the wrong Node get. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -134,6 +134,25 @@ describe("the launcher", () => {
     assert.equal(ended.code, 0, ended.stderr);
     assert.match(ended.stdout, /^Usage: postern serve /);
   });
+
+  for (const [what, program, warns] of [
+    ["sources", "src/main.ts", true],
+    ["a bundle", "bin/postern.js", false],
+  ] as const) {
+    it(`a server that runs from ${what} ${warns ? "warns once and names the command that bundles" : "gives no warning"}`, async () => {
+      const directory = mkdtempSync(join(tmpdir(), "postern-launcher-"));
+      const env = { ...process.env, ...freePorts };
+      const serve = spawn(process.execPath, [program, "serve", "--data", directory], { cwd: root, env });
+      const log: string[] = [];
+      serve.stderr.on("data", (text: Buffer) => log.push(text.toString()));
+      await once(serve.stdout, "data");
+      serve.kill();
+      await once(serve, "close");
+      const warnings = log.join("").match(/running from sources.*npm run bundle/g) ?? [];
+      rmSync(directory, { recursive: true });
+      assert.equal(warnings.length, warns ? 1 : 0, log.join(""));
+    });
+  }
 
   it("the launcher installs what the lockfile lists when node_modules is missing, and says when that fails", () => {
     writeFileSync(join(clone, "package-lock.json"), "{}");

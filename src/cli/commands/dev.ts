@@ -34,6 +34,7 @@ import { listeners } from "../platform/start-failure.ts";
 import { Failure } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
 import { interrupted } from "../process/signals.ts";
+import { warnOfSources } from "../process/sources.ts";
 import { posternVersion } from "../process/version.ts";
 import { renderRequest } from "../terminal/request-line.ts";
 
@@ -65,6 +66,7 @@ export const dev = defineCommand({
     const given = target === undefined ? undefined : upstreamOf(target);
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
+    warnOfSources(log);
     const { sso: kind } = values;
     const listening = listenersOf(values);
     if (kind !== undefined) checkLoopback(listening);

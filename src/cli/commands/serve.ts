@@ -5,6 +5,7 @@ import { startPlatform } from "../platform/platform.ts";
 import type { Platform } from "../platform/platform.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
 import { interrupted } from "../process/signals.ts";
+import { warnOfSources } from "../process/sources.ts";
 import { posternVersion } from "../process/version.ts";
 
 const own = { config: settings.config, ...platformSettings, json: settings.json } as const;
@@ -20,6 +21,7 @@ export const serve = defineCommand({
   async run(values) {
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
+    warnOfSources(log);
     const version = posternVersion();
     const platform = await Promise.race([
       startPlatform({ ...values, edges: values.edges ?? usualEdges(), log, version }),
