@@ -1,3 +1,4 @@
+import { sentUpstream } from "../schema/concealment.ts";
 import { compileHeaderEdit, headerEditFields } from "../traffic/parts/header-edit.ts";
 import { defineModule } from "../traffic/module.ts";
 import { changed } from "../traffic/step.ts";
@@ -11,7 +12,7 @@ export const requestHeaders = defineModule({
   on: ["https_route"],
   doc: "Removes, then adds header fields of the request, last before it goes upstream.",
   acts: { request: ["change the request"] },
-  fields: headerEditFields,
+  fields: headerEditFields(sentUpstream),
   rules: [
     ({ add, remove }) =>
       remove.includes("host") && !("host" in add)

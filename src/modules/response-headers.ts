@@ -12,7 +12,7 @@ export const responseHeaders = defineModule({
   on: ["https_route"],
   doc: "Removes, then adds header fields of the response, last before it goes to the client.",
   acts: { response: ["change the response"] },
-  fields: headerEditFields,
+  fields: headerEditFields(true),
   compile(config) {
     const edit = compileHeaderEdit(config, single);
     const step = changed("response_headers", said(config));

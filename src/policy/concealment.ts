@@ -33,7 +33,26 @@ export const concealedPolicy: Concealment = {
   },
   mentions: idsInPolicy,
   secrets: secretsInPolicy,
+  sends: (text) => hasAction(text, sending),
+  forwards: (text) => hasAction(text, forwarding),
 };
+
+/** Actions that write what the policy says into the request. */
+const sending: ReadonlySet<string> = new Set(["add-headers", "url-rewrite", "request-body-find-replace"]);
+const forwarding: ReadonlySet<string> = new Set(["forward-internal"]);
+/** By their present and older names. */
+const responsePhases: ReadonlySet<string> = new Set(["on_http_response", "on_event_stream_message", "outbound"]);
+
+/** Whether rules for requests have one of these actions. A policy that cannot be read may have any. */
+function hasAction(text: string, types: ReadonlySet<string>): boolean {
+  const policy = read(text);
+  if (!policy) return true;
+  const rules = Object.entries(policy).flatMap(([phase, given]) => (responsePhases.has(phase) ? [] : given));
+  return rules.some((one) => {
+    const actions = isObject(one) ? one["actions"] : undefined;
+    return Array.isArray(actions) && actions.some((given) => isObject(given) && types.has(String(given["type"])));
+  });
+}
 
 function rule(given: unknown): unknown {
   if (!isObject(given)) return masked(given);

@@ -13,6 +13,9 @@ const masked: Concealment = {
   isStandIn: (text) => text === secretMask,
 };
 
+/** Of values that are added to requests on their way upstream. */
+export const sentUpstream: Concealment = { ...masked, sends: () => true };
+
 /** Whether the field's values are sealed at rest. */
 export function isSealedField(field: Field): boolean {
   return field.secret === true || field.sensitive !== undefined;

@@ -45,6 +45,10 @@ export interface Concealment {
   mentions?(text: string): readonly string[];
   /** Secrets of the account that the text has the edge read; it can tell them to anybody. */
   secrets?(text: string): readonly NamedSecret[];
+  /** Whether something of the text is added to requests on their way upstream. */
+  sends?(text: string): boolean;
+  /** Whether the text has requests go to internal endpoints of the account. */
+  forwards?(text: string): boolean;
 }
 
 /** A secret by its vault's name and its own; undefined: only what is running will know. */

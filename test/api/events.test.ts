@@ -92,6 +92,33 @@ for (const database of databases) {
       assert.equal(new Set(events.map(({ event_id }) => event_id)).size, 2);
     });
 
+    it(`K5: events on ${database.name} that were delivered are shown to keys that may read the kind they are about`, async () => {
+      const { destination, subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [
+        "ip_policy_created.v0",
+        "vault_created.v0",
+      ]);
+      await api.ok("POST", "/ip_policies", { description: "shown" });
+      await api.ok("POST", "/vaults", { name: "not shown" });
+      const path = `/event_destinations/${destination.id}/events`;
+      const all = await eventually(
+        () => api.ok("GET", path),
+        ({ events }) => events.length === 2,
+      );
+      const typesFor = async (...scopes: string[]): Promise<string[]> => {
+        const { token } = await api.ok("POST", "/api_keys", { scopes });
+        const { body } = await api.request("GET", path, { key: token });
+        return body.events.map(({ type }: Body) => type);
+      };
+      assert.deepEqual(all.events.map(({ type }: Body) => type).toSorted(), [
+        "ip_policy_created.v0",
+        "vault_created.v0",
+      ]);
+      assert.deepEqual(await typesFor("type:event_destination"), []);
+      assert.deepEqual(await typesFor("type:event_destination", "type:ip_policy"), ["ip_policy_created.v0"]);
+      assert.equal((await typesFor("read")).length, 2);
+      await api.ok("DELETE", `/event_subscriptions/${subscription.id}`);
+    });
+
     it(`I6: events on ${database.name} refuse a secret that stands for a short or empty key`, async () => {
       for (const secret of ["short", "whsec_!!!!!!!!!!!!!!!!!!", "whsec_AAAAAAAAAAAAAAA", "whsec_"]) {
         const body = { target: { webhook: { url: receiver.url, secret } } };

@@ -1210,7 +1210,10 @@ export interface EventDestinations {
 
 /** `/event_destinations/{id}/events` */
 export interface EventDestinationsEvents {
-  /** List the events that were delivered to a destination lately. `GET /event_destinations/{id}/events` */
+  /**
+   * List the events that were delivered to a destination lately; keys that are limited to kinds get the events of these
+   * kinds. `GET /event_destinations/{id}/events`
+   */
   get(id: string, options?: ReadOptions): Promise<DeliveredEvents>;
 }
 

@@ -7,6 +7,7 @@ import type { Draft, StoredObject } from "../../storage/store.ts";
 import { ownerOf, viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { dryRunQuery, isDryRun, rehearse } from "../objects/dry-run.ts";
+import { givenValues } from "../objects/given-values.ts";
 import { accountOf, find, pathNames } from "../objects/lookup.ts";
 import { identified, makeModuleIdentities } from "../objects/module-identities.ts";
 import { prepare } from "../objects/prepare.ts";
@@ -51,6 +52,7 @@ async function create(resource: ResourceDeclaration, call: Call, context: Object
   const work = (draft: Draft): Created => {
     const prepared = prepare(resource, call, draft, accountId, doc, undefined, behaviour);
     const bare = draft.create(accountId, resource.name, prepared.doc);
+    call.given?.set(bare.id, givenValues(resource.fields, body));
     const whole = identified(resource, bare.doc, undefined, identities, ownerOf(bare.id, context));
     const object = whole === bare.doc ? bare : draft.replace(bare, whole);
     const more = behaviour?.created?.(draft, object);

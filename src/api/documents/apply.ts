@@ -12,6 +12,7 @@ import type { Change, Draft, Reader, StoredObject } from "../../storage/store.ts
 import type { Call } from "../operation/call.ts";
 import { ownerOf } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
+import { givenValues } from "../objects/given-values.ts";
 import { settle } from "../history/settle.ts";
 import type { Put } from "../history/settle.ts";
 import { identified } from "../objects/module-identities.ts";
@@ -60,6 +61,7 @@ export function carryOut(
     return { aim, doc: issues.length > 0 ? doc : identified(aim.entry.resource, doc, aim.present?.doc, made, owner) };
   });
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues.slice(0, maxIssues));
+  for (const { id, entry } of aims.values()) call.given?.set(id, givenValues(entry.resource.fields, entry.fields));
   const at = timestamp(context.clock.now());
   try {
     draft.together(() => {

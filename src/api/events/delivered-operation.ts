@@ -3,6 +3,8 @@ import { eventDestination } from "../../resources/event-destination.ts";
 import type { Store } from "../../storage/store.ts";
 import { theOne } from "../objects/lookup.ts";
 import type { Operation } from "../operation/call.ts";
+import type { Scope } from "../operation/scope.ts";
+import { kindsOf } from "./event/types.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { list, object, text } from "../operation/shapes.ts";
 import type { Events } from "./dispatcher.ts";
@@ -25,7 +27,8 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
     id: "listDeliveredEvents",
     method: "GET",
     path: `${resource.path}/{id}/events`,
-    summary: "List the events that were delivered to a destination lately.",
+    summary:
+      "List the events that were delivered to a destination lately; keys that are limited to kinds get the events of these kinds.",
     resource,
     verb: "command",
     takes: "nothing",
@@ -44,13 +47,18 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
     },
     async run(call) {
       const { id } = theOne(resource, call, store);
-      const shown = (await events().delivered(id)).map(({ id: event, type, time, body }) => ({
-        id: event,
-        type,
-        time,
-        body,
-      }));
+      const shown = (await events().delivered(id))
+        .filter(({ type }) => mayReadEvent(call.principal.scope, type))
+        .map(({ id: event, type, time, body }) => ({ id: event, type, time, body }));
       return { status: 200, body: JSON.stringify({ events: shown }) };
     },
   };
+}
+
+/** An event shows the whole object that it is about; events of traffic are about objects of all kinds. */
+function mayReadEvent(scope: Scope | undefined, type: string): boolean {
+  const kinds = scope?.kinds;
+  if (!kinds) return true;
+  const about = kindsOf(new Set([type]));
+  return about.length > 0 && about.every((kind) => kinds.has(kind));
 }

@@ -7,6 +7,7 @@ import type { Call } from "../operation/call.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { ownerOf, viewsFor } from "./context.ts";
 import type { ObjectContext } from "./context.ts";
+import { givenValues } from "./given-values.ts";
 import { pathNames, theOne } from "./lookup.ts";
 import { blankModuleIdentities, identified, makeModuleIdentities, noModuleIdentities } from "./module-identities.ts";
 import type { ModuleIdentities } from "./module-identities.ts";
@@ -80,6 +81,7 @@ function change(
   const given = Object.fromEntries(Object.entries(body).filter(([name]) => !pathNames.has(name)));
   const { issues, doc } = parseFields(resource.fields, given, "update", previous.doc);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues);
+  call.given?.set(previous.id, givenValues(resource.fields, given));
   const behaviour = context.behaviours[resource.name];
   const prepared = prepare(resource, call, draft, previous.account_id, doc, previous, behaviour);
   const owner = ownerOf(previous.id, context);

@@ -34,6 +34,8 @@ export interface Call {
   readonly request: IncomingMessage;
   /** Judges what the call writes, where its key is limited to some objects. */
   readonly judge?: Judge;
+  /** Where the call notes which concealed values it gives itself: paths by the object's id. For its judge. */
+  readonly given?: Map<string, ReadonlySet<string>>;
 }
 
 export interface Reply {

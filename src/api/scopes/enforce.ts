@@ -24,9 +24,7 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
       if (!scope) return operation.run(call);
       check(operation, call, scope, store, liveObjects);
       try {
-        const reply = operation.run(
-          seesEverything(scope) && scope.secrets ? call : { ...call, judge: makeJudge(operation, scope) },
-        );
+        const reply = operation.run(seesEverything(scope) && scope.secrets ? call : judged(call, scope));
         if (!(reply instanceof Promise)) return reply;
         return reply.catch((error: unknown) => {
           throw withoutHidden(error, call.principal, reader);
@@ -36,6 +34,11 @@ export function scoped(operation: Operation, store: Store, liveObjects: LiveObje
       }
     },
   };
+}
+
+function judged(call: Call, scope: Scope): Call {
+  const given = new Map<string, ReadonlySet<string>>();
+  return { ...call, given, judge: makeJudge(call.operation, scope, given) };
 }
 
 /** The scope that a key lacks for an operation whatever it is about, beyond the metadata of that. */

@@ -10,6 +10,8 @@ import type { Operation } from "../operation/call.ts";
 import { ownedKinds, resourceNamed, resourceOfId } from "../operation/declarations.ts";
 import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
 import { checkTokenWithin } from "./agent-tokens.ts";
+import { newDestination } from "./destinations.ts";
+import type { GivenValues } from "./destinations.ts";
 import { mentionedIds, newlyReadSecrets } from "./mentions.ts";
 import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { reservationsUnder } from "./names.ts";
@@ -19,10 +21,10 @@ import { docOf } from "../../schema/doc.ts";
 import { vault as vaults } from "../../resources/vault.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 
-/** For what a key of the scope writes by the operation. */
-export function makeJudge(operation: Operation, scope: Scope): Judge {
+/** For what a key of the scope writes by the operation. @param given values that the call gives itself, once it has run */
+export function makeJudge(operation: Operation, scope: Scope, given: GivenValues): Judge {
   return (draft) => {
-    for (const change of draft.changes()) judgeChange(change, { operation, scope, draft });
+    for (const change of draft.changes()) judgeChange(change, { operation, scope, draft, given });
   };
 }
 
@@ -30,6 +32,7 @@ interface Case {
   readonly operation: Operation;
   readonly scope: Scope;
   readonly draft: Draft;
+  readonly given: GivenValues;
 }
 
 function judgeChange(change: Change, at: Case): void {
@@ -42,6 +45,7 @@ function judgeChange(change: Change, at: Case): void {
   for (const owner of ownersOf(change, draft)) demand(owner, at, true);
   if (after) for (const child of childrenOf(after, draft)) demand(child, at, false);
   checkSecrets(change, at);
+  if (!scope.secrets) checkDestination(change, at);
   if (!scope.prefixes) return judgeEvents(change, at);
   if (kind === "ip_restriction") throw missing(operation, "*", "an IP restriction is about the whole account");
   judgeEvents(change, at);
@@ -119,6 +123,13 @@ function checkSecrets({ kind, before, after }: Change, { operation, scope, draft
     if ([holder, secret].every((one) => one !== undefined && isVisible(anyKind, one))) continue;
     throw missing(operation, "*", `${why}: "${vault ?? "…"}", "${name ?? "…"}" is not one that the key may see`);
   }
+}
+
+/** A hidden value is read by whoever it is sent to: it goes to another place only by keys that may read it. */
+function checkDestination(change: Change, { operation, draft, given }: Case): void {
+  const why = newDestination(change, { draft, given });
+  if (why === undefined) return;
+  throw missing(operation, "secrets", `${why}: give these values anew in the same call, or use a key with "secrets"`);
 }
 
 /** Events tell of objects of the whole account: a limited key has none sent that it could not read. */

@@ -1,6 +1,6 @@
 import { FieldBlock } from "../../lib/field-block.ts";
 import { f } from "../../schema/fields.ts";
-import type { StringFormat } from "../../schema/fields.ts";
+import type { Concealment, StringFormat } from "../../schema/fields.ts";
 import { headerName } from "../../schema/header-name.ts";
 import { fieldText } from "../tls-certificates.ts";
 import type { Exchange, HeaderFields } from "../exchange.ts";
@@ -18,18 +18,20 @@ const headerValue: StringFormat = {
 const maxEdits = 32;
 const name = f.string("A header name.", { maxBytes: 256, format: headerName });
 
-/** The fields of both header modules. */
-export const headerEditFields = {
-  add: f.map(
-    "Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and empty ones are left out.",
-    f.string("A value.", { maxBytes: 4096, format: headerValue, sensitive: true }),
-    { key: name, maxItems: maxEdits },
-  ),
-  remove: f.list("Names of header fields to remove, with all their values.", name, {
-    maxItems: maxEdits,
-    unique: true,
-  }),
-};
+/** The fields of both header modules. @param sensitive how added values are concealed */
+export function headerEditFields(sensitive: true | Concealment) {
+  return {
+    add: f.map(
+      "Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and empty ones are left out.",
+      f.string("A value.", { maxBytes: 4096, format: headerValue, sensitive }),
+      { key: name, maxItems: maxEdits },
+    ),
+    remove: f.list("Names of header fields to remove, with all their values.", name, {
+      maxItems: maxEdits,
+      unique: true,
+    }),
+  };
+}
 
 type Edit = (exchange: Exchange, headers: HeaderFields) => void;
 

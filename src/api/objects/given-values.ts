@@ -1,0 +1,24 @@
+/** Which concealed values a call gives itself, and which it leaves as they are. */
+import type { JsonObject } from "../../lib/json.ts";
+import { isSealedField, isStandIn } from "../../schema/concealment.ts";
+import { inputName } from "../../schema/doc.ts";
+import type { Field, Fields } from "../../schema/fields.ts";
+
+/** Paths of the concealed values that `given` has itself, without those that stand for present ones. */
+export function givenValues(fields: Fields, given: JsonObject): ReadonlySet<string> {
+  return new Set(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const key = inputName(name, field);
+      return Object.hasOwn(given, key) ? pathsOf(field, given[key], key) : [];
+    }),
+  );
+}
+
+function pathsOf(field: Field, value: unknown, path: string): string[] {
+  if (isSealedField(field)) return typeof value === "string" && !isStandIn(field, value) ? [path] : [];
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  if (field.type === "object")
+    return [...givenValues(field.fields, value as JsonObject)].map((one) => `${path}.${one}`);
+  if (field.type !== "map") return [];
+  return Object.entries(value).flatMap(([name, one]) => pathsOf(field.of, one, `${path}.${name}`));
+}

@@ -1,0 +1,81 @@
+/** Values that traffic takes upstream, and that only readers with `secrets` see. */
+import type { Doc } from "../../schema/doc.ts";
+import { inputName } from "../../schema/doc.ts";
+import type { Concealment, Field, Fields } from "../../schema/fields.ts";
+import type { StoredObject } from "../../storage/store.ts";
+import { modulesOf, resourceNamed, resources } from "../operation/declarations.ts";
+
+/** A text that is concealed, with what its field says of such texts. */
+interface SealedText {
+  readonly path: string;
+  readonly text: string;
+  readonly concealment: Concealment | true;
+}
+
+/** By path, such as `request_headers.add.authorization`. */
+export function sentValues(object: StoredObject): ReadonlyMap<string, string> {
+  return new Map(textsOf(object).flatMap((one) => (isSent(one) ? [[one.path, one.text] as const] : [])));
+}
+
+/** Whether a policy of the object has requests go to internal endpoints. */
+export function isForwarding(object: StoredObject): boolean {
+  return textsOf(object).some(({ concealment, text }) => concealment !== true && concealment.forwards?.(text));
+}
+
+/** Kinds of the objects that may send values. */
+export const sendingKinds: readonly string[] = resources
+  .filter(({ fields }) => maySend(fields))
+  .map(({ name }) => name);
+
+/**
+ * Whether something that reads the whole request is new in `after`: its upstream, what chooses that, or a text that is
+ * filled in from the request and goes elsewhere.
+ */
+export function hasNewOutlet(before: StoredObject, after: StoredObject): boolean {
+  const choosing = modulesOf(resourceNamed(after.kind)).filter(([{ acts }]) =>
+    acts.request?.includes("choose the upstream"),
+  );
+  const isChanged = choosing.some(([{ name }]) => {
+    const [earlier, now] = [before.doc[name], after.doc[name]];
+    return now !== null && JSON.stringify(earlier) !== JSON.stringify(now);
+  });
+  if (isChanged) return true;
+  const known = new Set(templates(before));
+  return templates(after).some((text) => !known.has(text));
+}
+
+function templates(object: StoredObject): string[] {
+  return textsOf(object).flatMap((one) => (!isSent(one) && one.text.includes("${") ? [one.text] : []));
+}
+
+function isSent({ concealment, text }: SealedText): boolean {
+  return concealment !== true && (concealment.sends?.(text) ?? false);
+}
+
+function textsOf({ kind, doc }: StoredObject): SealedText[] {
+  return collect(resourceNamed(kind).fields, doc, "");
+}
+
+function collect(fields: Fields, doc: Doc, at: string): SealedText[] {
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const key = inputName(name, field);
+    return field.live ? [] : valueTexts(field, doc[key], at + key);
+  });
+}
+
+function valueTexts(field: Field, value: unknown, path: string): SealedText[] {
+  if (value === null || value === undefined || value === "") return [];
+  if (field.sensitive && typeof value === "string") return [{ path, text: value, concealment: field.sensitive }];
+  if (field.type === "object") return collect(field.fields, value as Doc, `${path}.`);
+  if (field.type !== "map") return [];
+  return Object.entries(value).flatMap(([name, one]) => valueTexts(field.of, one, `${path}.${name}`));
+}
+
+function maySend(fields: Fields): boolean {
+  return Object.values(fields).some((field) => {
+    if (field.live) return false;
+    if (field.type === "object") return maySend(field.fields);
+    const { sensitive } = field.type === "map" ? field.of : field;
+    return typeof sensitive === "object" && sensitive.sends !== undefined;
+  });
+}
