@@ -1,3 +1,4 @@
+import { namedHost } from "../parts/named-host.ts";
 import { defineEnvironment } from "../../cel/checking/environment.ts";
 import { listOf, mapOf, objectType, types } from "../../cel/checking/types.ts";
 import { standardFunctions } from "../../cel/functions/standard.ts";
@@ -125,8 +126,7 @@ export const httpRequest = defineAction({
       rehearse(context) {
         const call = describe(context);
         if (call instanceof Failure) return brokenAction("policy_interpolation_failed", call.message);
-        // What stands behind the host may hold a credential (control K4).
-        return skippedAction(`would send ${call.method} to ${URL.parse(call.url)?.host ?? "no URL"}`);
+        return skippedAction(`would send ${call.method} to ${namedHost(templates.url)}`);
       },
     };
   },

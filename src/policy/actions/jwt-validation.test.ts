@@ -174,6 +174,18 @@ describe("jwt-validation", () => {
     assert.equal((await action.rehearse(exchange)).outcome, "done");
   });
 
+  it("K4: shows only the host of a key set in a rehearsal", async () => {
+    const reasonOf = async (source: string): Promise<string> => {
+      const jws = { allowed_algorithms: ["RS256"], keys: { sources: { additional_jkus: [source] } } };
+      const { action, sign } = setUp({ jws });
+      const exchange = exchangeOf({ headers: { authorization: `Bearer ${sign()}` } });
+      return (await action.rehearse(exchange, { host: "secret.example", path: "secret" })).reason;
+    };
+    assert.equal(await reasonOf("https://id.example.test/secret?key=secret"), "would fetch keys from id.example.test");
+    assert.equal(await reasonOf("https://id.example.test/${vars.path}"), "would fetch keys from id.example.test");
+    assert.doesNotMatch(await reasonOf("https://${vars.host}/keys"), /secret/);
+  });
+
   it("resolves interpolated values for each request, and reaches https only", async () => {
     const jws = { allowed_algorithms: ["RS256"], keys: { sources: { additional_jkus: ["${vars.url}"] } } };
     const { action, asked, sign } = setUp({ jws, issuer: { allow_list: [{ value: "${vars.iss}" }] } });

@@ -1,3 +1,4 @@
+import { namedHost } from "../parts/named-host.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
 import type { Value } from "../../cel/values/values.ts";
@@ -213,7 +214,7 @@ async function rehearsed(checks: Checks, context: PolicyContext, keySets: KeySet
   for (const source of checks.sources) {
     const url = source.text(context);
     if (url instanceof Failure || keySets.has(url, undefined)) continue;
-    return skippedAction(`would fetch the keys at ${url}`);
+    return skippedAction(`would fetch keys from ${namedHost(source)}`);
   }
   const known: KeySets = {
     keysFor: (url, keyId) => (keySets.has(url, keyId) ? keySets.keysFor(url, keyId) : Promise.resolve(undefined)),
