@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import type * as Yaml from "../lib/yaml.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { secretMask } from "../schema/concealment.ts";
-import type { Concealment, Field, Fields } from "../schema/fields.ts";
+import type { Concealment, Field, Fields, ObjectField } from "../schema/fields.ts";
 import { actionsByName } from "./actions/index.ts";
 import { idsInPolicy, secretsInPolicy } from "./mentions.ts";
 
@@ -33,6 +33,10 @@ export const concealedPolicy: Concealment = {
   },
   mentions: idsInPolicy,
   secrets: secretsInPolicy,
+  holdsSecret(text) {
+    const policy = read(text);
+    return !policy || Object.values(policy).some((rules) => Array.isArray(rules) && rules.some(ruleHoldsSecret));
+  },
   sends: (text) => hasAction(text, sending),
   forwards: (text) => hasAction(text, forwarding),
 };
@@ -52,6 +56,43 @@ function hasAction(text: string, types: ReadonlySet<string>): boolean {
     const actions = isObject(one) ? one["actions"] : undefined;
     return Array.isArray(actions) && actions.some((given) => isObject(given) && types.has(String(given["type"])));
   });
+}
+
+function ruleHoldsSecret(given: unknown): boolean {
+  const actions = isObject(given) ? given["actions"] : undefined;
+  return Array.isArray(actions) && actions.some(actionHoldsSecret);
+}
+
+function actionHoldsSecret(given: unknown): boolean {
+  if (!isObject(given)) return false;
+  const { type, config } = given;
+  const fields = typeof type === "string" ? actionsByName.get(type)?.config : undefined;
+  return valueHoldsSecret({ type: "object", fields: fields ?? {} }, config);
+}
+
+/** Names of header fields and parameters that carry credentials. */
+const credentialName = /auth|cookie|token|key|secret|passw|credential|signature/i;
+
+/** Whether a text that is a credential, by its declaration or its name, is written out in `value`. */
+function valueHoldsSecret(field: Pick<ObjectField, "type" | "fields"> | Field | undefined, value: unknown): boolean {
+  if (typeof value === "string") {
+    const isSecret = field !== undefined && field.type !== "object" && (field.secret || field.sensitive) !== undefined;
+    return isSecret && isWrittenOut(value);
+  }
+  if (Array.isArray(value)) {
+    return value.some((item) => valueHoldsSecret(field?.type === "list" ? field.of : undefined, item));
+  }
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(([name, inner]) => {
+    const known = field?.type === "object" ? fieldOf(field.fields, name) : field?.type === "map" ? field.of : undefined;
+    const isNamed = field?.type === "map" && credentialName.test(name);
+    return (isNamed && typeof inner === "string" && isWrittenOut(inner)) || valueHoldsSecret(known, inner);
+  });
+}
+
+/** Whether there is more in the text than what expressions make. */
+function isWrittenOut(text: string): boolean {
+  return text.replaceAll(/\$\{[^{}]*\}/g, "").replaceAll(/\b(?:bearer|basic)\b|[\s:]/gi, "") !== "";
 }
 
 function rule(given: unknown): unknown {

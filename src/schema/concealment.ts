@@ -21,6 +21,14 @@ export function isSealedField(field: Field): boolean {
   return field.secret === true || field.sensitive !== undefined;
 }
 
+/** Whether a value of a sensitive field is kept out of what is written down, such as an export. */
+export function holdsSecret(field: Field, value: unknown): boolean {
+  if (typeof value !== "string") return true;
+  const { holdsSecret: holds } = concealmentOf(field);
+  // What is only made of variables is no credential.
+  return holds ? holds(value) : value.replaceAll(/\$\{[^{}]*\}/g, "").trim() !== "";
+}
+
 /** What those see of a value of a secret or sensitive field who may not see it. Unset is not concealed. */
 export function concealed(field: Field, value: unknown): unknown {
   if (value === null || value === undefined || value === "") return value;

@@ -45,6 +45,8 @@ export interface Concealment {
   mentions?(text: string): readonly string[];
   /** Secrets of the account that the text has the edge read; it can tell them to anybody. */
   secrets?(text: string): readonly NamedSecret[];
+  /** Whether the text has a credential in it, as far as that can be told; any text may where this is absent. */
+  holdsSecret?(text: string): boolean;
   /** Whether something of the text is added to requests on their way upstream. */
   sends?(text: string): boolean;
   /** Whether the text has requests go to internal endpoints of the account. */

@@ -286,6 +286,49 @@ objects:
       }
     });
 
+    it(`K4: documents of many objects on ${database.name} are exported without any secret, or with all that the key may read`, async () => {
+      const key = await account();
+      const edge = await api.ok("POST", "/edges/https", {}, key);
+      const policy = (config: object): string =>
+        JSON.stringify({ on_http_request: [{ actions: [{ type: "basic-auth", config }] }] });
+      const plain = policy({ credentials: ["${secrets.get('web', 'login')}"] });
+      const secret = policy({ credentials: ["anna:s3cret-password"] });
+      const sent = JSON.stringify({
+        on_http_request: [
+          { actions: [{ type: "add-headers", config: { headers: { authorization: "s3cret-sent" } } }] },
+        ],
+      });
+      for (const [match, value] of Object.entries({ "/plain": plain, "/secret": secret, "/sent": sent })) {
+        const body = {
+          match_type: "path_prefix",
+          match,
+          traffic_policy: { value },
+          request_headers: { add: { authorization: "Bearer s3cret-header", "x-ip": "${conn.client_ip}" } },
+          webhook_verification: { provider: "github", secret: "s3cret-hook" },
+        };
+        await api.ok("POST", `/edges/https/${edge.id}/routes`, body, key);
+      }
+      const { text, body: exported } = await api.request("GET", "/export", { key });
+      assert.ok(!text.includes("s3cret"), text);
+      const routes = Object.values<Body>(exported.objects.https_edge_route);
+      assert.deepEqual(
+        routes.map(({ traffic_policy }) => traffic_policy.value === plain),
+        [true, false, false],
+      );
+      assert.deepEqual(routes[0].request_headers.add, { authorization: "***", "x-ip": "${conn.client_ip}" });
+      const whole = await api.request("GET", "/export?secrets=true", { key });
+      for (const one of ["s3cret-password", "s3cret-header", "s3cret-hook", "s3cret-sent"]) {
+        assert.ok(whole.text.includes(one), one);
+      }
+      for (const document of [exported, whole.body]) {
+        const planned = await api.ok("POST", "/plan", document, key);
+        assert.deepEqual([planned.summary.update, planned.summary.create], [0, 0]);
+      }
+      const blind = (await api.ok("POST", "/api_keys", { scopes: ["read"] }, key)).token;
+      const refused = await api.request("GET", "/export?secrets=true", { key: blind });
+      assert.deepEqual([refused.status, refused.body.details.scope], [403, "secrets"]);
+    });
+
     it(`documents of many objects on ${database.name} are exported with the names that they gave, as JSON and as YAML`, async () => {
       const key = await account();
       await done(apply(shop, key));

@@ -48,6 +48,28 @@ for (const database of databases) {
       assert.equal((await api.request("GET", `/ip_policies/${policy.id}`)).status, 200);
     });
 
+    it(`a module that is only tried on ${database.name} is neither replaced nor removed`, async () => {
+      const edge = await api.ok("POST", "/edges/https", {});
+      const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match: "/" });
+      for (const [path, body, wrong] of [
+        [`/edges/https/${edge.id}/tls_termination`, { min_version: "1.3" }, { min_version: "0.9" }],
+        [`/edges/https/${edge.id}/routes/${route.id}/compression`, { enabled: false }, { enabled: 1 }],
+      ] as const) {
+        const before = (await api.request("GET", path.slice(0, path.lastIndexOf("/")))).headers["etag"];
+        const tried = await tryIt("PUT", path, body);
+        assert.equal(tried.status, 200, tried.text);
+        for (const [name, value] of Object.entries(body)) assert.equal(tried.body[name], value);
+        assert.equal((await api.request("GET", path.slice(0, path.lastIndexOf("/")))).headers["etag"], before);
+        assert.equal((await tryIt("PUT", path, wrong)).status, 400);
+        await api.ok("PUT", path, body);
+        assert.equal((await tryIt("DELETE", path)).status, 204);
+        assert.equal((await api.request("GET", path)).status, 200);
+        await api.ok("DELETE", path);
+        assert.equal((await tryIt("DELETE", path)).status, 404);
+      }
+      assert.equal((await api.request("PUT", "/edges/https/x/mutual_tls?dry_run=maybe", { body: {} })).status, 404);
+    });
+
     it(`K5: a token that is only tried on ${database.name} is not shown, and opens nothing`, async () => {
       for (const path of ["/api_keys", "/credentials", "/accounts"]) {
         const tried = await tryIt("POST", path, path === "/accounts" ? { name: "tried" } : {});

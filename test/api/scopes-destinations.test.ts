@@ -49,7 +49,7 @@ for (const database of databases) {
       return response;
     };
 
-    it(`K4: on ${database.name} a key without "secrets" sends a route's hidden header fields to no other backend`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" sends a route's hidden header fields to no other backend`, async () => {
       const path = await route({ request_headers: hidden });
       await refused("PATCH", path, { backend: { backend_id: other.id } });
       await refused("PUT", `${path}/backend`, { backend_id: other.id });
@@ -67,7 +67,7 @@ for (const database of databases) {
       await taken("PUT", `${second}/backend`, { backend_id: other.id }, seeing);
     });
 
-    it(`K4: on ${database.name} a key without "secrets" has no policy and no response repeat a route's hidden header fields`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" has no policy and no response repeat a route's hidden header fields`, async () => {
       const path = await route({ request_headers: hidden });
       const echo = "${req.headers['authorization'][0]}";
       const value = JSON.stringify({
@@ -79,7 +79,7 @@ for (const database of databases) {
       await taken("PATCH", path, { traffic_policy: { value }, request_headers: hidden });
     });
 
-    it(`K4: on ${database.name} a key without "secrets" moves no backend that routes send hidden values to`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" moves no backend that routes send hidden values to`, async () => {
       const [inner, address] = [
         await group("moved"),
         await api.ok("POST", "/backends/static", { address: "198.51.100.1:80" }),
@@ -96,7 +96,7 @@ for (const database of databases) {
       await taken("PATCH", `/backends/tunnel_group/${free.id}`, { labels: { app: "free too" } });
     });
 
-    it(`K4: on ${database.name} a key without "secrets" shows no hidden answer of a backend at another place`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" shows no hidden answer of a backend at another place`, async () => {
       const answer = await api.ok("POST", "/backends/http_response", { body: "upstream-secret" });
       const path = await route({});
       await refused("PUT", `${path}/backend`, { backend_id: answer.id });
@@ -105,7 +105,7 @@ for (const database of databases) {
       await taken("PUT", `${path}/backend`, { backend_id: empty.id });
     });
 
-    it(`K4: on ${database.name} a key without "secrets" makes no agent token that receives hidden values`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" makes no agent token that receives hidden values`, async () => {
       const served = await group("served");
       await route({ request_headers: hidden }, served);
       await refused("POST", "/credentials", {});
@@ -116,7 +116,7 @@ for (const database of databases) {
       await taken("PATCH", `/credentials/${body.id}`, { description: "a note" });
     });
 
-    it(`K4: on ${database.name} a key without "secrets" is no internal endpoint that policies send hidden values to`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" is no internal endpoint that policies send hidden values to`, async () => {
       const endpoint = (policy: string) => ({ url: "https://api.internal", type: "cloud", traffic_policy: policy });
       const deny = JSON.stringify({ on_http_request: [{ actions: [{ type: "deny" }] }] });
       const made = await taken("POST", "/endpoints", endpoint(deny));
@@ -128,7 +128,7 @@ for (const database of databases) {
       await taken("PATCH", `/endpoints/${made.body.id}`, { description: "a note" });
     });
 
-    it(`K4: on ${database.name} a key without "secrets" gives no secret another name that policies read`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" gives no secret another name that policies read`, async () => {
       const vault = await api.ok("POST", "/vaults", { name: "destinations" });
       const secret = await api.ok("POST", "/vault_secrets", { name: "key", value: "1", vault_id: vault.id });
       await refused("PATCH", `/vaults/${vault.id}`, { name: "renamed" });
@@ -137,7 +137,7 @@ for (const database of databases) {
       await taken("PATCH", `/vaults/${vault.id}`, { description: "a note" });
     });
 
-    it(`K4: on ${database.name} a key without "secrets" moves hidden values neither by a document nor by a rollback`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" moves hidden values neither by a document nor by a rollback`, async () => {
       const [from, to] = [await group("from"), await group("to")];
       const made = await api.request("POST", `/edges/https/${edge.id}/routes`, {
         body: { match_type: "path_prefix", match: "/history", backend: { backend_id: to.id } },

@@ -247,6 +247,23 @@ for (const database of databases) {
       lacks(await call("POST", "/api_keys", team, body("team")), "*");
     });
 
+    it(`K5: limited API keys on ${database.name} make no account, whose first key would not be limited`, async () => {
+      const { token } = await api.ok("POST", "/api_keys", { scopes: ["write", "secrets"], operator: true });
+      lacks(await call("POST", "/accounts", token, { name: "by a limited key" }), "*");
+      assert.equal((await call("GET", "/accounts", token)).status, 200);
+    });
+
+    it(`K5: limited API keys on ${database.name} are not told of rules that they may not see by a test of a policy`, async () => {
+      const { id } = await api.ok("POST", "/ip_policies", {});
+      const rule = await api.ok("POST", "/ip_policy_rules", { ip_policy_id: id, cidr: "192.0.2.0/24", action: "deny" });
+      const tested = async (...scopes: string[]): Promise<Body> =>
+        (await call("POST", `/ip_policies/${id}/test`, await keyWith(...scopes), { source_ip: "192.0.2.1" })).body;
+      const hidden = await tested("type:ip_policy");
+      assert.deepEqual([hidden.allowed, hidden.decided_by], [false, null]);
+      assert.ok(!hidden.reason.includes("192.0.2.0"));
+      assert.equal((await tested("type:ip_policy", "type:ip_policy_rule")).decided_by.id, rule.id);
+    });
+
     it(`limited API keys on ${database.name} are refused when a scope cannot be read`, async () => {
       for (const [scope, path] of [
         ["", "scopes[0]"],

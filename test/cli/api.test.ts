@@ -93,6 +93,17 @@ describe("postern api", () => {
     await api.ok("DELETE", `/edges/tcp/${id}`);
   });
 
+  it("postern api takes --dry-run without a value, and changes nothing", async () => {
+    const { id } = await api.ok("POST", "/edges/tcp", {});
+    const policy = await api.ok("POST", "/ip_policies", {});
+    const tried = await json(`edges/tcp update ${id} --description tried`, "--dry-run");
+    assert.equal(tried.description, "tried");
+    assert.equal((await run(`edges/tcp/ip_restriction replace ${id} --ip-policy-ids ${policy.id} --dry-run`)).code, 0);
+    const edge = await api.ok("GET", `/edges/tcp/${id}`);
+    assert.deepEqual([edge.description, edge.ip_restriction], ["", null]);
+    await api.ok("DELETE", `/edges/tcp/${id}`);
+  });
+
   it("postern api lists as a table, over pages, up to the limit", async () => {
     const ids: string[] = [];
     for (let count = 0; count < 103; count += 1) {

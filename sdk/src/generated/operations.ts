@@ -555,6 +555,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/reserved_domains/{id}/certificate",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -563,6 +564,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/reserved_domains/{id}/certificate_management_policy",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -908,6 +910,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{id}/tls_termination",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -925,6 +928,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{id}/tls_termination",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -934,6 +938,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{id}/mutual_tls",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -951,6 +956,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{id}/mutual_tls",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -998,6 +1004,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/ip_restriction",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1015,6 +1022,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/ip_restriction",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1024,6 +1032,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/user_agent_filter",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1041,6 +1050,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/user_agent_filter",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1050,6 +1060,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/webhook_verification",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1067,6 +1078,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/webhook_verification",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1076,6 +1088,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/oauth",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1093,6 +1106,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/oauth",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1102,6 +1116,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/oidc",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1119,6 +1134,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/oidc",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1128,6 +1144,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/saml",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1145,6 +1162,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/saml",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1154,6 +1172,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/traffic_policy",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1171,6 +1190,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/traffic_policy",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1180,6 +1200,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/circuit_breaker",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1197,6 +1218,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/circuit_breaker",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1206,6 +1228,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/websocket_tcp_converter",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1223,6 +1246,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/websocket_tcp_converter",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1232,6 +1256,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/request_headers",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1249,6 +1274,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/request_headers",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1258,6 +1284,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/backend",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1275,6 +1302,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/backend",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1284,6 +1312,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/compression",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1301,6 +1330,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/compression",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1310,6 +1340,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/https/{edge_id}/routes/{id}/response_headers",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1327,6 +1358,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/https/{edge_id}/routes/{id}/response_headers",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1384,6 +1416,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tls/{id}/tls_termination",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1401,6 +1434,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tls/{id}/tls_termination",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1410,6 +1444,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tls/{id}/mutual_tls",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1427,6 +1462,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tls/{id}/mutual_tls",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1436,6 +1472,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tls/{id}/ip_restriction",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1453,6 +1490,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tls/{id}/ip_restriction",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1462,6 +1500,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tls/{id}/traffic_policy",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1479,6 +1518,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tls/{id}/traffic_policy",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1488,6 +1528,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tls/{id}/backend",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1505,6 +1546,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tls/{id}/backend",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1562,6 +1604,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tcp/{id}/ip_restriction",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1579,6 +1622,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tcp/{id}/ip_restriction",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1588,6 +1632,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tcp/{id}/traffic_policy",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1605,6 +1650,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tcp/{id}/traffic_policy",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -1614,6 +1660,7 @@ export const operations: readonly Operation[] = [
     method: "PUT",
     path: "/edges/tcp/{id}/backend",
     takesBody: true,
+    query: ["dry_run"],
     answers: "object",
   },
   {
@@ -1631,6 +1678,7 @@ export const operations: readonly Operation[] = [
     verb: "delete",
     method: "DELETE",
     path: "/edges/tcp/{id}/backend",
+    query: ["dry_run"],
     answers: "nothing",
   },
   {
@@ -2233,7 +2281,7 @@ export const operations: readonly Operation[] = [
     verb: "export",
     method: "GET",
     path: "/export",
-    query: ["document"],
+    query: ["document", "secrets"],
     answers: "object",
   },
   {

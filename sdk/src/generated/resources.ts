@@ -143,6 +143,8 @@ export interface LoginAddressesOptions extends ReadOptions {
 export interface ExportOptions extends ReadOptions {
   /** Name of the document. */
   readonly document?: string | undefined;
+  /** `true` writes out the secrets that the key may read. */
+  readonly secrets?: boolean | undefined;
 }
 
 export interface GetReadinessOptions extends ReadOptions {
@@ -279,7 +281,8 @@ export interface Resources {
   apply(body: Document, options?: CallOptions): Promise<Plan>;
   /**
    * Write the account's objects down as a document whose application changes nothing; as YAML for `Accept:
-   * application/yaml`. `GET /export`
+   * application/yaml`. Secrets, and values that hold one, are left as they are by a placeholder; with `secrets` the
+   * document has what the key may read. `GET /export`
    */
   export(options?: ExportOptions): Promise<Document>;
   /** Whether the process is alive. `GET /healthz` */
@@ -519,17 +522,20 @@ export interface ReservedDomains {
 
 /** `/reserved_domains/{id}/certificate` */
 export interface ReservedDomainsCertificate {
-  /** Unset certificate_id of a reserved domain. `DELETE /reserved_domains/{id}/certificate` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Unset certificate_id of a reserved domain; with `dry_run` say what would come of it. `DELETE
+   * /reserved_domains/{id}/certificate`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/reserved_domains/{id}/certificate_management_policy` */
 export interface ReservedDomainsCertificateManagementPolicy {
   /**
-   * Unset certificate_management_policy of a reserved domain. `DELETE
+   * Unset certificate_management_policy of a reserved domain; with `dry_run` say what would come of it. `DELETE
    * /reserved_domains/{id}/certificate_management_policy`
    */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/reserved_addrs` */
@@ -732,28 +738,33 @@ export interface EdgesHttps {
 /** `/edges/https/{id}/tls_termination` */
 export interface EdgesHttpsTlsTermination {
   /**
-   * Replace the tls_termination module as a whole. Says where TLS ends, and which versions of it are spoken. `PUT
-   * /edges/https/{id}/tls_termination`
+   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Says where TLS ends, and
+   * which versions of it are spoken. `PUT /edges/https/{id}/tls_termination`
    */
-  replace(id: string, body: EndpointTLSTerminationReplace, options?: CallOptions): Promise<EndpointTLSTermination>;
+  replace(id: string, body: EndpointTLSTerminationReplace, options?: CreateOptions): Promise<EndpointTLSTermination>;
   /** Get the tls_termination module. `GET /edges/https/{id}/tls_termination` */
   get(id: string, options?: GetOptions): Promise<EndpointTLSTermination>;
-  /** Remove the tls_termination module. `DELETE /edges/https/{id}/tls_termination` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the tls_termination module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{id}/tls_termination`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{id}/mutual_tls` */
 export interface EdgesHttpsMutualTls {
   /**
-   * Replace the mutual_tls module as a whole. Asks clients for a certificate in the TLS handshake and refuses those
-   * without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header
-   * fields. `PUT /edges/https/{id}/mutual_tls`
+   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Asks clients for a certificate
+   * in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the
+   * certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/https/{id}/mutual_tls`
    */
-  replace(id: string, body: EndpointMutualTLSReplace, options?: CallOptions): Promise<EndpointMutualTLS>;
+  replace(id: string, body: EndpointMutualTLSReplace, options?: CreateOptions): Promise<EndpointMutualTLS>;
   /** Get the mutual_tls module. `GET /edges/https/{id}/mutual_tls` */
   get(id: string, options?: GetOptions): Promise<EndpointMutualTLS>;
-  /** Remove the mutual_tls module. `DELETE /edges/https/{id}/mutual_tls` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the mutual_tls module; with `dry_run` say whether that is possible. `DELETE /edges/https/{id}/mutual_tls`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes` */
@@ -790,216 +801,264 @@ export interface EdgesHttpsRoutes {
 /** `/edges/https/{edge_id}/routes/{id}/ip_restriction` */
 export interface EdgesHttpsRoutesIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole. Admits a source address only if a rule of its IP policies allows it
-   * and none denies it. `PUT /edges/https/{edge_id}/routes/{id}/ip_restriction`
+   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Admits a source address
+   * only if a rule of its IP policies allows it and none denies it. `PUT
+   * /edges/https/{edge_id}/routes/{id}/ip_restriction`
    */
-  replace(edgeId: string, id: string, body: EndpointIPPolicyReplace, options?: CallOptions): Promise<EndpointIPPolicy>;
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointIPPolicyReplace,
+    options?: CreateOptions,
+  ): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/https/{edge_id}/routes/{id}/ip_restriction` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
-  /** Remove the ip_restriction module. `DELETE /edges/https/{edge_id}/routes/{id}/ip_restriction` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the ip_restriction module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/ip_restriction`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/user_agent_filter` */
 export interface EdgesHttpsRoutesUserAgentFilter {
   /**
-   * Replace the user_agent_filter module as a whole. Refuses requests by their User-Agent: those that match an
-   * expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow`
-   * matches the empty string; one with several never does. Expressions are RE2 and match anywhere. `PUT
-   * /edges/https/{edge_id}/routes/{id}/user_agent_filter`
+   * Replace the user_agent_filter module as a whole; with `dry_run` say what would come of it. Refuses requests by
+   * their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes
+   * only if an expression of `allow` matches the empty string; one with several never does. Expressions are RE2 and
+   * match anywhere. `PUT /edges/https/{edge_id}/routes/{id}/user_agent_filter`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointUserAgentFilterReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointUserAgentFilter>;
   /** Get the user_agent_filter module. `GET /edges/https/{edge_id}/routes/{id}/user_agent_filter` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointUserAgentFilter>;
-  /** Remove the user_agent_filter module. `DELETE /edges/https/{edge_id}/routes/{id}/user_agent_filter` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the user_agent_filter module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/user_agent_filter`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/webhook_verification` */
 export interface EdgesHttpsRoutesWebhookVerification {
   /**
-   * Replace the webhook_verification module as a whole. Lets only webhooks pass whose signature verifies. The body is
-   * held back until then and passed on unchanged; requests by which a provider tests the endpoint are answered at the
-   * edge. `PUT /edges/https/{edge_id}/routes/{id}/webhook_verification`
+   * Replace the webhook_verification module as a whole; with `dry_run` say what would come of it. Lets only webhooks
+   * pass whose signature verifies. The body is held back until then and passed on unchanged; requests by which a
+   * provider tests the endpoint are answered at the edge. `PUT /edges/https/{edge_id}/routes/{id}/webhook_verification`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointWebhookValidationReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointWebhookValidation>;
   /** Get the webhook_verification module. `GET /edges/https/{edge_id}/routes/{id}/webhook_verification` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointWebhookValidation>;
-  /** Remove the webhook_verification module. `DELETE /edges/https/{edge_id}/routes/{id}/webhook_verification` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the webhook_verification module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/webhook_verification`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/oauth` */
 export interface EdgesHttpsRoutesOauth {
   /**
-   * Replace the oauth module as a whole. Lets only visitors in who sign in with a social identity provider and are on
-   * its lists. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
+   * Replace the oauth module as a whole; with `dry_run` say what would come of it. Lets only visitors in who sign in
+   * with a social identity provider and are on its lists. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
    */
-  replace(edgeId: string, id: string, body: EndpointOAuthReplace, options?: CallOptions): Promise<EndpointOAuth>;
+  replace(edgeId: string, id: string, body: EndpointOAuthReplace, options?: CreateOptions): Promise<EndpointOAuth>;
   /** Get the oauth module. `GET /edges/https/{edge_id}/routes/{id}/oauth` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointOAuth>;
-  /** Remove the oauth module. `DELETE /edges/https/{edge_id}/routes/{id}/oauth` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the oauth module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/oauth`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/oidc` */
 export interface EdgesHttpsRoutesOidc {
   /**
-   * Replace the oidc module as a whole. Lets only visitors in who sign in with an OpenID Connect provider. `PUT
-   * /edges/https/{edge_id}/routes/{id}/oidc`
+   * Replace the oidc module as a whole; with `dry_run` say what would come of it. Lets only visitors in who sign in
+   * with an OpenID Connect provider. `PUT /edges/https/{edge_id}/routes/{id}/oidc`
    */
-  replace(edgeId: string, id: string, body: EndpointOIDCReplace, options?: CallOptions): Promise<EndpointOIDC>;
+  replace(edgeId: string, id: string, body: EndpointOIDCReplace, options?: CreateOptions): Promise<EndpointOIDC>;
   /** Get the oidc module. `GET /edges/https/{edge_id}/routes/{id}/oidc` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointOIDC>;
-  /** Remove the oidc module. `DELETE /edges/https/{edge_id}/routes/{id}/oidc` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the oidc module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/oidc`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/saml` */
 export interface EdgesHttpsRoutesSaml {
   /**
-   * Replace the saml module as a whole. Lets only visitors in who sign in with a SAML identity provider. `PUT
-   * /edges/https/{edge_id}/routes/{id}/saml`
+   * Replace the saml module as a whole; with `dry_run` say what would come of it. Lets only visitors in who sign in
+   * with a SAML identity provider. `PUT /edges/https/{edge_id}/routes/{id}/saml`
    */
-  replace(edgeId: string, id: string, body: EndpointSAMLReplace, options?: CallOptions): Promise<EndpointSAML>;
+  replace(edgeId: string, id: string, body: EndpointSAMLReplace, options?: CreateOptions): Promise<EndpointSAML>;
   /** Get the saml module. `GET /edges/https/{edge_id}/routes/{id}/saml` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointSAML>;
-  /** Remove the saml module. `DELETE /edges/https/{edge_id}/routes/{id}/saml` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the saml module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/saml`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/traffic_policy` */
 export interface EdgesHttpsRoutesTrafficPolicy {
   /**
-   * Replace the traffic_policy module as a whole. Applies a traffic policy: rules of expressions and actions, by phase.
-   * `PUT /edges/https/{edge_id}/routes/{id}/traffic_policy`
+   * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
+   * rules of expressions and actions, by phase. `PUT /edges/https/{edge_id}/routes/{id}/traffic_policy`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointTrafficPolicyReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/https/{edge_id}/routes/{id}/traffic_policy` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
-  /** Remove the traffic_policy module. `DELETE /edges/https/{edge_id}/routes/{id}/traffic_policy` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the traffic_policy module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/traffic_policy`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/circuit_breaker` */
 export interface EdgesHttpsRoutesCircuitBreaker {
   /**
-   * Replace the circuit_breaker module as a whole. Stops sending requests to an upstream that fails, and tries again
-   * after a pause. A failure is a status of 500 or more, or no response. `PUT
+   * Replace the circuit_breaker module as a whole; with `dry_run` say what would come of it. Stops sending requests to
+   * an upstream that fails, and tries again after a pause. A failure is a status of 500 or more, or no response. `PUT
    * /edges/https/{edge_id}/routes/{id}/circuit_breaker`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointCircuitBreakerReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointCircuitBreaker>;
   /** Get the circuit_breaker module. `GET /edges/https/{edge_id}/routes/{id}/circuit_breaker` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCircuitBreaker>;
-  /** Remove the circuit_breaker module. `DELETE /edges/https/{edge_id}/routes/{id}/circuit_breaker` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the circuit_breaker module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/circuit_breaker`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
 export interface EdgesHttpsRoutesWebsocketTcpConverter {
   /**
-   * Replace the websocket_tcp_converter module as a whole. Turns WebSockets into TCP: binary messages become bytes on a
-   * connection to the backend, and its bytes binary messages. Text messages and requests that are no WebSocket upgrade
-   * are refused. `PUT /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
+   * Replace the websocket_tcp_converter module as a whole; with `dry_run` say what would come of it. Turns WebSockets
+   * into TCP: binary messages become bytes on a connection to the backend, and its bytes binary messages. Text messages
+   * and requests that are no WebSocket upgrade are refused. `PUT
+   * /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointWebsocketTCPConverterReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointWebsocketTCPConverter>;
   /** Get the websocket_tcp_converter module. `GET /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointWebsocketTCPConverter>;
-  /** Remove the websocket_tcp_converter module. `DELETE /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the websocket_tcp_converter module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/request_headers` */
 export interface EdgesHttpsRoutesRequestHeaders {
   /**
-   * Replace the request_headers module as a whole. Removes, then adds header fields of the request, last before it goes
-   * upstream. `PUT /edges/https/{edge_id}/routes/{id}/request_headers`
+   * Replace the request_headers module as a whole; with `dry_run` say what would come of it. Removes, then adds header
+   * fields of the request, last before it goes upstream. `PUT /edges/https/{edge_id}/routes/{id}/request_headers`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointRequestHeadersReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointRequestHeaders>;
   /** Get the request_headers module. `GET /edges/https/{edge_id}/routes/{id}/request_headers` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointRequestHeaders>;
-  /** Remove the request_headers module. `DELETE /edges/https/{edge_id}/routes/{id}/request_headers` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the request_headers module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/request_headers`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/backend` */
 export interface EdgesHttpsRoutesBackend {
   /**
-   * Replace the backend module as a whole. Sends traffic to a backend. `PUT /edges/https/{edge_id}/routes/{id}/backend`
+   * Replace the backend module as a whole; with `dry_run` say what would come of it. Sends traffic to a backend. `PUT
+   * /edges/https/{edge_id}/routes/{id}/backend`
    */
-  replace(edgeId: string, id: string, body: EndpointBackendReplace, options?: CallOptions): Promise<EndpointBackend>;
+  replace(edgeId: string, id: string, body: EndpointBackendReplace, options?: CreateOptions): Promise<EndpointBackend>;
   /** Get the backend module. `GET /edges/https/{edge_id}/routes/{id}/backend` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointBackend>;
-  /** Remove the backend module. `DELETE /edges/https/{edge_id}/routes/{id}/backend` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the backend module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/backend`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/compression` */
 export interface EdgesHttpsRoutesCompression {
   /**
-   * Replace the compression module as a whole. Compresses responses with gzip, deflate, br or zstd, as the client's
-   * Accept-Encoding asks. Left alone are bodies that are encoded already or do not shrink, parts of bodies, responses
-   * with `Cache-Control: no-transform`, and answers to input in requests of visitors whom the edge has logged in. `PUT
-   * /edges/https/{edge_id}/routes/{id}/compression`
+   * Replace the compression module as a whole; with `dry_run` say what would come of it. Compresses responses with
+   * gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that are encoded already or
+   * do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of
+   * visitors whom the edge has logged in. `PUT /edges/https/{edge_id}/routes/{id}/compression`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointCompressionReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointCompression>;
   /** Get the compression module. `GET /edges/https/{edge_id}/routes/{id}/compression` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCompression>;
-  /** Remove the compression module. `DELETE /edges/https/{edge_id}/routes/{id}/compression` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the compression module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/compression`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/https/{edge_id}/routes/{id}/response_headers` */
 export interface EdgesHttpsRoutesResponseHeaders {
   /**
-   * Replace the response_headers module as a whole. Removes, then adds header fields of the response, last before it
-   * goes to the client. `PUT /edges/https/{edge_id}/routes/{id}/response_headers`
+   * Replace the response_headers module as a whole; with `dry_run` say what would come of it. Removes, then adds header
+   * fields of the response, last before it goes to the client. `PUT
+   * /edges/https/{edge_id}/routes/{id}/response_headers`
    */
   replace(
     edgeId: string,
     id: string,
     body: EndpointResponseHeadersReplace,
-    options?: CallOptions,
+    options?: CreateOptions,
   ): Promise<EndpointResponseHeaders>;
   /** Get the response_headers module. `GET /edges/https/{edge_id}/routes/{id}/response_headers` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointResponseHeaders>;
-  /** Remove the response_headers module. `DELETE /edges/https/{edge_id}/routes/{id}/response_headers` */
-  delete(edgeId: string, id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the response_headers module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/response_headers`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tls` */
@@ -1033,64 +1092,76 @@ export interface EdgesTls {
 /** `/edges/tls/{id}/tls_termination` */
 export interface EdgesTlsTlsTermination {
   /**
-   * Replace the tls_termination module as a whole. Says where TLS ends, and which versions of it are spoken. `PUT
-   * /edges/tls/{id}/tls_termination`
+   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Says where TLS ends, and
+   * which versions of it are spoken. `PUT /edges/tls/{id}/tls_termination`
    */
-  replace(id: string, body: EndpointTLSTerminationReplace, options?: CallOptions): Promise<EndpointTLSTermination>;
+  replace(id: string, body: EndpointTLSTerminationReplace, options?: CreateOptions): Promise<EndpointTLSTermination>;
   /** Get the tls_termination module. `GET /edges/tls/{id}/tls_termination` */
   get(id: string, options?: GetOptions): Promise<EndpointTLSTermination>;
-  /** Remove the tls_termination module. `DELETE /edges/tls/{id}/tls_termination` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the tls_termination module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/tls/{id}/tls_termination`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tls/{id}/mutual_tls` */
 export interface EdgesTlsMutualTls {
   /**
-   * Replace the mutual_tls module as a whole. Asks clients for a certificate in the TLS handshake and refuses those
-   * without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header
-   * fields. `PUT /edges/tls/{id}/mutual_tls`
+   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Asks clients for a certificate
+   * in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the
+   * certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/tls/{id}/mutual_tls`
    */
-  replace(id: string, body: EndpointMutualTLSReplace, options?: CallOptions): Promise<EndpointMutualTLS>;
+  replace(id: string, body: EndpointMutualTLSReplace, options?: CreateOptions): Promise<EndpointMutualTLS>;
   /** Get the mutual_tls module. `GET /edges/tls/{id}/mutual_tls` */
   get(id: string, options?: GetOptions): Promise<EndpointMutualTLS>;
-  /** Remove the mutual_tls module. `DELETE /edges/tls/{id}/mutual_tls` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Remove the mutual_tls module; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}/mutual_tls` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tls/{id}/ip_restriction` */
 export interface EdgesTlsIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole. Admits a source address only if a rule of its IP policies allows it
-   * and none denies it. `PUT /edges/tls/{id}/ip_restriction`
+   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Admits a source address
+   * only if a rule of its IP policies allows it and none denies it. `PUT /edges/tls/{id}/ip_restriction`
    */
-  replace(id: string, body: EndpointIPPolicyReplace, options?: CallOptions): Promise<EndpointIPPolicy>;
+  replace(id: string, body: EndpointIPPolicyReplace, options?: CreateOptions): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/tls/{id}/ip_restriction` */
   get(id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
-  /** Remove the ip_restriction module. `DELETE /edges/tls/{id}/ip_restriction` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the ip_restriction module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/tls/{id}/ip_restriction`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tls/{id}/traffic_policy` */
 export interface EdgesTlsTrafficPolicy {
   /**
-   * Replace the traffic_policy module as a whole. Applies a traffic policy: rules of expressions and actions, by phase.
-   * `PUT /edges/tls/{id}/traffic_policy`
+   * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
+   * rules of expressions and actions, by phase. `PUT /edges/tls/{id}/traffic_policy`
    */
-  replace(id: string, body: EndpointTrafficPolicyReplace, options?: CallOptions): Promise<EndpointTrafficPolicy>;
+  replace(id: string, body: EndpointTrafficPolicyReplace, options?: CreateOptions): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/tls/{id}/traffic_policy` */
   get(id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
-  /** Remove the traffic_policy module. `DELETE /edges/tls/{id}/traffic_policy` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the traffic_policy module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/tls/{id}/traffic_policy`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tls/{id}/backend` */
 export interface EdgesTlsBackend {
-  /** Replace the backend module as a whole. Sends traffic to a backend. `PUT /edges/tls/{id}/backend` */
-  replace(id: string, body: EndpointBackendReplace, options?: CallOptions): Promise<EndpointBackend>;
+  /**
+   * Replace the backend module as a whole; with `dry_run` say what would come of it. Sends traffic to a backend. `PUT
+   * /edges/tls/{id}/backend`
+   */
+  replace(id: string, body: EndpointBackendReplace, options?: CreateOptions): Promise<EndpointBackend>;
   /** Get the backend module. `GET /edges/tls/{id}/backend` */
   get(id: string, options?: GetOptions): Promise<EndpointBackend>;
-  /** Remove the backend module. `DELETE /edges/tls/{id}/backend` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Remove the backend module; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}/backend` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tcp` */
@@ -1122,37 +1193,46 @@ export interface EdgesTcp {
 /** `/edges/tcp/{id}/ip_restriction` */
 export interface EdgesTcpIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole. Admits a source address only if a rule of its IP policies allows it
-   * and none denies it. `PUT /edges/tcp/{id}/ip_restriction`
+   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Admits a source address
+   * only if a rule of its IP policies allows it and none denies it. `PUT /edges/tcp/{id}/ip_restriction`
    */
-  replace(id: string, body: EndpointIPPolicyReplace, options?: CallOptions): Promise<EndpointIPPolicy>;
+  replace(id: string, body: EndpointIPPolicyReplace, options?: CreateOptions): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/tcp/{id}/ip_restriction` */
   get(id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
-  /** Remove the ip_restriction module. `DELETE /edges/tcp/{id}/ip_restriction` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the ip_restriction module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/tcp/{id}/ip_restriction`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tcp/{id}/traffic_policy` */
 export interface EdgesTcpTrafficPolicy {
   /**
-   * Replace the traffic_policy module as a whole. Applies a traffic policy: rules of expressions and actions, by phase.
-   * `PUT /edges/tcp/{id}/traffic_policy`
+   * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
+   * rules of expressions and actions, by phase. `PUT /edges/tcp/{id}/traffic_policy`
    */
-  replace(id: string, body: EndpointTrafficPolicyReplace, options?: CallOptions): Promise<EndpointTrafficPolicy>;
+  replace(id: string, body: EndpointTrafficPolicyReplace, options?: CreateOptions): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/tcp/{id}/traffic_policy` */
   get(id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
-  /** Remove the traffic_policy module. `DELETE /edges/tcp/{id}/traffic_policy` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /**
+   * Remove the traffic_policy module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/tcp/{id}/traffic_policy`
+   */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tcp/{id}/backend` */
 export interface EdgesTcpBackend {
-  /** Replace the backend module as a whole. Sends traffic to a backend. `PUT /edges/tcp/{id}/backend` */
-  replace(id: string, body: EndpointBackendReplace, options?: CallOptions): Promise<EndpointBackend>;
+  /**
+   * Replace the backend module as a whole; with `dry_run` say what would come of it. Sends traffic to a backend. `PUT
+   * /edges/tcp/{id}/backend`
+   */
+  replace(id: string, body: EndpointBackendReplace, options?: CreateOptions): Promise<EndpointBackend>;
   /** Get the backend module. `GET /edges/tcp/{id}/backend` */
   get(id: string, options?: GetOptions): Promise<EndpointBackend>;
-  /** Remove the backend module. `DELETE /edges/tcp/{id}/backend` */
-  delete(id: string, options?: CallOptions): Promise<void>;
+  /** Remove the backend module; with `dry_run` say whether that is possible. `DELETE /edges/tcp/{id}/backend` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/vaults` */

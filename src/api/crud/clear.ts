@@ -3,6 +3,7 @@ import { typeName } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { writeChange } from "../objects/change.ts";
 import type { ObjectContext } from "../objects/context.ts";
+import { dryRunQuery } from "../objects/dry-run.ts";
 import type { Operation } from "../operation/call.ts";
 import { oneOf } from "./collection.ts";
 
@@ -11,14 +12,15 @@ export function clearOperations(resource: ResourceDeclaration, context: ObjectCo
     id: `delete${resource.schemaName}${typeName(path)}`,
     method: "DELETE",
     path: `${resource.path}/{id}/${path}`,
-    summary: `Unset ${input} of ${oneOf(resource)}.`,
+    summary: `Unset ${input} of ${oneOf(resource)}; with \`dry_run\` say what would come of it.`,
     resource,
     verb: "clear",
     takes: "nothing",
+    query: dryRunQuery,
     status: 204,
     async run(call) {
-      const { revision } = await writeChange(resource, call, context, { [input]: null });
-      return { status: 204, revision };
+      const { revision, headers } = await writeChange(resource, call, context, { [input]: null });
+      return { status: 204, revision, headers };
     },
   }));
 }

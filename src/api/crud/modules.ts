@@ -10,6 +10,7 @@ import { pathNames } from "../objects/lookup.ts";
 import { viewsFor } from "../objects/context.ts";
 import { writeChange } from "../objects/change.ts";
 import type { ObjectContext } from "../objects/context.ts";
+import { dryRunQuery } from "../objects/dry-run.ts";
 import { modulesOf } from "../operation/declarations.ts";
 import { pastObject, pastQuery, readRevision } from "../history/past.ts";
 import { theOne } from "../objects/lookup.ts";
@@ -25,8 +26,9 @@ export function moduleOperations(resource: ResourceDeclaration, context: ObjectC
       id: `replace${suffix}`,
       method: "PUT",
       verb: "replace",
-      summary: `Replace the ${name} module as a whole. ${module.doc}`,
+      summary: `Replace the ${name} module as a whole; with \`dry_run\` say what would come of it. ${module.doc}`,
       takes: "object",
+      query: dryRunQuery,
       input: field.fields,
       status: 200,
       replySchema: schemaName,
@@ -54,8 +56,9 @@ export function moduleOperations(resource: ResourceDeclaration, context: ObjectC
       id: `delete${suffix}`,
       method: "DELETE",
       verb: "delete",
-      summary: `Remove the ${name} module.`,
+      summary: `Remove the ${name} module; with \`dry_run\` say whether that is possible.`,
       takes: "nothing",
+      query: dryRunQuery,
       status: 204,
       run: (call) => drop(resource, name, call, context),
     };
@@ -91,8 +94,8 @@ async function put(
 
 async function drop(resource: ResourceDeclaration, name: string, call: Call, context: ObjectContext): Promise<Reply> {
   const isSet = (object: StoredObject): void => requireBlock(object, name);
-  const { revision } = await writeChange(resource, call, context, { [name]: null }, isSet);
-  return { status: 204, revision };
+  const { revision, headers } = await writeChange(resource, call, context, { [name]: null }, isSet);
+  return { status: 204, revision, headers };
 }
 
 /**

@@ -287,6 +287,7 @@ const queryDocs: Readonly<Record<string, string>> = {
   outcome: "Only what ended so.",
   text: "Only what has it in its id, method, host and path, address or status, without regard to case.",
   exchange_id: "`exchange_id` of a replay, in place of the request itself.",
+  secrets: "`true` writes out the secrets that the key may read.",
   issuer: "Issuer of an OpenID provider.",
   dry_run: "`true` answers what would be changed, and changes nothing.",
 };
@@ -300,4 +301,5 @@ const querySchemas: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
   at_revision: { type: "integer", minimum: 0 },
   dry_run: { type: "boolean", default: false },
+  secrets: { type: "boolean", default: false },
 };

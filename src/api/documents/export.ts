@@ -12,14 +12,14 @@ import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from ".
 import { documentFields } from "./fields.ts";
 
 /**
- * The account's objects, oldest first; with `document` only those of its entries. Secrets are left out in a form
- * that leaves them unchanged, and so is what may hold one for keys that may not read it.
+ * The account's objects, oldest first; with `document` only those of its entries. Secrets, and values that hold one,
+ * are left out in a form that leaves them unchanged, unless `writesSecrets`.
  * @throws Refusal when there are more than a document may hold
  */
 export function exportDocument(
   { store: reader, behaviours }: ObjectContext,
   { accountId, scope }: Pick<ApiPrincipal, "accountId" | "scope">,
-  document: string | undefined,
+  { document, writesSecrets }: { readonly document: string | undefined; readonly writesSecrets: boolean },
 ): Record<string, unknown> {
   const home = document ?? defaultDocument;
   const names = new Map<string, string>();
@@ -53,7 +53,7 @@ export function exportDocument(
     }
   }
   const nameOf = (id: string): string => names.get(id) ?? id;
-  const writing = { nameOf, seesSecrets: seesSecrets(scope) };
+  const writing = { nameOf, seesSecrets: seesSecrets(scope), writesSecrets };
   const kinds = found.flatMap(({ resource, objects }): [string, unknown][] => {
     if (objects.length === 0) return [];
     const entries = objects.map((object) => {

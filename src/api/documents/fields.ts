@@ -1,7 +1,7 @@
 /** Fields as documents have them: references by name, and secrets left out; to input and back. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
-import { concealed, isSealedField, isStandIn } from "../../schema/concealment.ts";
+import { concealed, holdsSecret, isSealedField, isStandIn } from "../../schema/concealment.ts";
 import type { Field, Fields, Issue } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -106,8 +106,10 @@ function resolveValue(field: Field, given: unknown, present: unknown, path: stri
 /** How an account's objects are written down. */
 export interface Writing {
   nameOf(id: string): string;
-  /** Whether the reader may see what may hold a secret; secrets themselves are left out for everybody. */
+  /** Whether the reader may see what may hold a secret. */
   readonly seesSecrets: boolean;
+  /** Whether what can be read is written out, secrets too; else none of it is. */
+  readonly writesSecrets: boolean;
 }
 
 /** The inverse of `resolveFields`: what differs from the defaults, as input. */
@@ -126,8 +128,10 @@ export function documentFields(fields: Fields, doc: Doc, writing: Writing): Reco
 
 function documentValue(field: Field, value: unknown, writing: Writing): unknown {
   if (value === null) return null;
-  if (isHidden(field)) return value === "" ? "" : unchangedSecret;
-  if (field.sensitive && !writing.seesSecrets) return concealed(field, value);
+  if (field.writeOnly || (field.secret && !writing.writesSecrets)) return value === "" ? "" : unchangedSecret;
+  if (field.sensitive && (!writing.seesSecrets || (!writing.writesSecrets && holdsSecret(field, value)))) {
+    return concealed(field, value);
+  }
   const { nameOf } = writing;
   switch (field.type) {
     case "ref":

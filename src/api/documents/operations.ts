@@ -10,7 +10,9 @@ import type { ObjectContext } from "../objects/context.ts";
 import { objectChangeSchema, summarySchema } from "../history/change-set.ts";
 import { blankModuleIdentities, makeModuleIdentities } from "../objects/module-identities.ts";
 import type { ModuleIdentities } from "../objects/module-identities.ts";
-import { once } from "../objects/pages.ts";
+import { flagIn, once } from "../objects/pages.ts";
+import { missing } from "../operation/missing-scope.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { objectRefusals } from "../operation/refusals.ts";
 import type { Draft } from "../../storage/store.ts";
@@ -69,9 +71,9 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       method: "GET",
       path: "/export",
       summary:
-        "Write the account's objects down as a document whose application changes nothing; as YAML for `Accept: application/yaml`.",
+        "Write the account's objects down as a document whose application changes nothing; as YAML for `Accept: application/yaml`. Secrets, and values that hold one, are left as they are by a placeholder; with `secrets` the document has what the key may read.",
       takes: "nothing",
-      query: ["document"],
+      query: ["document", "secrets"],
       status: 200,
       replySchema: "Document",
       alsoProduces: "application/yaml",
@@ -109,7 +111,9 @@ function answer(made: Plan): Reply {
 function exportAll(call: Call, context: ObjectContext): Reply {
   const name = once(call, "document");
   if (name === "") throw new Refusal("query_invalid", `${call.operation.id}: "document" must be the name of one`);
-  const document = exportDocument(context, call.principal, name);
+  const writesSecrets = flagIn(call, "secrets");
+  if (writesSecrets && !seesSecrets(call.principal.scope)) throw missing(call.operation, "secrets");
+  const document = exportDocument(context, call.principal, { document: name, writesSecrets });
   const { revision } = context.store;
   if (!/\byaml\b/i.test(header(call.request, "accept") ?? "")) {
     return { status: 200, body: JSON.stringify(document), revision };

@@ -1,9 +1,8 @@
 /** Writes that are tried and not made. */
-import { Refusal } from "../../lib/errors.ts";
 import type { Change, Draft, Store } from "../../storage/store.ts";
 import { resources } from "../../resources/index.ts";
 import type { Call } from "../operation/call.ts";
-import { once } from "./pages.ts";
+import { flagIn } from "./pages.ts";
 import { quotedField } from "./quoted-field.ts";
 import { judgeOf } from "./write-context.ts";
 
@@ -11,9 +10,7 @@ export const dryRunQuery = ["dry_run"] as const;
 
 /** Whether the call only asks what it would do. Throws `Refusal`. */
 export function isDryRun(call: Call): boolean {
-  const text = once(call, "dry_run") ?? "false";
-  if (text === "true" || text === "false") return text === "true";
-  throw new Refusal("query_invalid", `${call.operation.id}: "dry_run" must be true or false`);
+  return flagIn(call, "dry_run");
 }
 
 interface Rehearsed<T> {

@@ -54,3 +54,10 @@ export function once(call: Call, name: string): string | undefined {
   if (values.length > 1) throw new Refusal("query_invalid", `${call.operation.id}: "${name}" is given twice`);
   return values[0];
 }
+
+/** Whether a query parameter is `true`; absent, it is not. */
+export function flagIn(call: Call, name: string): boolean {
+  const text = once(call, name) ?? "false";
+  if (text === "true" || text === "false") return text === "true";
+  throw new Refusal("query_invalid", `${call.operation.id}: "${name}" must be true or false`);
+}

@@ -15,6 +15,8 @@ export interface DescribedOperation extends Operation {
   readonly required: readonly string[];
   /** Query parameters: name → what it means. */
   readonly queryDocs: Readonly<Record<string, string>>;
+  /** Query parameters that are true or false. */
+  readonly switches: ReadonlySet<string>;
 }
 
 let loaded: ApiDescription | undefined;
@@ -37,6 +39,7 @@ export function resourceVerbs(): ReadonlyMap<string, readonly Operation[]> {
 export function describeOperation(operation: Operation): DescribedOperation {
   const method = description().paths[operation.path]?.[operation.method.toLowerCase()];
   if (!method) throw new Error(`describe ${operation.id}: it is not in openapi.json`);
+  const { parameters = [] } = method;
   const body = method.requestBody?.content?.["application/json"]?.schema;
   const schema = body === undefined ? undefined : plainSchema(body);
   return {
@@ -46,7 +49,8 @@ export function describeOperation(operation: Operation): DescribedOperation {
     ids: [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string),
     fields: schema?.properties ?? {},
     required: schema?.required ?? [],
-    queryDocs: Object.fromEntries((method.parameters ?? []).map((one) => [one.name, one.description ?? ""])),
+    queryDocs: Object.fromEntries(parameters.map((one) => [one.name, one.description ?? ""])),
+    switches: new Set(parameters.flatMap((one) => (one.schema?.type === "boolean" ? [one.name] : []))),
   };
 }
 

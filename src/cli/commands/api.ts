@@ -6,7 +6,7 @@ import { Failure, exitCodes } from "../process/exit.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { count } from "../../settings/kinds/number.ts";
 import { named, text, visible } from "../../settings/kinds/text.ts";
-import { flagOf, flagOnly, optional } from "../../settings/setting.ts";
+import { flagOf, flagOnly, optional, toggle } from "../../settings/setting.ts";
 import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { camel, describeOperation, resourceVerbs } from "../api/description.ts";
@@ -108,12 +108,8 @@ function operationCommand(found: Operation, taken: number): Command {
 function ownSettings(operation: DescribedOperation): Settings {
   const own: Record<string, Setting<unknown>> = {};
   if (operation.takesBody) own["sent"] = sent;
-  for (const name of operation.query ?? []) {
-    own[queryKey(name)] =
-      name === "limit"
-        ? limit
-        : flagOnly(optional(operation.queryDocs[name] ?? "", text, { flag: name.replaceAll("_", "-") }));
-  }
+  for (const name of operation.query ?? [])
+    own[queryKey(name)] = name === "limit" ? limit : queryOption(operation, name);
   if (operation.method !== "GET") {
     if (operation.method !== "POST") own["ifMatch"] = writeSettings.ifMatch;
     if (operation.verb === "create") own["idempotencyKey"] = writeSettings.idempotencyKey;
@@ -121,6 +117,12 @@ function ownSettings(operation: DescribedOperation): Settings {
     own["reason"] = writeSettings.reason;
   }
   return { ...own, ...shared };
+}
+
+function queryOption({ queryDocs, switches }: DescribedOperation, name: string): Setting<unknown> {
+  const flag = name.replaceAll("_", "-");
+  const doc = queryDocs[name] ?? "";
+  return switches.has(name) ? flagOnly({ ...toggle(doc), flag }) : flagOnly(optional(doc, text, { flag }));
 }
 
 function writeOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -3,21 +3,27 @@ import type { JsonObject } from "../../lib/json.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
+import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
 export const exportCommand = defineCommand({
   name: "export",
-  doc: "Write the account's objects down as a document, in YAML: applied, it changes nothing. Secrets are left out in a form that leaves them as they are.",
+  doc: "Write the account's objects down as a document, in YAML. Applying the document changes nothing. Secrets, and values that hold one, are replaced by placeholders that leave them as they are.",
   operands: "",
   least: 0,
   most: 0,
-  settings: { ...apiSettings, document: settings.document, json: settings.json },
+  settings: {
+    ...apiSettings,
+    document: settings.document,
+    secrets: flagOnly(toggle("Write out the secrets that the API key may read.")),
+    json: settings.json,
+  },
   examples: ["postern export > everything.yaml", "postern export --document shop"],
-  async run({ document, json, ...api }) {
+  async run({ document, secrets, json, ...api }) {
     const exported = await (
       await openApi(api)
     )
-      .export(document === undefined ? {} : { document })
+      .export({ ...(document !== undefined && { document }), ...(secrets && { secrets }) })
       .catch((error: unknown) => {
         throw apiFailure(error);
       });
