@@ -55,6 +55,9 @@ function check(operation: Operation, call: Call, scope: Scope, store: Store, liv
   const lacks = missingScope(operation, scope);
   if (lacks !== undefined) throw missing(operation, lacks);
   if (resource?.name === "api_key" && operation.verb === "create") checkWithin(operation, call, scope);
+  if (resource?.name === "account" && operation.verb === "create") {
+    throw missing(operation, "*", "the answer has the new account's first API key, which is not limited");
+  }
   if (!scope.prefixes) return;
   const reader = resource?.live ? liveObjects : store;
   // What is not known to keep to the objects that the key may see is not offered to it.

@@ -18,7 +18,7 @@ import type { Call, Operation, Reply } from "../operation/call.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { exampleId } from "../operation/examples.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
-import { hasPrefix, readScopes } from "../operation/scope.ts";
+import { hasPrefix, isVisible, readScopes } from "../operation/scope.ts";
 import { flag, object, orNull, text } from "../operation/shapes.ts";
 import { missingScope } from "../scopes/enforce.ts";
 
@@ -129,8 +129,13 @@ function admits(call: Call, source: string, store: Store): Verdict {
   };
   const decide = compileAdmission([call.parameters[0] as string], { shared: (_key, make) => make(look) });
   const { answer, reason, decidedBy } = decide(normaliseAddress(source) ?? "");
+  const allowed = answer === undefined;
+  const rule = decidedBy && store.get(accountId, decidedBy.kind, decidedBy.id);
+  if (rule && !isVisible(call.principal.scope, rule)) {
+    return { allowed, reason: "decided by a rule that the key may not see", decided_by: null };
+  }
   return {
-    allowed: answer === undefined,
+    allowed,
     reason,
     decided_by: decidedBy ? { kind: decidedBy.kind, id: decidedBy.id } : null,
   };
