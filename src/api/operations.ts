@@ -14,6 +14,7 @@ import type { Nodes } from "./nodes/nodes.ts";
 import { revisionOperations } from "./history/revisions.ts";
 import { refreshed } from "./objects/refreshed.ts";
 import { makePageCache } from "./objects/page-cache.ts";
+import { keptDocument } from "./description/kept-document.ts";
 import { describeApi } from "./description/openapi.ts";
 import { eventSourceOperations } from "./extra-operations/event-sources.ts";
 import { healthOperations } from "./extra-operations/health.ts";
@@ -132,7 +133,6 @@ function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Opera
 
 /** With the operations that describe them all. */
 function described(others: readonly Operation[]): readonly Operation[] {
-  let body: Buffer | undefined;
   const describe = (): JsonSchema => describeApi(operations);
   const operations: readonly Operation[] = [
     ...others,
@@ -145,11 +145,9 @@ function described(others: readonly Operation[]): readonly Operation[] {
       exampleReply: { openapi: "3.1.0", info: { title: "Postern management API", version: "2" }, paths: {} },
       takes: "nothing",
       open: true,
+      tagged: true,
       status: 200,
-      run() {
-        body ??= Buffer.from(JSON.stringify(describe()));
-        return { status: 200, body };
-      },
+      run: keptDocument({ contentType: "application/json", make: () => JSON.stringify(describe()) }),
     },
     referenceOperation(describe),
   ];

@@ -41,8 +41,8 @@ export const account = defineResource({
   operatorOnly: true,
   traffic: true,
   claims: ({ name, domains }) => [
-    { space: "account_name", name, global: true },
-    ...domains.map((one) => ({ space: grantedSpace, name: one, global: true })),
+    { space: "account_name", name, global: true, at: "name" },
+    ...domains.map((one, index) => ({ space: grantedSpace, name: one, global: true, at: `domains[${index}]` })),
   ],
   taken: "name_taken",
 });

@@ -17,7 +17,7 @@ export const botUser = defineResource({
     active: f.boolean("Whether the bot is active.", { default: true }),
   },
   traffic: "referred",
-  claims: ({ name }) => [{ space: "bot_user_name", name }],
+  claims: ({ name }) => [{ space: "bot_user_name", name, at: "name" }],
   taken: "name_taken",
   aliases: [{ path: "/service_users", listKey: "service_users" }],
 });

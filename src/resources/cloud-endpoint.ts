@@ -55,7 +55,7 @@ export const cloudEndpoint = defineResource({
   // Without a server name the port alone decides, so it has one holder too.
   claims({ url, pooling_enabled }) {
     const { scheme, hostport } = parseEndpointUrl(url);
-    const shared = pooling_enabled ? { sharedAs: `pool of ${scheme}` } : {};
+    const shared = { at: "url", ...(pooling_enabled && { sharedAs: `pool of ${scheme}` }) };
     if (isInternalName(splitHostport(hostport).host)) {
       return [{ space: "internal endpoint", name: hostport, ...shared }];
     }
@@ -70,6 +70,7 @@ export const cloudEndpoint = defineResource({
   taken: "hostport_held",
   refusals: [
     ...hostportRefusals,
+    "port_outside",
     "binding_unsupported",
     "internal_name_demanded",
     "internal_binding_demanded",

@@ -9,7 +9,7 @@ export const hostportsField = f.list(
 );
 
 export function hostportClaims({ hostports }: { readonly hostports: readonly string[] }) {
-  return hostports.map((name) => ({ space: "hostport", name, global: true }));
+  return hostports.map((name, index) => ({ space: "hostport", name, global: true, at: `hostports[${index}]` }));
 }
 
 /** The names that hostports are reserved by. */

@@ -34,7 +34,7 @@ export const httpsEdgeRoute = defineResource({
   ownedBy: { kind: "https_edge", field: "edge_id" },
   traffic: true,
   claims: ({ edge_id, match_type, match }) => [
-    { space: `route of ${edge_id}`, name: `${match_type} ${canonicalMatch(match)}` },
+    { space: `route of ${edge_id}`, name: `${match_type} ${canonicalMatch(match)}`, at: "match" },
   ],
   taken: "route_exists",
   refusals: ["match_invalid", "login_exclusive", ...policyRefusals],

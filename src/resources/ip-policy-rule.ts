@@ -25,6 +25,8 @@ export const ipPolicyRule = defineResource({
   },
   ownedBy: { kind: "ip_policy", field: "ip_policy_id" },
   traffic: true,
-  claims: ({ ip_policy_id, cidr }) => [{ space: `cidr of ${ip_policy_id}`, name: parseCidr(cidr)?.text ?? cidr }],
+  claims: ({ ip_policy_id, cidr }) => [
+    { space: `cidr of ${ip_policy_id}`, name: parseCidr(cidr)?.text ?? cidr, at: "cidr" },
+  ],
   taken: "cidr_duplicate",
 });

@@ -22,7 +22,7 @@ export const ipRestriction = defineResource({
     ),
   },
   traffic: true,
-  claims: ({ type }) => [{ space: "ip_restriction", name: type }],
+  claims: ({ type }) => [{ space: "ip_restriction", name: type, at: "type" }],
   taken: "restriction_exists",
   refusals: ["restriction_shuts_out"],
 });

@@ -78,8 +78,8 @@ export const reservedDomain = defineResource({
   traffic: true,
   claims: ({ domain, unproven }) =>
     unproven
-      ? [{ space: "unproven domain", name: domain }]
-      : [{ space: "domain", name: domain, global: true, hosts: true }],
+      ? [{ space: "unproven domain", name: domain, at: "domain" }]
+      : [{ space: "domain", name: domain, global: true, hosts: true, at: "domain" }],
   taken: "domain_held",
   refusals: ["domain_public", "domain_unproven"],
   clears: [

@@ -25,6 +25,6 @@ export const secret = defineResource({
   ],
   ownedBy: { kind: "vault", field: "vault_id" },
   traffic: true,
-  claims: ({ vault_id, name }) => [{ space: `secret in ${vault_id}`, name }],
+  claims: ({ vault_id, name }) => [{ space: `secret in ${vault_id}`, name, at: "name" }],
   taken: "name_taken",
 });

@@ -16,11 +16,16 @@ export const tcpEdge = defineResource({
   // Without a server name the port alone decides, so it has one holder too.
   claims: (doc) => [
     ...hostportClaims(doc),
-    ...doc.hostports.map((hostport) => ({ space: "tcp port", name: portOf(hostport), global: true })),
+    ...doc.hostports.map((hostport, index) => ({
+      space: "tcp port",
+      name: portOf(hostport),
+      global: true,
+      at: `hostports[${index}]`,
+    })),
   ],
   uses: ({ hostports }) => hostports.map((hostport) => ({ space: "address", name: portOf(hostport) })),
   taken: "hostport_held",
-  refusals: [...hostportRefusals, "backend_needs_http", ...policyRefusals],
+  refusals: [...hostportRefusals, "port_outside", "backend_needs_http", ...policyRefusals],
 });
 
 export function portOf(hostport: string): string {

@@ -11,6 +11,6 @@ export const vault = defineResource({
   doc: "A named set of secrets.",
   fields: { name: f.string("Name; unique in the account.", { required: true, format: visibleName }), ...notes },
   traffic: true,
-  claims: ({ name }) => [{ space: "vault", name }],
+  claims: ({ name }) => [{ space: "vault", name, at: "name" }],
   taken: "name_taken",
 });

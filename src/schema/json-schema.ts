@@ -20,7 +20,7 @@ export function objectSchema(fields: Fields, direction: Direction, doc: string):
     }
     if (field.live || field.readOnly || (direction === "update" && field.immutable)) continue;
     const key = inputName(name, field);
-    properties[key] = inputSchema(field);
+    properties[key] = direction === "update" ? changeSchema(field) : inputSchema(field);
     if (field.required && direction === "create") required.push(key);
   }
   return {
@@ -39,11 +39,16 @@ function responseSchema(field: Field): JsonSchema {
 }
 
 function inputSchema(field: Field): JsonSchema {
-  const schema = plainSchema(field, "create");
-  const unsets = field.nullable || !field.required;
   const fallback =
     field.required || field.default === undefined || field.default === null ? {} : { default: field.default };
-  return { ...described(field, unsets ? orNull(schema) : schema), ...fallback };
+  return { ...changeSchema(field), ...fallback };
+}
+
+/** Without a default: a field that PATCH leaves out keeps its value. */
+function changeSchema(field: Field): JsonSchema {
+  const schema = plainSchema(field, "create");
+  const unsets = field.nullable || !field.required;
+  return described(field, unsets ? orNull(schema) : schema);
 }
 
 /** Fields without a value of their own for "unset". */

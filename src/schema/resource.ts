@@ -16,6 +16,8 @@ export interface Claim {
    * exclude each other, whichever was there first (control R5).
    */
   readonly hosts?: boolean;
+  /** Path of the field that has the name; absent for names that no client gives. */
+  readonly at?: string;
   /** Others of the account that hold the name under the same word hold it beside this one. */
   readonly sharedAs?: string;
 }

@@ -28,10 +28,10 @@ export function checkClaims(kinds: Kinds, overlay: Overlay, object: StoredObject
     const holderId = overlay.holderId(key);
     if (holderId === object.id && overlay.idsBelow(sharedKey(key), undefined, 1).length === 0) continue;
     if (holderId !== undefined && holderId !== object.id) {
-      refuseHeld(object, kind.taken, claim.name, overlay.object(holderId) as StoredObject);
+      refuseHeld(object, kind.taken, claim, overlay.object(holderId) as StoredObject);
     }
     const other = sharers(overlay, object, key).find((one) => !isShared(kinds, object, one, key));
-    if (other) refuseHeld(object, kind.taken, claim.name, other);
+    if (other) refuseHeld(object, kind.taken, claim, other);
     checkCover(kinds, overlay, object, claim);
   }
 }
@@ -60,19 +60,29 @@ function checkCover(kinds: Kinds, overlay: Overlay, { kind, account_id }: Stored
     id !== undefined && overlay.object(id)?.account_id !== account_id;
   for (const wildcard of wildcardsOver(name)) {
     if (!isForeign(overlay.holderId(claimKey(account_id, { ...claim, name: wildcard })))) continue;
-    throw new Refusal(taken, `"${name}" is covered by "${wildcard}", which another account holds`);
+    const message = `"${name}" is covered by "${wildcard}", which another account holds`;
+    throw new Refusal(taken, message, fieldOf(claim));
   }
   const base = wildcardBase(name);
   if (base === undefined || !overlay.idsBelow(belowKey(space, base), undefined, Infinity).some(isForeign)) return;
-  throw new Refusal(taken, `"${name}" would cover names that other accounts hold`);
+  throw new Refusal(taken, `"${name}" would cover names that other accounts hold`, fieldOf(claim));
 }
 
-function refuseHeld(object: StoredObject, taken: RefusalName, name: string, holder: StoredObject): never {
-  if (holder.account_id !== object.account_id) throw new Refusal(taken, `"${name}" is held by another account`);
+function refuseHeld(object: StoredObject, taken: RefusalName, claim: Claim, holder: StoredObject): never {
+  const { name } = claim;
+  if (holder.account_id !== object.account_id) {
+    throw new Refusal(taken, `"${name}" is held by another account`, fieldOf(claim));
+  }
   throw new Refusal(taken, `"${name}" is held by ${holder.kind} "${holder.id}"`, {
+    ...fieldOf(claim),
     holder_id: holder.id,
     holder_kind: holder.kind,
   });
+}
+
+/** The entry of `details` for the field that has the name. */
+function fieldOf({ at, name }: Claim): Readonly<Record<string, string>> {
+  return at === undefined ? {} : { [at]: `must be another: "${name}" is held already` };
 }
 
 export function checkUnused(
@@ -142,14 +152,14 @@ export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
   /** Names that their objects did not have before. */
   const claimed: { readonly by: string; readonly claim: Claim }[] = [];
   /** Who held a name when another object took it: one of the two has to have let go of it in the end. */
-  const contested: { readonly by: string; readonly key: string; readonly name: string; readonly holder: string }[] = [];
+  const contested: { readonly by: string; readonly key: string; readonly claim: Claim; readonly holder: string }[] = [];
 
   const contests = (): void => {
-    for (const { by, key, name, holder } of contested) {
+    for (const { by, key, claim, holder } of contested) {
       const [claimant, former] = [overlay.object(by), overlay.object(holder)];
       if (!claimant || !former || !holds(claimant, key) || !holds(former, key)) continue;
       if (isShared(kinds, claimant, former, key)) continue;
-      about(claimant, () => refuseHeld(claimant, kindNamed(kinds, claimant.kind).taken, name, former));
+      about(claimant, () => refuseHeld(claimant, kindNamed(kinds, claimant.kind).taken, claim, former));
     }
   };
   const holds = (object: StoredObject, key: string): boolean =>
@@ -165,7 +175,7 @@ export function deferChecks(kinds: Kinds, overlay: Overlay): Deferred {
         const holder = overlay.holderId(key);
         if (holder !== object.id) claimed.push({ by: object.id, claim });
         if (holder !== undefined && holder !== object.id) {
-          contested.push({ by: object.id, key, name: claim.name, holder });
+          contested.push({ by: object.id, key, claim, holder });
         }
       }
     },

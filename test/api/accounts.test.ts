@@ -62,12 +62,30 @@ for (const database of databases) {
           body: { hostports: [hostport] },
         });
         assert.equal(refused.status, 409, hostport);
-        assert.deepEqual(Object.keys(refused.body.details), ["operation_id"]);
+        assert.deepEqual(Object.keys(refused.body.details).toSorted(), ["hostports[0]", "operation_id"]);
       }
       const taken = { hostports: ["tcp.example.com:9000"] };
       await api.ok("POST", "/edges/tcp", taken);
       const other = { hostports: ["other.example.com:9000"] };
       assert.equal((await api.request("POST", "/edges/tcp", { key: tenant.api_key, body: other })).status, 409);
+    });
+
+    it(`P1: accounts on ${database.name} take ports outside of --tcp-ports only by an operator's key`, async () => {
+      const key = (await api.ok("POST", "/accounts", { name: "with ports" })).api_key;
+      const refused = async (path: string, body: object, field: string): Promise<void> => {
+        const { status, body: answer } = await api.request("POST", path, { key, body });
+        assert.deepEqual([status, answer.error_code], [403, errorCode("port_outside")]);
+        assert.ok(answer.details[field]);
+        assert.match(answer.msg, /from 20000 to 29999/);
+      };
+      await refused("/edges/tcp", { hostports: ["ports.example.com:22"] }, "hostports[0]");
+      const traffic_policy = JSON.stringify({ on_tcp_connect: [{ actions: [{ type: "deny" }] }] });
+      await refused("/endpoints", { type: "cloud", url: "tcp://ports.example.com:25", traffic_policy }, "url");
+      const edge = await api.ok("POST", "/edges/tcp", { hostports: ["ports.example.com:20999"] }, key);
+      const moved = { hostports: ["ports.example.com:20999", "ports.example.com:22"] };
+      const { status, body } = await api.request("PATCH", `/edges/tcp/${edge.id}`, { key, body: moved });
+      assert.deepEqual([status, Object.keys(body.details)[0]], [403, "hostports[1]"]);
+      await api.ok("POST", "/edges/tcp", { hostports: ["operator.example.com:22"] });
     });
 
     it(`accounts on ${database.name} can restrict where their keys are used from, and cannot shut themselves out`, async () => {

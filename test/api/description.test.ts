@@ -55,6 +55,31 @@ describe("the description of the API", () => {
     for (const example of answers) fits(example);
   });
 
+  it("the description of the API has one response for each status of refusals, and each operation names its codes", () => {
+    const names = Object.keys(description.components.responses);
+    assert.deepEqual(
+      names.filter((name) => !/^(?:Failure|Refused[45]\d\d)$/.test(name)),
+      [],
+    );
+    for (const { operationId, responses } of Object.values<Body>(description.paths).flatMap((all) =>
+      Object.values<Body>(all),
+    )) {
+      for (const [status, answer] of Object.entries<Body>(responses)) {
+        if (!(Number(status) >= 400) || answer.$ref === undefined) continue;
+        assert.equal(answer.$ref, `#/components/responses/Refused${status}`, operationId);
+        assert.match(answer.description, /^ERR_POSTERN_\d+(?:, ERR_POSTERN_\d+)*$/);
+      }
+    }
+  });
+
+  it("the description of the API has no default for a field that PATCH leaves as it is", () => {
+    for (const [name, schema] of Object.entries<Body>(description.components.schemas)) {
+      if (!name.endsWith("Update")) continue;
+      const withDefault = Object.entries<Body>(schema.properties).filter(([, one]) => "default" in one);
+      assert.deepEqual(withDefault, [], name);
+    }
+  });
+
   it("the description of the API has a body in every success but 204", () => {
     for (const { operationId, responses } of Object.values<Body>(description.paths).flatMap((all) =>
       Object.values<Body>(all),

@@ -248,6 +248,67 @@ describe("the protocol of the API", () => {
     assert.equal((await api.request("DELETE", path, { headers: { "if-match": tags } })).status, 204);
   });
 
+  it("the protocol of the API answers 304 without a body to a client that has the object as it is", async () => {
+    const { id } = await api.ok("POST", "/edges/https", {});
+    await api.ok("PUT", `/edges/https/${id}/tls_termination`, { min_version: "1.3" });
+    for (const path of [`/edges/https/${id}`, `/edges/https/${id}/tls_termination`]) {
+      const etag = (await api.request("GET", path)).headers["etag"] as string;
+      for (const held of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const same = await api.request("GET", path, { headers: { "if-none-match": held } });
+        assert.deepEqual([same.status, same.text, same.headers["etag"]], [304, "", etag], held);
+      }
+      assert.equal((await api.request("HEAD", path, { headers: { "if-none-match": etag } })).status, 304);
+      assert.equal((await api.request("GET", path, { headers: { "if-none-match": '"other"' } })).status, 200);
+      await api.ok("PATCH", `/edges/https/${id}`, { description: path });
+      assert.equal((await api.request("GET", path, { headers: { "if-none-match": etag } })).status, 200);
+    }
+    const missing = await api.request("GET", `/edges/https/${id}x`, { headers: { "if-none-match": "*" } });
+    assert.equal(missing.status, 404);
+    const tried = await api.request("PATCH", `/edges/https/${id}`, { body: {}, headers: { "if-none-match": "*" } });
+    assert.equal(tried.status, 200);
+  });
+
+  it("the protocol of the API sends its description and its reference compressed, and not again to who has them", async () => {
+    for (const path of ["/openapi.json", "/docs"]) {
+      const plain = await api.request("GET", path, { headers: { "accept-encoding": "identity" } });
+      const zipped = await fetch(`${api.baseUrl}${path}`, { headers: { "accept-encoding": "gzip" } });
+      assert.deepEqual(
+        [zipped.headers.get("content-encoding"), zipped.headers.get("vary")],
+        ["gzip", "accept-encoding"],
+      );
+      assert.ok(Number(zipped.headers.get("content-length")) < plain.text.length / 5);
+      assert.equal(await zipped.text(), plain.text);
+      const refused = await api.request("GET", path, { headers: { "accept-encoding": "br, gzip;q=0" } });
+      assert.equal(refused.headers["content-encoding"], undefined);
+      const tags = [plain.headers["etag"] as string, zipped.headers.get("etag") as string];
+      assert.notEqual(tags[0], tags[1]);
+      for (const [index, coding] of ["identity", "gzip"].entries()) {
+        const headers = { "accept-encoding": coding, "if-none-match": tags[index] as string };
+        const same = await api.request("GET", path, { headers });
+        assert.deepEqual([same.status, same.text], [304, ""]);
+      }
+    }
+  });
+
+  it("the protocol of the API names the field whose value somebody else has, and the present ETag", async () => {
+    await api.ok("POST", "/vaults", { name: "held" });
+    const edge = await api.ok("POST", "/edges/https", { hostports: ["held.example.com:443"] });
+    await api.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match: "/" });
+    for (const [path, body, field] of [
+      ["/vaults", { name: "held" }, "name"],
+      ["/edges/https", { hostports: ["free.example.com:443", "held.example.com:443"] }, "hostports[1]"],
+      ["/reserved_domains", { domain: "held.example.com" }, "domain"],
+      [`/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match: "/" }, "match"],
+    ] as const) {
+      const refused = await api.request("POST", path, { body });
+      assert.equal(refused.status, 409, refused.text);
+      assert.ok(refused.body.details[field], refused.text);
+    }
+    const stale = await api.request("PATCH", `/edges/https/${edge.id}`, { body: {}, headers: { "if-match": '"0"' } });
+    const etag = (await api.request("GET", `/edges/https/${edge.id}`)).headers["etag"];
+    assert.deepEqual([stale.status, stale.headers["etag"], stale.body.details.etag], [412, etag, etag]);
+  });
+
   it("the protocol of the API changes an edge's ETag with its routes and modules", async () => {
     const edge = await api.request("POST", "/edges/https", { body: {} });
     const path = `/edges/https/${edge.body.id}`;

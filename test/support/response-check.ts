@@ -102,8 +102,12 @@ function nameOf(ref: string): string {
   return ref.split("/").at(-1) as string;
 }
 
-/** The codes that a described answer lists. */
-function codesOf(description: Body, described: { readonly $ref: string } | undefined): string[] {
+/** The codes that a described answer lists: those of the operation, or of any failure. */
+function codesOf(
+  description: Body,
+  described: { readonly $ref: string; readonly description?: string } | undefined,
+): string[] {
+  if (described?.description?.startsWith("ERR_")) return described.description.split(", ");
   const shared = description.components.responses[described?.$ref.split("/").at(-1) ?? ""];
   const examples = shared?.content["application/json"].examples ?? {};
   return Object.values<Body>(examples).map(({ value }) => value.error_code);

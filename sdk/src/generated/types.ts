@@ -78,7 +78,7 @@ export interface BotUserCreate {
 export interface BotUserUpdate {
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
-  /** Whether the bot is active. (default true) */
+  /** Whether the bot is active. */
   readonly active?: boolean | null | undefined;
 }
 
@@ -336,7 +336,7 @@ export interface IPRestrictionUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Whether others are refused. (default false) */
+  /** Whether others are refused. */
   readonly enforced?: boolean | null | undefined;
   /** IP policies that admit a source. (id of an ip policy) */
   readonly ip_policy_ids?: readonly string[] | undefined;
@@ -782,7 +782,7 @@ export interface HTTPResponseBackendUpdate {
   readonly body?: string | null | undefined;
   /** The response's header fields. (at most 20) */
   readonly headers?: Readonly<Record<string, string>> | null | undefined;
-  /** The response's status. (0 to 599; default 200) */
+  /** The response's status. (0 to 599) */
   readonly status_code?: number | null | undefined;
 }
 
@@ -2113,7 +2113,7 @@ export interface EventDestinationUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** How events are written. (default json) */
+  /** How events are written. */
   readonly format?: "json" | null | undefined;
   /** Exactly one of the members. */
   readonly target?: EventTargetReplace | undefined;
@@ -2789,7 +2789,7 @@ export interface CloudEndpointUpdate {
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /**
    * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
-   * each request, or for each connection. (default false)
+   * each request, or for each connection.
    */
   readonly pooling_enabled?: boolean | null | undefined;
 }

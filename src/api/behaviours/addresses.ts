@@ -7,7 +7,7 @@ import type { LiveObjects } from "../edges/live-objects.ts";
 import { emptyDoc } from "../../schema/doc.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import type { Draft } from "../../storage/store.ts";
-import { checkAddressHost, newHostports } from "./host-names.ts";
+import { checkAddressHost, claimNewHostports } from "./host-names.ts";
 import type { ClaimRules, Claimant } from "./host-names.ts";
 import { checkCarriesConnections } from "./nesting.ts";
 import { checkAddressNotServed } from "./served-names.ts";
@@ -36,18 +36,29 @@ export function reservedAddrBehaviour({ domain, tcpPorts, liveObjects }: Address
   });
 }
 
-export function tcpEdgeBehaviour(rules: ClaimRules) {
+/** As `ClaimRules`, for addresses: below them are the ports that accounts may take. */
+export interface AddressRules extends ClaimRules, Pick<AddressPool, "tcpPorts"> {}
+
+export function tcpEdgeBehaviour(rules: AddressRules) {
   return behaviourOf(tcpEdge, {
     prepare(input) {
       checkCarriesConnections(input.draft, input);
-      for (const hostport of newHostports(input)) reserveAddress(input, hostport, rules);
+      claimNewHostports(input, (hostport) => reserveAddress(input, hostport, rules));
       return { doc: input.doc };
     },
   });
 }
 
+/** Throws `port_outside`: which other ports of the machine are listened on is for its operator to say. */
+function checkPort(address: string, { operator }: Claimant["principal"], { first, last }: PortRange): void {
+  const port = Number(portOf(address));
+  if (operator || (port >= first && port <= last)) return;
+  throw new Refusal("port_outside", `port ${port} is not among the ports from ${first} to ${last}`);
+}
+
 /** Makes sure that the account has the address, and reserves it for what `doc` is of where that is allowed. */
-export function reserveAddress({ draft, accountId, doc }: Claimant, hostport: string, rules: ClaimRules): void {
+export function reserveAddress(claimant: Claimant, hostport: string, rules: AddressRules): void {
+  const { draft, accountId, doc } = claimant;
   checkAddressHost(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), rules);
   const holder = draft.holder(accountId, "address", portOf(hostport));
   if (holder?.account_id === accountId) return;
@@ -55,6 +66,7 @@ export function reserveAddress({ draft, accountId, doc }: Claimant, hostport: st
   if (rules.requireReservation) {
     throw new Refusal("domain_unreserved", `address "${hostport}" is not reserved in this account`);
   }
+  checkPort(hostport, claimant.principal, rules.tcpPorts);
   const empty = emptyDoc(resourceNamed(reservedAddr.name).fields);
   // Whoever may have the edge may have its address.
   draft.create(accountId, reservedAddr.name, { ...empty, addr: hostport, metadata: doc.metadata });

@@ -9,13 +9,15 @@ import type { DocOf } from "../../schema/doc.ts";
 import { parseEndpointUrl, splitHostport } from "../../schema/endpoint-url.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
+import { atField } from "../objects/at-field.ts";
+import type { AddressRules } from "./addresses.ts";
 import { reserveAddress } from "./addresses.ts";
 import { checkNoAgent, claimName } from "./domains.ts";
 import type { ClaimRules } from "./host-names.ts";
 import { policyLoginCheck, textOf } from "./login-urls.ts";
 import type { LoginUrlRules } from "./login-urls.ts";
 
-export interface CloudEndpointRules extends ClaimRules {
+export interface CloudEndpointRules extends AddressRules {
   readonly clock: Clock;
   readonly liveObjects: ClaimRules["liveObjects"] & Pick<LiveObjects, "cloudEndpoint">;
 }
@@ -32,9 +34,11 @@ export function cloudEndpointBehaviour(rules: CloudEndpointRules & LoginUrlRules
         const pool = doc.pooling_enabled ? scheme : undefined;
         // Names of internal endpoints are each account's own: nobody reserves them.
         const isInternal = isInternalName(splitHostport(hostport).host);
-        if (isInternal) checkNoAgent(input.accountId, hostport, rules, pool);
-        else if (scheme === "tcp") reserveAddress(input, hostport, rules);
-        else claimName(input, hostport, rules, pool);
+        atField("url", () => {
+          if (isInternal) checkNoAgent(input.accountId, hostport, rules, pool);
+          else if (scheme === "tcp") reserveAddress(input, hostport, rules);
+          else claimName(input, hostport, rules, pool);
+        });
       }
       if (previous && isDeepStrictEqual(untimed(previous.doc), untimed(doc))) return { doc };
       return { doc: { ...doc, updated_at: timestamp(rules.clock.now()) } };

@@ -13,10 +13,11 @@ import type { Provisioning } from "../provisioning/provisioning.ts";
 import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import { settleCertificate, withoutObtained } from "./domain-certificates.ts";
-import { checkName, checkNotReservedForAll, newHostports } from "./host-names.ts";
+import { checkName, checkNotReservedForAll, claimNewHostports } from "./host-names.ts";
 import type { ClaimRules, Claimant, NameRules } from "./host-names.ts";
 import { checkCarriesConnections } from "./nesting.ts";
 import { checkDomainNotServed } from "./served-names.ts";
+import { atField } from "../objects/at-field.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
 export interface DomainRules extends NameRules {
@@ -31,7 +32,7 @@ export function reservedDomainBehaviour(rules: DomainRules) {
       const { draft, accountId, doc, previous } = input;
       if (previous) return { doc: settleCertificate(input) };
       const name = doc.domain;
-      checkName(draft, accountId, name, rules);
+      atField("domain", () => checkName(draft, accountId, name, rules));
       const isOpen = needsProof(draft, accountId, name, rules);
       if (isOpen && rules.domainProof === "operator") throw unproven(accountId, name, rules);
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
@@ -54,7 +55,7 @@ export function reservedDomainBehaviour(rules: DomainRules) {
 export function httpsEdgeBehaviour(rules: ClaimRules) {
   return behaviourOf(httpsEdge, {
     prepare(input) {
-      for (const hostport of newHostports(input)) claimName(input, hostport, rules);
+      claimNewHostports(input, (hostport) => claimName(input, hostport, rules));
       return { doc: input.doc };
     },
   });
@@ -64,7 +65,7 @@ export function tlsEdgeBehaviour(rules: ClaimRules) {
   return behaviourOf(tlsEdge, {
     prepare(input) {
       checkCarriesConnections(input.draft, input);
-      for (const hostport of newHostports(input)) claimName(input, hostport, rules);
+      claimNewHostports(input, (hostport) => claimName(input, hostport, rules));
       return { doc: input.doc };
     },
   });

@@ -8,6 +8,7 @@ import { needsProof, unproven } from "../domain-proof/rules.ts";
 import type { ProofRules } from "../domain-proof/rules.ts";
 import type { Draft } from "../../storage/store.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
+import { atField } from "../objects/at-field.ts";
 import type { Preparation } from "../objects/behaviour.ts";
 
 export interface NameRules extends ProofRules, ServerNames {
@@ -23,12 +24,17 @@ export interface ClaimRules extends NameRules {
 }
 
 /** What takes a name or an address: whoever may have that may have what is reserved for it. */
-export type Claimant = Pick<Preparation<{ readonly metadata: string }>, "draft" | "accountId" | "doc">;
+export type Claimant = Pick<Preparation<{ readonly metadata: string }>, "draft" | "accountId" | "principal" | "doc">;
 
-/** The hostports of an edge that it has not had before. */
-export function newHostports({ doc, previous }: Pick<Preparation<Hostports>, "doc" | "previous">): readonly string[] {
+/** Runs `claim` for the hostports of an edge that it has not had before. What it refuses names the hostport. */
+export function claimNewHostports(
+  { doc, previous }: Pick<Preparation<Hostports>, "doc" | "previous">,
+  claim: (hostport: string) => void,
+): void {
   const before = new Set(previous?.doc.hostports);
-  return doc.hostports.filter((hostport) => !before.has(hostport));
+  for (const [index, hostport] of doc.hostports.entries()) {
+    if (!before.has(hostport)) atField(`hostports[${index}]`, () => claim(hostport));
+  }
 }
 
 interface Hostports {

@@ -9,35 +9,39 @@ import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleOperationId } from "../operation/examples.ts";
 import { anyRefusals, refusalsOf } from "../operation/refusals.ts";
 
-/** What several operations share, by name. */
-export interface Shared {
-  readonly responses: Record<string, JsonSchema>;
-  readonly examples: Record<string, { readonly value: unknown }>;
-}
-
 /** What any operation may be answered with beside what it has of its own. */
 export function anyFailure(): JsonSchema {
   return errorResponse("Any other failure.", [...anyRefusals, "method_not_allowed"]);
 }
 
-/** What `operation` may be refused with, by status; the responses themselves are put into `shared`. */
-export function errorResponses(operation: Operation, shared: Shared): Record<string, JsonSchema> {
-  const byStatus = new Map<number, RefusalName[]>();
-  for (const reason of refusalsOf(operation)) {
-    const { status } = catalogue[reason];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), reason]);
-  }
+/** The responses of refusals, one for each status, with the codes that any operation has of it. */
+export function sharedFailures(operations: readonly Operation[]): Record<string, JsonSchema> {
+  const all = new Set(operations.flatMap((operation) => [...refusalsOf(operation)]));
   return Object.fromEntries(
-    [...byStatus].map(([status, reasons]) => {
-      const names = reasons.toSorted((a, b) => catalogue[a].number - catalogue[b].number);
-      const name = `Refused${names.map((one) => catalogue[one].number).join("_")}`;
-      shared.responses[name] ??= errorResponse(
-        names.map((one) => `${errorCode(one)}: ${catalogue[one].what}`).join("\n"),
-        names,
-      );
-      return [String(status), { $ref: `#/components/responses/${name}` }];
-    }),
+    [...byStatus([...all])].map(([status, reasons]) => [
+      nameOf(status),
+      errorResponse(reasons.map((one) => `${errorCode(one)}: ${catalogue[one].what}`).join("\n"), reasons),
+    ]),
   );
+}
+
+/** What `operation` may be refused with, by status: the shared response, described by the codes of the operation. */
+export function errorResponses(operation: Operation): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    [...byStatus(refusalsOf(operation))].map(([status, reasons]) => [
+      String(status),
+      { $ref: `#/components/responses/${nameOf(status)}`, description: reasons.map(errorCode).join(", ") },
+    ]),
+  );
+}
+
+function nameOf(status: number): string {
+  return `Refused${status}`;
+}
+
+function byStatus(reasons: readonly RefusalName[]): ReadonlyMap<number, readonly RefusalName[]> {
+  const sorted = reasons.toSorted((a, b) => catalogue[a].number - catalogue[b].number);
+  return Map.groupBy(sorted, (one) => catalogue[one].status);
 }
 
 function errorResponse(description: string, reasons: readonly RefusalName[]): JsonSchema {

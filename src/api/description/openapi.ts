@@ -5,9 +5,8 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "../operation/call.ts";
 import { resources } from "../operation/declarations.ts";
-import { headerComponents, successHeaders } from "./response-headers.ts";
-import { anyFailure, errorResponses } from "./error-responses.ts";
-import type { Shared } from "./error-responses.ts";
+import { headerComponents, isTagged, successHeaders } from "./response-headers.ts";
+import { anyFailure, errorResponses, sharedFailures } from "./error-responses.ts";
 import { exampleReply } from "../objects/example-replies.ts";
 import { exampleInput } from "../operation/examples.ts";
 import { maxReasonBytes } from "../operation/reason.ts";
@@ -15,9 +14,9 @@ import { isStored } from "../operation/refusals.ts";
 
 export function describeApi(operations: readonly Operation[]): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
-  const shared: Shared = { responses: { Failure: anyFailure() }, examples: {} };
+  const examples: Examples = {};
   for (const operation of operations) {
-    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, shared);
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = describe(operation, examples);
   }
   return {
     openapi: "3.1.0",
@@ -32,7 +31,8 @@ export function describeApi(operations: readonly Operation[]): JsonSchema {
     paths,
     components: {
       schemas: schemas(operations),
-      ...shared,
+      responses: { Failure: anyFailure(), ...sharedFailures(operations) },
+      examples,
       parameters,
       headers: headerComponents,
       securitySchemes: { key: { type: "http", scheme: "bearer" } },
@@ -46,7 +46,10 @@ export function operationLines(operations: readonly Operation[]): string {
   return lines.sort().join("");
 }
 
-function describe(operation: Operation, shared: Shared): JsonSchema {
+/** Answers of several operations, by name. */
+type Examples = Record<string, { readonly value: unknown }>;
+
+function describe(operation: Operation, shared: Examples): JsonSchema {
   const { resource } = operation;
   const given = [
     ...[...operation.path.matchAll(/\{(\w+)\}/g)].map((found) => ({
@@ -78,16 +81,19 @@ function describe(operation: Operation, shared: Shared): JsonSchema {
         ...(operation.replySchema && { content: answerContent(operation, shared) }),
         ...(operation.open && { content: openContent(operation) }),
       },
+      ...(isConditional(operation) && {
+        304: { description: "The object still has the ETag of `If-None-Match`.", headers: successHeaders(operation) },
+      }),
       ...plainReplies(operation),
-      ...errorResponses(operation, shared),
+      ...errorResponses(operation),
       default: { $ref: "#/components/responses/Failure" },
     },
   };
 }
 
-function answerContent(operation: Operation, shared: Shared): JsonSchema {
+function answerContent(operation: Operation, shared: Examples): JsonSchema {
   const { name, value } = exampleReply(operation);
-  shared.examples[name] ??= { value };
+  shared[name] ??= { value };
   const examples = { [name]: { $ref: `#/components/examples/${name}` } };
   const content = { schema: { $ref: schemaRef(operation.replySchema as string) }, examples };
   const { alsoProduces } = operation;
@@ -108,9 +114,14 @@ function plainReplies({ plainReplies = {} }: Operation): JsonSchema {
   );
 }
 
+function isConditional(operation: Operation): boolean {
+  return operation.method === "GET" && isTagged(operation);
+}
+
 /** Header fields that mean something to the operation, as `parameters` names them. */
 function headerNames(operation: Operation): (keyof typeof parameters)[] {
-  if (operation.open) return [];
+  if (operation.open) return isConditional(operation) ? ["IfNoneMatch"] : [];
+  if (isConditional(operation)) return ["Version", "IfNoneMatch"];
   if (!isStored(operation)) return operation.once ? ["Version", "IdempotencyKey"] : ["Version"];
   const shared = ["Version", "Reason", "Prefer"] as const;
   if (operation.verb === "create" || operation.stores) return [...shared, "IdempotencyKey"];
@@ -248,6 +259,12 @@ const parameters = {
     name: "If-Match",
     in: "header",
     description: "The ETag that the object must still have.",
+    schema: { type: "string" },
+  },
+  IfNoneMatch: {
+    name: "If-None-Match",
+    in: "header",
+    description: "ETags that the client has: the answer is 304 without a body if the object still has one of them.",
     schema: { type: "string" },
   },
   IdempotencyKey: {

@@ -97,6 +97,7 @@ export function failureHeaders(reasons: readonly RefusalName[]): JsonSchema {
     ...Object.fromEntries(rateLimits.map((name) => [name, reference(counted(name))])),
     ...(always(401) && { "WWW-Authenticate": reference("WWW-Authenticate") }),
     ...((always(429) || always(503)) && { "Retry-After": reference("Retry-After") }),
+    ...(reasons.includes("precondition_failed") && { ETag: reference("ETag") }),
     ...(statuses.has(405) && { Allow: reference("Allow") }),
   };
 }
@@ -114,7 +115,8 @@ function readsRevision({ open, verb, refusals = [] }: Operation): boolean {
   return !open && verb !== "command" && !refusals.includes("edge_silent");
 }
 
-function isTagged({ tagged, resource, verb }: Operation): boolean {
+/** Whether its answers have an ETag. */
+export function isTagged({ tagged, resource, verb }: Operation): boolean {
   if (tagged) return true;
   return resource !== undefined && !resource.live && verb !== undefined && taggedVerbs.has(verb);
 }

@@ -10,7 +10,7 @@ import { headers as answerHeaders } from "../description/response-headers.ts";
 const preflightSeconds = 600;
 
 const requestFields =
-  "authorization, content-type, service-version, ngrok-version, if-match, idempotency-key, prefer, postern-reason";
+  "authorization, content-type, service-version, ngrok-version, if-match, if-none-match, idempotency-key, prefer, postern-reason";
 const answerFields = [...Object.keys(answerHeaders), "Ngrok-Operation-Id"].join(", ").toLowerCase();
 
 export interface Cors {

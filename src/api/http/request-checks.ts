@@ -36,6 +36,7 @@ export function headersOf(refusal: Refusal): string[] | undefined {
   if (refusal.reason === "bad_request") return ["connection", "close"];
   // RFC 9110 §12.5.3.
   if (refusal.reason === "content_encoding") return ["accept-encoding", "identity"];
+  if (refusal.reason === "precondition_failed" && refusal.details["etag"]) return ["etag", refusal.details["etag"]];
   if (refusal.status === 401) return ["www-authenticate", "Bearer"];
   if (refusal.status === 405) return ["allow", refusal.details["allow"] ?? ""];
   if (refusal.status === 429) return ["retry-after", refusal.details["retry_after"] ?? "60"];

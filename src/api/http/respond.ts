@@ -32,8 +32,9 @@ export function makeResponder(options: RespondOptions): Responder {
   const { cors, count, log } = options;
   const rateLimit = String(options.requestsPerMinute);
 
-  const send = (exchange: Exchange, reply: Reply, extra = reply.headers): void => {
+  const send = (exchange: Exchange, given: Reply, extra = given.headers): void => {
     const { operationId, allowance, request, response } = exchange;
+    const reply = isUnchanged(request, given) ? unchanged(given) : given;
     const { status, body } = reply;
     count(status);
     const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
@@ -42,7 +43,7 @@ export function makeResponder(options: RespondOptions): Responder {
     headers.push(...cors.fields(request));
     if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
     const length = reply.contentLength ?? String(Buffer.byteLength(body ?? ""));
-    if (status !== 204) headers.push("content-length", length);
+    if (status !== 204 && status !== 304) headers.push("content-length", length);
     if (reply.etag !== undefined) headers.push("etag", reply.etag);
     if (reply.revision !== undefined) headers.push("postern-revision", String(reply.revision));
     if (allowance) {
@@ -72,6 +73,20 @@ export function makeResponder(options: RespondOptions): Responder {
       send(exchange, errorBody(error, operationId, named), headersOf(error));
     },
   };
+}
+
+/** Whether the client has what would be sent (RFC 9110 §13.1.2): tags are compared weakly, and as a whole. */
+function isUnchanged({ method, headers }: IncomingMessage, { status, etag }: Reply): boolean {
+  const held = headers["if-none-match"];
+  if (held === undefined || etag === undefined || status !== 200 || (method !== "GET" && method !== "HEAD"))
+    return false;
+  return held.trim() === "*" || held.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
+}
+
+/** Without the body and what describes it. */
+function unchanged(reply: Reply): Reply {
+  const { body: _body, contentLength: _length, contentType: _type, ...head } = reply;
+  return { ...head, status: 304 };
 }
 
 /** Whether reading past the body, for the sake of the connection, is not worth it. */

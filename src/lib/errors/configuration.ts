@@ -29,6 +29,12 @@ export const configurationErrors = {
     "The domain is not reserved, and this server wants it to be.",
     "Reserve it with `POST /reserved_domains` first.",
   ),
+  port_outside: entry(
+    728,
+    403,
+    "The port is not one that this server offers to accounts.",
+    "Choose a port of the range, or let `POST /reserved_addrs` choose one. The operator can widen `--tcp-ports`, or use an operator's key.",
+  ),
   hostport_held: entry(
     722,
     409,

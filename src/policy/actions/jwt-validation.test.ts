@@ -174,7 +174,7 @@ describe("jwt-validation", () => {
     assert.equal((await action.rehearse(exchange)).outcome, "done");
   });
 
-  it("K4: shows only the host of a key set in a rehearsal", async () => {
+  it("K4: jwt-validation shows only the host of a key set in a rehearsal", async () => {
     const reasonOf = async (source: string): Promise<string> => {
       const jws = { allowed_algorithms: ["RS256"], keys: { sources: { additional_jkus: [source] } } };
       const { action, sign } = setUp({ jws });

@@ -1,5 +1,5 @@
 import { refName } from "../description.ts";
-import type { ApiDescription, DescribedOperation, Parameter, Schema } from "../description.ts";
+import type { ApiDescription, Content, DescribedOperation, Parameter, Schema } from "../description.ts";
 import { fieldTable, objectLink, typeText } from "./fields.ts";
 import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
@@ -83,7 +83,7 @@ function bodyText(example: unknown): string {
 function answerList({ responses }: Placed, api: ApiDescription): Html {
   const items = Object.entries(responses).flatMap(([status, response]) => {
     if (status === "default") return [];
-    if (!status.startsWith("2")) return [html`<li>${status}: ${refusals(response.$ref, api)}</li> `];
+    if (!status.startsWith("2")) return [html`<li>${status}: ${refusals(response, api)}</li> `];
     const schema = response.content?.["application/json"]?.schema;
     const type = Object.keys(response.content ?? {})[0];
     const what = schema?.$ref === undefined ? html`${type ?? "no body"}` : objectLink(refName(schema.$ref));
@@ -106,11 +106,14 @@ function answerExample({ responses }: Placed, api: ApiDescription): Html | undef
     ${value === undefined ? undefined : html`<pre>${typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`}`;
 }
 
-function refusals(ref: string | undefined, api: ApiDescription): Html {
+function refusals({ $ref: ref, description = "" }: Content & { readonly $ref?: string }, api: ApiDescription): Html {
   const response = ref === undefined ? undefined : api.components.responses[refName(ref)];
-  const examples = response?.content?.["application/json"]?.examples ?? {};
-  return html`${Object.entries(examples).map(
-    ([name, { value }], at) =>
-      html`${at > 0 ? ", " : ""}<a href="#error-${name}">${value.error_code}</a> ${name.replaceAll("_", " ")}`,
-  )}`;
+  const codes = new Set(description.split(", "));
+  const examples = Object.entries(response?.content?.["application/json"]?.examples ?? {});
+  return html`${examples
+    .filter(([, { value }]) => codes.has(value.error_code))
+    .map(
+      ([name, { value }], at) =>
+        html`${at > 0 ? ", " : ""}<a href="#error-${name}">${value.error_code}</a> ${name.replaceAll("_", " ")}`,
+    )}`;
 }

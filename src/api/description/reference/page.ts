@@ -1,12 +1,11 @@
 /** The reference page: one HTML document made from the description of the API, with nothing to load beside it. */
 import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
 import { catalogue, errorCode } from "../../../lib/errors.ts";
 import type { RefusalName } from "../../../lib/errors.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { header } from "../../operation/call.ts";
-import type { Operation, Reply } from "../../operation/call.ts";
+import type { Operation } from "../../operation/call.ts";
 import type { ApiDescription } from "../description.ts";
+import { keptDocument } from "../kept-document.ts";
 import { fieldTable, typeText } from "./fields.ts";
 import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
@@ -21,17 +20,10 @@ const headers = [
   `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   "referrer-policy",
   "no-referrer",
-  "vary",
-  "accept-encoding",
 ];
-
-/** It is the same for everybody, and changes with the version of the server alone. */
-const cacheControl = "public, max-age=300";
 
 /** `GET /docs`; `describe` is called by the first request. */
 export function referenceOperation(describe: () => JsonSchema): Operation {
-  let plain: Buffer | undefined;
-  let zipped: Buffer | undefined;
   return {
     id: "getReference",
     method: "GET",
@@ -41,17 +33,14 @@ export function referenceOperation(describe: () => JsonSchema): Operation {
     exampleReply: '<!doctype html>\n<html lang="en">…</html>',
     takes: "nothing",
     open: true,
+    tagged: true,
     status: 200,
-    run({ request }) {
-      plain ??= Buffer.from(renderReference(describe() as unknown as ApiDescription));
-      if (!/\bgzip\b/.test(header(request, "accept-encoding") ?? "")) return page(plain, headers);
-      return page((zipped ??= gzipSync(plain)), [...headers, "content-encoding", "gzip"]);
-    },
+    run: keptDocument({
+      contentType: "text/html; charset=utf-8",
+      headers,
+      make: () => renderReference(describe() as unknown as ApiDescription),
+    }),
   };
-}
-
-function page(body: Buffer, fields: readonly string[]): Reply {
-  return { status: 200, body, contentType: "text/html; charset=utf-8", cacheControl, headers: fields };
 }
 
 /** As it is hashed: nothing may come between. */
