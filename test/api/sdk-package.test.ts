@@ -1,7 +1,7 @@
 /** The SDK as it is published: built, imported by its name, on the Nodes that are here; and what its README says. */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -48,6 +48,33 @@ describe("the SDK as a package", () => {
     assert.equal(compile("sample.ts").stdout, "");
     const errors = [...compile("wrong.ts").stdout.matchAll(/error (TS\d+)/g)].map(([, code]) => code);
     assert.deepEqual(errors, ["TS2561", "TS2554"]);
+  });
+
+  it("the SDK as a package is built when npm installs its folder into an empty directory", () => {
+    const place = mkdtempSync(join(tmpdir(), "postern-sdk-install-"));
+    try {
+      for (const one of ["sdk/src", "sdk/package.json", "sdk/tsconfig.json", "tsconfig.json"]) {
+        cpSync(join(root, one), join(place, "checkout", one), { recursive: true });
+      }
+      symlinkSync(join(root, "node_modules"), join(place, "checkout/node_modules"));
+      for (const options of [[], ["--install-links"]]) {
+        const empty = mkdtempSync(join(place, "empty-"));
+        const npm = spawnSync("npm", ["install", "--offline", "--no-audit", ...options, "../checkout/sdk"], {
+          cwd: empty,
+          encoding: "utf8",
+          env: { ...process.env, npm_config_ignore_scripts: "false", npm_config_cache: join(place, "cache") },
+        });
+        assert.equal(npm.status, 0, npm.stderr);
+        const script = 'const { Postern } = await import("@postern/sdk"); console.log(typeof Postern);';
+        const run = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
+          cwd: empty,
+          encoding: "utf8",
+        });
+        assert.equal(run.stdout, "function\n", run.stderr);
+      }
+    } finally {
+      rmSync(place, { recursive: true });
+    }
   });
 
   for (const [index, node] of nodes.entries()) {
