@@ -10,4 +10,5 @@ export type * from "./generated/resources.ts";
 export type * from "./generated/types.ts";
 export type { Listing, Page } from "./listing.ts";
 export type { Operation } from "./operation.ts";
-export type { Fetch, FetchAnswer, FetchInit, PosternOptions } from "./transport.ts";
+export { makeSend } from "./transport.ts";
+export type { Fetch, FetchAnswer, FetchInit, PosternOptions, Send } from "./transport.ts";

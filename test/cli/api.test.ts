@@ -93,6 +93,36 @@ describe("postern api", () => {
     await api.ok("DELETE", `/edges/tcp/${id}`);
   });
 
+  it("postern api METHOD PATH sends one request, with a body as JSON, from a file or from the standard input", async () => {
+    const made = await run("POST /ip_policies", '{"description":"by path"}');
+    assert.equal(made.code, 0, made.stderr);
+    const { id, description } = JSON.parse(made.stdout);
+    assert.equal(description, "by path");
+    writeFileSync(join(directory, "change.yaml"), "metadata: from a file\n");
+    const changed = await run(`PATCH /ip_policies/${id} @change.yaml --reason`, "why not");
+    assert.equal(JSON.parse(changed.stdout).metadata, "from a file");
+    assert.equal((await api.ok("GET", "/revisions?limit=1")).revisions[0].reason, "why not");
+    const page = JSON.parse((await run("GET /ip_policies?limit=1")).stdout);
+    assert.deepEqual([page.ip_policies[0].id, page.ip_policies.length], [id, 1]);
+    const stale = await run(`DELETE /ip_policies/${id} --if-match`, '"0"');
+    assert.deepEqual([stale.code, stale.stderr.includes(errorCode("precondition_failed"))], [7, true]);
+    assert.equal((await run(`DELETE /ip_policies/${id}?dry_run=true`)).code, 0);
+    assert.equal((await run(`DELETE /ip_policies/${id}`)).stdout, `DELETE /ip_policies/${id}: done\n`);
+    assert.equal((await run(`GET /ip_policies/${id}`)).code, 7);
+    assert.equal((await run("GET /healthz")).stdout, "ok\n");
+    for (const [words, message] of [
+      ["GET ip_policies", /PATH must begin with "\/"/],
+      ["GET https://example.com/", /PATH must begin with "\/"/],
+      ["POST /ip_policies {", /the body is not JSON/],
+      ["GET /ip_policies {}", /./],
+    ] as const) {
+      const refused = await run(words);
+      assert.equal(refused.code, 2, words);
+      assert.match(refused.stderr, message);
+    }
+    assert.match((await run("POST --help")).stdout, /Usage: postern api POST \[OPTIONS\] PATH \[JSON/);
+  });
+
   it("postern api takes --dry-run without a value, and changes nothing", async () => {
     const { id } = await api.ok("POST", "/edges/tcp", {});
     const policy = await api.ok("POST", "/ip_policies", {});

@@ -450,7 +450,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await visit(`objects/ip_policy/${policy.id}`);
     assert.equal(await copied(`Copy ${policy.id}`), policy.id);
     assert.equal(run(await copied("Copy as curl")).description, "it's copied");
-    assert.equal(await copied("CLI"), `postern api GET /ip_policies/${policy.id}`);
+    assert.equal(await copied("CLI"), `npx postern api GET /ip_policies/${policy.id}`);
     const document = parse(await copied("YAML"));
     assert.deepEqual(document.objects.ip_policy.NAME.id, policy.id);
     await button("Edit").click();

@@ -348,9 +348,9 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.ok(blocked > 0, JSON.stringify(har.timings));
     assert.ok(Math.abs(blocked + Math.max(0, connect) + send + wait + receive - har.time) < 0.001);
     const words = spawnSync("sh", ["-c", `printf '%s\\n' ${curl}`], { encoding: "utf8" }).stdout.split("\n");
-    assert.deepEqual(words.slice(0, 4), ["curl", `${url}/handed?on=1`, "-X", "POST"]);
+    assert.deepEqual(words.slice(0, 4), ["curl", "-X", "POST", `${url}/handed?on=1`]);
     assert.ok(words.includes("authorization: Bearer handed-secret"), curl);
-    assert.deepEqual(words.slice(-3, -1), ["--data-binary", said]);
+    assert.deepEqual(words.slice(-3, -1), ["--data-raw", said]);
     assert.deepEqual([har.request.method, har.request.url, har.response.status], ["POST", `${url}/handed?on=1`, 200]);
     assert.equal(Buffer.from(har.request.postData.text, "base64").toString(), said);
     assert.ok(har.request.headers.some(({ value }) => value === "Bearer handed-secret"));

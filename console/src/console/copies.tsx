@@ -1,6 +1,6 @@
 /** A call of the API as commands that do the same. */
 import { Copy } from "../ui/elements.tsx";
-import { quoted } from "../ui/shell.ts";
+import { apiCommand, curl, quoted } from "../ui/shell.ts";
 
 interface CopiesProps {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -12,16 +12,14 @@ interface CopiesProps {
 
 export function Copies({ method, path, body, yaml }: CopiesProps) {
   const text = body && JSON.stringify(body);
-  const curl = [
-    ...(method === "GET" ? ["curl"] : [`curl -X ${method}`]),
-    `${location.origin}${path}`,
+  const command = curl(`${location.origin}${path}`, method, [
     `-H "Authorization: Bearer $POSTERN_API_KEY" -H 'Service-Version: 2'`,
-    ...(text === undefined ? [] : [`-H 'Content-Type: application/json' -d ${quoted(text)}`]),
-  ].join(" ");
-  const cli = `postern api ${method} ${path}${text === undefined ? "" : ` ${quoted(text)}`}`;
+    ...(text === undefined ? [] : [`-H 'Content-Type: application/json' --data-raw ${quoted(text)}`]),
+  ]);
+  const cli = apiCommand(method, path, text);
   return (
     <span class="row copies">
-      <Copy text={curl} kind="tiny">
+      <Copy text={command} kind="tiny">
         Copy as curl
       </Copy>
       <Copy text={cli} kind="tiny">

@@ -1,6 +1,7 @@
 /** Who changed what, when and why; what it was before; and back again, rehearsed first. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ObjectChange, Revision, Rollback } from "../../../sdk/src/index.ts";
+import { apiCommand } from "../ui/shell.ts";
 import { Copy, Dialog, Tag, Time } from "../ui/elements.tsx";
 import { atRevision, explainError, postern } from "./api.ts";
 import type { Json } from "./api.ts";
@@ -112,7 +113,7 @@ function Row({ revision, isLast, onRollback }: RowProps) {
                 Go back to this …
               </button>
             )}
-            <Copy text={`postern api POST /revisions/${revision.revision}/rollback`} kind="tiny">
+            <Copy text={apiCommand("POST", `/revisions/${revision.revision}/rollback`)} kind="tiny">
               CLI
             </Copy>
           </div>

@@ -1,5 +1,6 @@
 /** How it goes: what is wrong first, then how much passes, then what there is. */
 import { useState } from "preact/hooks";
+import type { Request } from "../../../sdk/src/index.ts";
 import { Command, Tag } from "../ui/elements.tsx";
 import { durationText } from "../ui/format.ts";
 import { curlWithAuthority } from "../ui/shell.ts";
@@ -29,14 +30,14 @@ export function Overview() {
     async () => (await postern.requests.list({ limit: 100 }).page()).items,
     [trafficChanges.value],
   );
+  const troubles = useData(latestTroubles, [trafficChanges.value]);
   const { value } = counts;
-  const troubles = requests.value?.filter(({ outcome }) => outcome === "denied" || outcome === "failed") ?? [];
-  const denied = troubles.some(({ outcome }) => outcome === "denied");
+  const denied = (troubles.value ?? []).some(({ outcome }) => outcome === "denied");
   const isNew = value !== undefined && (value.edges.length === 0 || (value.edges.length === 1 && !denied));
   return (
     <section class="column" aria-label="Overview">
       <Head title="Overview" />
-      <Failed error={counts.error || requests.error} again={counts.again} />
+      <Failed error={counts.error || requests.error || troubles.error} again={counts.again} />
       {isNew && (
         <Checklist
           url={value.endpoints[0]?.public_url}
@@ -53,9 +54,9 @@ export function Overview() {
             <h2 class="grow">Denied and failed</h2>
             <a href="#/traffic">All traffic</a>
           </header>
-          {requests.value && troubles.length === 0 && <p class="inside muted">None lately.</p>}
+          {troubles.value?.length === 0 && <p class="inside muted">None lately.</p>}
           <ul class="plain-list">
-            {troubles.slice(0, 8).map((one) => (
+            {troubles.value?.map((one) => (
               <li key={one.id}>
                 <a href={linkTo("traffic", one.id)} class="row">
                   <Outcome outcome={one.outcome} />
@@ -103,6 +104,17 @@ export function Overview() {
       )}
     </section>
   );
+}
+
+const troublesShown = 8;
+
+/** The newest requests that were denied or failed: the server looks for each outcome among all that it keeps. */
+async function latestTroubles(): Promise<readonly Request[]> {
+  const pages = await Promise.all(
+    ["denied", "failed"].map((outcome) => postern.requests.list({ limit: troublesShown, outcome }).page()),
+  );
+  const found = pages.flatMap(({ items }) => items);
+  return found.sort((one, other) => (one.ended_at < other.ended_at ? 1 : -1)).slice(0, troublesShown);
 }
 
 function several(count: number, what: string): string {

@@ -13,8 +13,8 @@ const sources: Readonly<Record<string, Source>> = {
   tunnel: { text: "An agent brings it, and takes it along. This publishes what listens on port 3000:", command: agent },
   tunnel_session: { text: "Each connected agent has one. This publishes what listens on port 3000:", command: agent },
   node: {
-    text: "Each server that runs is one. This starts another, with the database of the first:",
-    command: "npx postern serve --cluster --database postgres://…",
+    text: "Each server that runs is one. This starts another with the database of the first, whose URL is in DATABASE_URL:",
+    command: 'npx postern serve --cluster --database "$DATABASE_URL"',
   },
   console_session: {
     text: "Whoever logs in to this page has one. This prints a link that logs in:",

@@ -1,5 +1,6 @@
 /** A table of any kind of objects: filtered and paged by the server, with no rows that are out of sight. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { operations } from "../../../sdk/src/index.ts";
 import { Command, Time } from "../ui/elements.tsx";
 import type { ApiObject } from "./api.ts";
 import { atRevision, explainError, isPast } from "./api.ts";
@@ -118,11 +119,17 @@ function Nothing({ kind, isFiltered, isOld }: NothingProps) {
           <a class="button primary" href={linkTo("objects", kind.name, "new")}>
             New {titleOf(kind.name)}
           </a>
-          <Command text={`postern api POST ${kind.path}`} />
+          <Command text={createHelp(kind.create)} />
         </>
       )}
     </div>
   );
+}
+
+/** What shows how to make one on the command line. */
+function createHelp(operationId: string): string {
+  const found = operations.find(({ id }) => id === operationId);
+  return `npx postern api ${found?.group.join("/") ?? ""} create --help`;
 }
 
 interface RowsProps extends KindProps {

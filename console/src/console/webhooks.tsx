@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Explanation, HTTPSEdge, SignedWebhook } from "../../../sdk/src/index.ts";
 import { Copy, TextArea, TextInput } from "../ui/elements.tsx";
-import { quoted } from "../ui/shell.ts";
+import { curl, curlHeader, piped, quoted, withAuthority } from "../ui/shell.ts";
 import { explainError, postern } from "./api.ts";
 import { bodyOf } from "./description.ts";
 import type { Description } from "./description.ts";
@@ -149,13 +149,12 @@ export function Webhooks({ description }: { readonly description: Description })
             <Copy text={() => curlOf(answer.sample)} kind="tiny">
               Copy as curl
             </Copy>
-            <Copy
-              text={`postern webhook send ${by} --secret … --data ${quoted(body)} ${answer.sample.url}`}
-              kind="tiny"
-            >
+            <Copy text={sendCommand(by, body, answer.sample.url)} kind="tiny">
               CLI
             </Copy>
-            <span class="muted small">These send it.</span>
+            <span class="muted small">
+              These send the webhook. The CLI takes the secret from <code>WEBHOOK_SECRET</code>.
+            </span>
           </div>
         </section>
       )}
@@ -164,8 +163,15 @@ export function Webhooks({ description }: { readonly description: Description })
 }
 
 function curlOf({ url, headers, body }: SignedWebhook): string {
-  const fields = headers.map(({ name, value }) => `-H ${quoted(`${name}: ${value}`)}`);
-  return ["curl", ...fields, `--data-raw ${quoted(body)}`, quoted(url)].join(" ");
+  const fields = headers.map(({ name, value }) => curlHeader(name, value));
+  return withAuthority(curl(url, "POST", [...fields, `--data-raw ${quoted(body)}`]));
+}
+
+function sendCommand(provider: string, body: string, url: string): string {
+  const send = `npx postern webhook send ${provider} --secret "$WEBHOOK_SECRET"`;
+  // What begins with "@" names a file.
+  if (body.startsWith("@")) return piped(body, `${send} --data @- ${quoted(url)}`);
+  return `${send} --data ${quoted(body)} ${quoted(url)}`;
 }
 
 interface WebhookPlace {

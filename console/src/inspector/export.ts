@@ -1,5 +1,5 @@
 /** Requests for other tools: a curl command, and an archive (HAR 1.2). */
-import { quoted } from "../ui/shell.ts";
+import { curl, curlHeader, piped, quoted } from "../ui/shell.ts";
 import { base64Of, bodyOf, cookiesOf, fieldOf, msOf, queryOf } from "../exchange/model.ts";
 import type { Exchange, Headers, Message } from "../exchange/model.ts";
 import { urlOf } from "./tunnels.ts";
@@ -10,21 +10,21 @@ const own = new Set(["host", "content-length", "connection", "transfer-encoding"
 
 export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
   const { request } = exchange;
-  const parts = ["curl", quoted(urlOf(exchange, tunnels)), "-X", quoted(request.method)];
-  for (const [name, values] of Object.entries(request.headers)) {
-    if (own.has(name.toLowerCase())) continue;
-    for (const value of values) parts.push("-H", quoted(`${name}: ${value}`));
-  }
+  const url = urlOf(exchange, tunnels);
+  const fields = Object.entries(request.headers).flatMap(([name, values]) =>
+    own.has(name.toLowerCase()) ? [] : values.map((value) => curlHeader(name, value)),
+  );
   const body = bodyOf(request);
-  if (body.length === 0) return parts.join(" ");
-  const text = new TextDecoder("utf-8", { fatal: true });
+  const command = (...data: readonly string[]): string => curl(url, request.method, [...fields, ...data]);
+  if (body.length === 0) return command();
+  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
     const read = text.decode(body);
-    if (!read.includes("\0")) return [...parts, "--data-binary", quoted(read)].join(" ");
+    if (!read.includes("\0")) return command("--data-raw", quoted(read));
   } catch {
     // Bytes that no argument can carry come by the way of base64.
   }
-  return `printf %s ${quoted(base64Of(body))} | base64 -d | ${[...parts, "--data-binary", "@-"].join(" ")}`;
+  return piped(base64Of(body), `base64 -d | ${command("--data-binary", "@-")}`);
 }
 
 export function harOf(exchanges: readonly Exchange[], tunnels: readonly Tunnel[]): string {

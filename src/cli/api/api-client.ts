@@ -2,8 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { request as requestHttp } from "../../lib/http.ts";
-import { Postern, PosternConnectionError, PosternError, errorCodes } from "../../../sdk/src/index.ts";
-import type { FetchAnswer, FetchInit } from "../../../sdk/src/index.ts";
+import { Postern, PosternConnectionError, PosternError, errorCodes, makeSend } from "../../../sdk/src/index.ts";
+import type { FetchAnswer, FetchInit, PosternOptions, Send } from "../../../sdk/src/index.ts";
 import { Failure } from "../process/exit.ts";
 import type { ExitName } from "../process/exit.ts";
 import { agentFilesOf } from "../agent-files/default-file.ts";
@@ -23,14 +23,23 @@ export const apiSettings = {
 } as const;
 
 /** The API that the settings name, else the one of the server that runs here. Throws `Failure` (usage). */
-export async function openApi({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Promise<Postern> {
+export async function openApi(values: ValuesOf<typeof apiSettings>): Promise<Postern> {
+  return new Postern(await placeOf(values));
+}
+
+/** As `openApi`, for single requests. */
+export async function openSend(values: ValuesOf<typeof apiSettings>): Promise<Send> {
+  return makeSend(await placeOf(values));
+}
+
+async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Promise<PosternOptions> {
   const baseUrl = apiUrl ?? findServer(data)?.apiUrl;
   if (baseUrl === undefined) {
     throw new Failure("usage", `no server runs on "${data}": start one, or name its API with --api-url`);
   }
   const key = apiKey ?? localApiKey(data) ?? (await agentFileApiKey());
   if (key === undefined) throw new Failure("usage", "no API key: give one with POSTERN_API_KEY or --api-key-file");
-  return new Postern({ baseUrl, apiKey: key, fetch: sendOverHttp });
+  return { baseUrl, apiKey: key, fetch: sendOverHttp };
 }
 
 /** The one in the agent's usual file, where vendors' files have it. */

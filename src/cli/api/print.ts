@@ -1,5 +1,5 @@
 import { answerOf } from "../../../sdk/src/index.ts";
-import type { Listing, Operation } from "../../../sdk/src/index.ts";
+import type { Listing } from "../../../sdk/src/index.ts";
 import { columnsOf, renderHead, renderObject, renderRow } from "../terminal/table.ts";
 import type { Columns } from "../terminal/table.ts";
 
@@ -33,7 +33,8 @@ export async function printList(listing: Listing<Row>, most: number, json: boole
   else if (!columns) process.stderr.write("There are none.\n");
 }
 
-export function printObject(operation: Operation, answer: unknown, json: boolean): void {
+/** @param what was done, where the answer has no body */
+export function printAnswer(what: string, answer: unknown, json: boolean): void {
   if (typeof answer === "object" && answer !== null) {
     // Of any content that was sent: nothing of it may steer the terminal.
     for (const text of answerOf(answer).warnings) {
@@ -41,7 +42,7 @@ export function printObject(operation: Operation, answer: unknown, json: boolean
     }
   }
   if (typeof answer === "string") process.stdout.write(answer);
-  else if (answer === undefined) process.stdout.write(json ? "" : `${operation.id}: done\n`);
+  else if (answer === undefined) process.stdout.write(json ? "" : `${what}: done\n`);
   else if (json) process.stdout.write(`${JSON.stringify(answer, undefined, 2)}\n`);
   else process.stdout.write(`${renderObject(answer as Row)}\n`);
 }

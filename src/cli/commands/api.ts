@@ -1,34 +1,20 @@
-/** `postern api RESOURCE VERB [ID …]`: a command per operation, made from the description of the API. */
+/** `postern api RESOURCE VERB [ID …]`: a command per operation, made from the description of the API; and single requests. */
 import type { Listing, Operation } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import type { Command } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { count } from "../../settings/kinds/number.ts";
-import { named, text, visible } from "../../settings/kinds/text.ts";
+import { named, text } from "../../settings/kinds/text.ts";
 import { flagOf, flagOnly, optional, toggle } from "../../settings/setting.ts";
 import type { Setting, Settings, ValuesOf } from "../../settings/setting.ts";
-import { settings } from "../../settings/settings.ts";
 import { camel, describeOperation, resourceVerbs } from "../api/description.ts";
 import type { DescribedOperation } from "../api/description.ts";
 import { readBody } from "../api/request-body.ts";
 import { bodyOf, fieldOptions } from "../api/fields.ts";
-import { printList, printObject } from "../api/print.ts";
-
-/** Settings of every operation. `--data` is what is sent; the data directory has a longer name here. */
-const shared = {
-  ...apiSettings,
-  data: { ...settings.data, flag: "data-dir", variable: "POSTERN_DATA" },
-  json: settings.json,
-} as const;
-
-/** Of every operation that writes. */
-const writeSettings = {
-  ifMatch: flagOnly(optional("ETag that the object must still have; else the change is refused.", visible("ETAG"))),
-  idempotencyKey: flagOnly(optional("Key under which the request is carried out once.", visible("KEY"))),
-  wait: flagOnly(optional("Wait up to so many seconds until every edge serves the change.", count("SECONDS", 0))),
-  reason: flagOnly(optional("Why the change is made, for the history.", text)),
-} as const;
+import { printAnswer, printList } from "../api/print.ts";
+import { sharedSettings, writeOptions, writeSettings } from "../api/settings.ts";
+import { isMethod, requestCommand } from "./api-request.ts";
 
 const limit = flagOnly(optional("Most objects to list (default: all).", count("NUMBER", 0)));
 const sent = flagOnly(
@@ -45,6 +31,7 @@ const sent = flagOnly(
 export function apiCommand(args: readonly string[]): Command {
   const words = args.findIndex((one) => one.startsWith("-"));
   const [first = "", second] = words < 0 ? args : args.slice(0, words);
+  if (isMethod(first)) return requestCommand(first) as Command;
   const resources = resourceVerbs();
   const root = resources.get("")?.find(({ verb }) => verb === first);
   if (root) return operationCommand(root, 1);
@@ -95,7 +82,7 @@ function operationCommand(found: Operation, taken: number): Command {
           options["limit"] = Math.min(100, most);
           await printList(answer() as Listing<Readonly<Record<string, unknown>>>, most, json);
         } else {
-          printObject(operation, await answer(), json);
+          printAnswer(operation.id, await answer(), json);
         }
       } catch (error) {
         throw apiFailure(error);
@@ -116,18 +103,13 @@ function ownSettings(operation: DescribedOperation): Settings {
     own["wait"] = writeSettings.wait;
     own["reason"] = writeSettings.reason;
   }
-  return { ...own, ...shared };
+  return { ...own, ...sharedSettings };
 }
 
 function queryOption({ queryDocs, switches }: DescribedOperation, name: string): Setting<unknown> {
   const flag = name.replaceAll("_", "-");
   const doc = queryDocs[name] ?? "";
   return switches.has(name) ? flagOnly({ ...toggle(doc), flag }) : flagOnly(optional(doc, text, { flag }));
-}
-
-function writeOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { ifMatch, idempotencyKey, wait, reason } = values;
-  return { ifMatch, idempotencyKey, waitSeconds: wait, reason };
 }
 
 /** Fields and query parameters are named apart from the command's own settings. */
@@ -148,7 +130,7 @@ function methodOf(postern: unknown, { group, verb }: Operation): Method {
 }
 
 const grammar =
-  "Call one operation of the API. RESOURCE is its path without the ids, such as `ip_policies` or `edges/https/routes/backend`; then come a verb, the ids in the order of the path, and the fields as options.";
+  "Call one operation of the API. RESOURCE is its path without the ids, such as `ip_policies` or `edges/https/routes/backend`; then come a verb, the ids in the order of the path, and the fields as options. METHOD PATH [JSON] sends one request as the API's reference writes it.";
 
 const examples = [
   "postern api ip_policies list --limit 5",
@@ -157,6 +139,7 @@ const examples = [
   "postern api edges/https/routes update EDGE_ID ID --backend.backend-id BACKEND_ID",
   "postern api edges/https/routes/compression delete EDGE_ID ID",
   "postern api ip_policies get ID --json",
+  `postern api POST /ip_policies '{"description":"office"}'`,
 ];
 
 /** What there is, for `--help`; anything else is refused. */
@@ -171,7 +154,14 @@ function overview(given: string, resources: ReadonlyMap<string, readonly Operati
     given === ""
       ? "`postern api` takes RESOURCE VERB [ID …], see `postern api --help`"
       : `there is no resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists them`;
-  return listing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
+  return listing(
+    "api",
+    grammar,
+    "RESOURCE VERB [ID …]",
+    ["Resources and their verbs:", ...rows],
+    refusal,
+    0,
+  );
 }
 
 function resourceOverview(resource: string, given: string | undefined, operations: readonly Operation[]): Command {
@@ -206,7 +196,7 @@ function listing(
     least: 0,
     most: Number.POSITIVE_INFINITY,
     taken,
-    settings: shared,
+    settings: sharedSettings,
     notes: [...notes, "", "`postern api RESOURCE VERB --help` explains one, with all of its options."],
     examples,
     run() {

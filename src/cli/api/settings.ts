@@ -1,0 +1,26 @@
+/** Settings that the commands of the API's operations share. */
+import { settings } from "../../settings/settings.ts";
+import { count } from "../../settings/kinds/number.ts";
+import { text, visible } from "../../settings/kinds/text.ts";
+import { flagOnly, optional } from "../../settings/setting.ts";
+import { apiSettings } from "./api-client.ts";
+
+/** Of every operation. `--data` is what is sent; the data directory has a longer name here. */
+export const sharedSettings = {
+  ...apiSettings,
+  data: { ...settings.data, flag: "data-dir", variable: "POSTERN_DATA" },
+  json: settings.json,
+} as const;
+
+/** Of every operation that writes. */
+export const writeSettings = {
+  ifMatch: flagOnly(optional("ETag that the object must still have; else the change is refused.", visible("ETAG"))),
+  idempotencyKey: flagOnly(optional("Key under which the request is carried out once.", visible("KEY"))),
+  wait: flagOnly(optional("Wait up to so many seconds until every edge serves the change.", count("SECONDS", 0))),
+  reason: flagOnly(optional("Why the change is made, for the history.", text)),
+} as const;
+
+export function writeOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { ifMatch, idempotencyKey, wait, reason } = values;
+  return { ifMatch, idempotencyKey, waitSeconds: wait, reason };
+}
