@@ -6,6 +6,8 @@ import type { Field, Issue } from "./fields.ts";
 const maxIssues = 50;
 /** Characters of a value that a message repeats. */
 export const maxShown = 64;
+/** Longest text that counts as a value, bytes. Fields with room for more hold documents, which no message repeats. */
+const maxValueBytes = 4096;
 
 /** Adds what `rules` find wrong with `doc`; `path` is where `doc` is. */
 export function checkRules(
@@ -28,9 +30,15 @@ export function wrong(
   issues: Issue[],
   reason?: Issue["reason"],
 ): undefined {
-  const message = isSealedField(field) || field.writeOnly ? must : `${must}, is ${shown(given)}`;
+  const isHidden = isSealedField(field) || field.writeOnly || isDocument(field);
+  const message = isHidden ? must : `${must}, is ${shown(given)}`;
   add(issues, { path, message, ...(reason && { reason }) });
   return undefined;
+}
+
+/** Whether the field holds a whole file: callers paste the wrong one, such as a private key. */
+function isDocument(field: Field): boolean {
+  return field.type === "string" && field.maxBytes > maxValueBytes;
 }
 
 export function shown(value: unknown): string {

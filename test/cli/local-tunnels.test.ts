@@ -1,5 +1,7 @@
 /** Tunnels of a running agent, by its local API and by `postern agent`. */
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { catalogue, errorCode } from "../../src/lib/errors.ts";
 import { startCommand } from "../support/command.ts";
@@ -124,8 +126,8 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     ["without an address", { name: "x", proto: "http" }, 400, 102, /needs an address/],
     ["of another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
     ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /there is no key "options"/],
-    ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" is on this machine's disk/],
-    ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /is on this machine's disk/],
+    ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" names a file/],
+    ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /"addr" names a file/],
     ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
     ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes over HTTPS only/],
   ] as const) {
@@ -136,6 +138,45 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
       assert.equal((await call("GET", "/api/tunnels/x")).status, 404);
     });
   }
+
+  it("nothing that a call of the local API says is read as a file, sent to the server or repeated", async () => {
+    const path = join(inspected.directory, "canary-file");
+    const canary = "canary-of-a-file-0123456789";
+    writeFileSync(path, canary);
+    const usual = { name: "reads", addr: String(inspected.service.port), proto: "http" };
+    const tls = { name: "reads", addr: "80", proto: "tls" };
+    const asked: readonly object[] = [
+      ...[path, `file://${path}`, ` ${path}`].flatMap((one) => [
+        { ...usual, saml: { idp_metadata_url: one } },
+        { ...usual, saml: { idp_metadata_file: one } },
+        { ...usual, traffic_policy_file: one },
+        { ...usual, policy_file: one },
+        { ...usual, mutual_tls_cas: one },
+        { ...usual, addr: "https://localhost:1", upstream_tls_verify_cas: one },
+        { ...usual, addr: one },
+        { ...usual, addr: `/files=${one}` },
+        { ...tls, crt: one, key: one },
+        { ...tls, terminate_at: "agent", crt: one, key: one },
+      ]),
+      // Whether a directory exists is not told either.
+      { ...usual, addr: `file://${inspected.directory}` },
+      { ...usual, addr: `file://${inspected.directory}/missing` },
+    ];
+    for (const [form, list] of [
+      ["tunnels", asked],
+      ["endpoints", [{ name: "reads", upstream: { url: "80" }, agent_tls_termination: { server_certificate: path } }]],
+    ] as const) {
+      for (const body of list) {
+        const refused = await call("POST", `/api/${form}`, body);
+        assert.equal(refused.status, 400, JSON.stringify([body, refused.body]));
+        assert.doesNotMatch(JSON.stringify(refused.body), /canary-of|no directory|ENOENT/);
+      }
+    }
+    const document = `<${canary}>`;
+    const sent = await call("POST", "/api/tunnels", { ...usual, saml: { idp_metadata: document } });
+    assert.notEqual(sent.status, 201);
+    assert.doesNotMatch(JSON.stringify(sent.body) + inspected.agent.stderr(), new RegExp(canary));
+  });
 
   it("postern agent lists, adds and removes tunnels of the agent that runs, and ends it", async () => {
     const one = await start("--inspector", "0", "--url", "https://commanded.localhost");

@@ -32,6 +32,8 @@ interface Started {
 /** The first agent publishes the service, and keeps its requests. */
 export interface InspectedAgent extends Started {
   readonly platform: TestPlatform;
+  /** The agent's home. */
+  readonly directory: string;
   /** Says what it was sent, with a cookie; `/stream` goes on. */
   readonly service: HttpService;
   /** Method, URL and body of the requests that the service has had. */
@@ -119,6 +121,7 @@ export function useInspectedAgent(): InspectedAgent {
     });
   }
   return {
+    directory,
     received,
     start,
     startAt,

@@ -35,6 +35,15 @@ function policyText(node: SourceNode): readonly string[] | undefined {
   return node.value?.kind === "text" ? [node.value.text] : undefined;
 }
 
+/** A path here would be read as a file, as `--saml` does. */
+function webAddress(node: SourceNode): readonly string[] | undefined {
+  const texts = textOf(node);
+  if (texts?.every((text) => /^https?:\/\//i.test(text)) === false) {
+    throw new Error("must be an https:// URL; a file is named by saml.idp_metadata_file");
+  }
+  return texts;
+}
+
 const paths = (key: string, setting: string): KeyRow => ({ key, setting, isPath: true });
 
 /** Modules and what else a tunnel has, by the names that all formats share. */
@@ -64,7 +73,7 @@ const ofTraffic: readonly KeyRow[] = [
   { key: "oidc.allow_emails", setting: "oidcAllowEmail" },
   { key: "oidc.allow_domains", setting: "oidcAllowDomain" },
   { key: "saml.idp_metadata", setting: "samlMetadata" },
-  { key: "saml.idp_metadata_url", setting: "saml" },
+  { key: "saml.idp_metadata_url", setting: "saml", texts: webAddress },
   paths("saml.idp_metadata_file", "saml"),
   { key: "saml.authorized_groups", setting: "samlGroup" },
   { key: "saml.nameid_format", setting: "samlNameidFormat" },

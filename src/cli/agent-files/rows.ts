@@ -54,7 +54,12 @@ export class RowReader {
       return;
     }
     if (value === undefined) return;
-    const texts = row.texts ? row.texts(node) : textsOf(node);
+    let texts: readonly string[] | undefined;
+    try {
+      texts = row.texts ? row.texts(node) : textsOf(node);
+    } catch (error) {
+      return this.issue(place, `"${row.key}" ${(error as Error).message}`);
+    }
     if (!texts) return this.issue(place, `"${row.key}" must be one value, or a list of them`);
     if (texts.length === 0) return;
     if (row.isPath && this.#directory === undefined && !texts.every(isPem)) {

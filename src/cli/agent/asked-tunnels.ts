@@ -2,6 +2,7 @@
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { readEntry } from "../agent-files/read.ts";
 import type { FileIssue, SourceNode, SourcePlace } from "../agent-files/source.ts";
+import { readNoFile } from "./bind-options.ts";
 import { tunnelsOfEntry } from "./file-tunnels.ts";
 
 const nowhere: SourcePlace = { path: "", line: 1, column: 1 };
@@ -13,15 +14,7 @@ export function askedTunnels(
 ): { readonly tunnels: readonly TunnelOptions[]; readonly issues: readonly string[] } {
   const issues: FileIssue[] = [];
   const entry = readEntry(sourceOf(body), form, issues);
-  const address = entry?.values.get("addr");
-  // Whoever is on this machine may ask, and is not to read what the agent may read.
-  if (address?.texts.some((text) => /(?:^|=)(?:file|unix):/i.test(text))) {
-    issues.push({
-      ...nowhere,
-      message: `"${address.key}" is on this machine's disk: write the tunnel into an agent's file, and start it from there`,
-    });
-  }
-  const tunnels = (entry && tunnelsOfEntry(entry, issues)) ?? [];
+  const tunnels = (entry && tunnelsOfEntry(entry, issues, readNoFile)) ?? [];
   return { tunnels, issues: issues.map(({ message }) => message) };
 }
 

@@ -25,9 +25,12 @@ export class ValueError extends Error {
   }
 }
 
+/** Reads the file that a setting names. Throws `ValueError` that names the setting. */
+export type ReadFile = (setting: string, path: string) => Buffer;
+
 type Member = Readonly<Record<string, unknown>> | undefined;
 
-const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
+const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile) => Member>> = {
   BasicAuth: ({ basicAuth = [] }) =>
     ifAny(basicAuth, {
       credentials: basicAuth.map((one) => {
@@ -51,8 +54,8 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
           ...clientOf(values.oidcClientId, values.oidcClientSecret, values.oidcScope),
           ...allowedOf(values.oidcAllowEmail, values.oidcAllowDomain),
         },
-  SAML: (values) => {
-    const metadata = metadataOf(values);
+  SAML: (values, readFile) => {
+    const metadata = metadataOf(values, readFile);
     return metadata === undefined
       ? undefined
       : {
@@ -81,12 +84,12 @@ const members: Readonly<Record<string, (values: TunnelValues) => Member>> = {
   WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),
 };
 
-function metadataOf({ saml, samlMetadata }: TunnelValues): Member {
+function metadataOf({ saml, samlMetadata }: TunnelValues, readFile: ReadFile): Member {
   if (saml !== undefined && /^https?:/i.test(saml)) {
     return { idp_metadata_url: saml, ...present({ idp_metadata: samlMetadata }) };
   }
   if (samlMetadata !== undefined) return { idp_metadata: samlMetadata };
-  return saml === undefined ? undefined : { idp_metadata: readValueFile("saml", saml).toString("utf8") };
+  return saml === undefined ? undefined : { idp_metadata: readFile("saml", saml).toString("utf8") };
 }
 
 function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -102,45 +105,53 @@ function allowedOf(emails: readonly string[] = [], domains: readonly string[] = 
 }
 
 /** The members that the values ask for. Throws `ValueError` for a file that cannot be read. */
-export function bindOptions(values: TunnelValues): Readonly<Record<string, unknown>> {
+export function bindOptions(values: TunnelValues, readFile: ReadFile): Readonly<Record<string, unknown>> {
   const asked = Object.entries(members).flatMap(([name, make]) => {
-    const member = make(values);
+    const member = make(values, readFile);
     return member === undefined ? [] : [[name, member] as const];
   });
-  return { ...Object.fromEntries(asked), ...mutualTls(values), ...termination(values) };
+  return { ...Object.fromEntries(asked), ...mutualTls(values, readFile), ...termination(values, readFile) };
 }
 
 /** Where TLS is ended for connections, they have a member of their own. */
-function mutualTls({ mutualTlsCas = [], terminateAt, crt }: TunnelValues): Member {
+function mutualTls({ mutualTlsCas = [], terminateAt, crt }: TunnelValues, readFile: ReadFile): Member {
   if (mutualTlsCas.length === 0 || terminateAt === "agent") return undefined;
-  const pem = mutualTlsCas.map((one) => readPem("mutualTlsCas", one)).join("\n");
+  const pem = mutualTlsCas.map((one) => readPem("mutualTlsCas", one, readFile)).join("\n");
   const member = { mutual_tls_ca: Buffer.from(pem).toString("base64") };
   return terminateAt === undefined && crt === undefined ? { MutualTLSCA: member } : { MutualTLSAtEdge: member };
 }
 
-function termination({ terminateAt, crt, key }: TunnelValues): Member {
+function termination({ terminateAt, crt, key }: TunnelValues, readFile: ReadFile): Member {
   if (terminateAt === "agent" || terminateAt === "upstream") return undefined;
   if (crt === undefined || key === undefined) return terminateAt === "edge" ? { TLSTermination: {} } : undefined;
-  return { TLSTermination: { cert: base64Of("crt", crt), key: base64Of("key", key) } };
+  return { TLSTermination: { cert: base64Of("crt", crt, readFile), key: base64Of("key", key, readFile) } };
 }
 
-function base64Of(setting: string, given: string): string {
-  return Buffer.from(readPem(setting, given)).toString("base64");
+function base64Of(setting: string, given: string, readFile: ReadFile): string {
+  return Buffer.from(readPem(setting, given, readFile)).toString("base64");
 }
 
-/** PEM itself, as files may have it, or of the file that is named. Throws `ValueError` that names the setting. */
-export function readPem(setting: string, given: string): string {
-  return isPem(given) ? given : readValueFile(setting, given).toString("utf8");
+/** Returns PEM as it is, or reads it from the file that `given` names. */
+export function readPem(setting: string, given: string, readFile: ReadFile): string {
+  return isPem(given) ? given : readFile(setting, given).toString("utf8");
 }
 
-/** Throws `ValueError` that names the setting. */
-export function readValueFile(setting: string, path: string): Buffer {
+/** For values from flags and agent files: the person who wrote them may read the agent's files. */
+export const readAnyFile: ReadFile = (setting, path) => {
   try {
     return readFileSync(path);
   } catch (error) {
-    throw new ValueError(setting, `cannot read "${path}": ${(error as Error).message}`, { cause: error });
+    const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    throw new ValueError(setting, `cannot read "${path}": ${why}`, { cause: error });
   }
-}
+};
+
+/** For values from the local API: a caller must not read files with the agent's rights. */
+export const readNoFile: ReadFile = (setting) => {
+  throw new ValueError(setting, namesFile);
+};
+
+export const namesFile = "names a file: write the tunnel into an agent's file, and start it from there";
 
 function ifAny(list: readonly unknown[], member: Member): Member {
   return list.length > 0 ? member : undefined;

@@ -9,8 +9,8 @@ import { tunnelKeys } from "../agent-files/keys.ts";
 import type { AgentFiles, TunnelEntry } from "../agent-files/read.ts";
 import type { FileValue } from "../agent-files/rows.ts";
 import type { FileIssue, SourcePlace } from "../agent-files/source.ts";
-import { ValueError } from "./bind-options.ts";
-import type { TunnelValues } from "./bind-options.ts";
+import { readAnyFile, ValueError } from "./bind-options.ts";
+import type { ReadFile, TunnelValues } from "./bind-options.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
@@ -37,6 +37,9 @@ const settingsOf: Readonly<Record<TunnelKind, Settings>> = {
   tls: tlsTunnelSettings,
 };
 
+/** Longest value that a message repeats, characters. */
+const maxShownLength = 200;
+
 /** Reads every entry; those with something wrong are left out, and are in `issues`. */
 export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]; readonly issues: FileIssue[] } {
   const issues: FileIssue[] = [...files.issues];
@@ -46,14 +49,18 @@ export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]
   }
   const tunnels = files.tunnels.flatMap((entry) => {
     const before = issues.length;
-    const made = tunnelsOfEntry(entry, issues);
+    const made = tunnelsOfEntry(entry, issues, readAnyFile);
     return issues.length === before && made ? [{ name: entry.name, tunnels: made }] : [];
   });
   return { tunnels, issues: issues.toSorted(byPlace) };
 }
 
 /** What one entry comes to; undefined where something is wrong with it, which is in `issues` then. */
-export function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: FileIssue[]): TunnelOptions[] | undefined {
+export function tunnelsOfEntry(
+  { name, place, values }: TunnelEntry,
+  issues: FileIssue[],
+  readFile: ReadFile,
+): TunnelOptions[] | undefined {
   const kind = kindOf(values, place, issues);
   if (!kind) return undefined;
   const known: Settings = { ...settingsOf[kind], ...ofFiles };
@@ -79,7 +86,7 @@ export function tunnelsOfEntry({ name, place, values }: TunnelEntry, issues: Fil
     return undefined;
   }
   try {
-    return tunnelsOf(name, kind, addr, read as TunnelValues);
+    return tunnelsOf(name, kind, addr, read as TunnelValues, readFile);
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const value = values.get(error.setting);
@@ -108,7 +115,9 @@ function readValue<T>(setting: Setting<T>, { texts, key, place }: FileValue, iss
   try {
     return setting.read(texts);
   } catch (error) {
-    const shown = setting.secret ? "" : `, and is ${JSON.stringify(texts.join(", "))}`;
+    const written = texts.join(", ");
+    // A long text is a document, and may hold secrets.
+    const shown = setting.secret || written.length > maxShownLength ? "" : `, and is ${JSON.stringify(written)}`;
     issues.push({ ...place, message: `"${key}" ${(error as Error).message}${shown}` });
     return undefined;
   }

@@ -10,7 +10,7 @@ import { tunnelSettings } from "../../settings/tunnels.ts";
 import { Failure } from "../process/exit.ts";
 import { accessSettings, agentAccess, sessionOf } from "./agent-access.ts";
 import { startLocalProvider } from "./agent-logins.ts";
-import { ValueError } from "./bind-options.ts";
+import { readAnyFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
 import { runAgent } from "./run-agent.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
@@ -54,7 +54,7 @@ export async function publish(
 /** The tunnels that the flags describe. Throws `Failure` (usage) that names the flag. */
 function flagTunnels(kind: TunnelKind, values: Values, targets: readonly string[]): readonly TunnelOptions[] {
   try {
-    return tunnelsOf("command_line", kind, targets, values);
+    return tunnelsOf("command_line", kind, targets, values, readAnyFile);
   } catch (error) {
     if (!(error instanceof ValueError)) throw error;
     const setting = (tunnelSettings as Settings)[error.setting];

@@ -6,23 +6,31 @@ import { parseTargets } from "../../agent/targets.ts";
 import { endTls } from "../../agent/tls-end.ts";
 import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
-import { bindOptions, readPem, readValueFile, ValueError } from "./bind-options.ts";
-import type { TunnelValues } from "./bind-options.ts";
+import { bindOptions, namesFile, readAnyFile, readPem, ValueError } from "./bind-options.ts";
+import type { ReadFile, TunnelValues } from "./bind-options.ts";
 
 /** What commands and files call `proto`. */
 export type TunnelKind = "http" | "tcp" | "tls";
 
-/** Throws `ValueError`; its setting is `addr` where it is about the target. */
+/**
+ * Throws `ValueError`; its setting is `addr` where it is about the target.
+ *
+ * @param readFile `readNoFile` also refuses targets on this machine's disk
+ */
 export function tunnelsOf(
   name: string,
   kind: TunnelKind,
   targets: readonly string[],
   values: TunnelValues,
+  readFile: ReadFile,
 ): TunnelOptions[] {
-  const upstream = withTlsEnd(upstreamOf(kind, targets, values), values);
-  checkTogether(values);
-  const options = withHostHeader(bindOptions(values), upstream, values);
-  const trafficPolicy = policyOf(values);
+  // Before the targets are parsed, which looks for the directory.
+  if (readFile !== readAnyFile && targets.some(isOnDisk)) throw new ValueError("addr", namesFile);
+  const upstream = withTlsEnd(upstreamOf(kind, targets, values, readFile), values, readFile);
+  const asked = bindOptions(values, readFile);
+  checkTogether(values, asked);
+  const options = withHostHeader(asked, upstream, values);
+  const trafficPolicy = policyOf(values, readFile);
   return protosOf(kind, values).map((proto, at) => ({
     name: at === 0 ? name : `${name} (${proto})`,
     upstream,
@@ -39,7 +47,12 @@ export function tunnelsOf(
   }));
 }
 
-function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues): Upstream {
+/** Whether a target, or the target behind `PATH=`, is a directory or a socket. */
+function isOnDisk(target: string): boolean {
+  return /(?:^|=)\s*(?:file|unix):/i.test(target);
+}
+
+function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues, readFile: ReadFile): Upstream {
   // What the agent has ended TLS for is a bare connection.
   const upstream = parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
   const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas } = values;
@@ -59,13 +72,13 @@ function upstreamOf(kind: TunnelKind, targets: readonly string[], values: Tunnel
     ...(upstreamProtocol === "http2" && { http2: true }),
     ...(verified && { verify: true }),
     ...(upstreamTlsVerifyCas !== undefined && {
-      ca: readValueFile("upstreamTlsVerifyCas", upstreamTlsVerifyCas).toString("utf8"),
+      ca: readPem("upstreamTlsVerifyCas", upstreamTlsVerifyCas, readFile),
     }),
   };
 }
 
 /** The service behind TLS that the agent ends, where it is asked to. */
-function withTlsEnd(upstream: Upstream, values: TunnelValues): Upstream {
+function withTlsEnd(upstream: Upstream, values: TunnelValues, readFile: ReadFile): Upstream {
   const { terminateAt, crt, key, mutualTlsCas = [], proxyProtocol = 0 } = values;
   if (terminateAt !== "agent") return upstream;
   if (crt === undefined || key === undefined) {
@@ -74,9 +87,9 @@ function withTlsEnd(upstream: Upstream, values: TunnelValues): Upstream {
   if (proxyProtocol !== 0) {
     throw new ValueError("terminateAt", "cannot be agent with a PROXY protocol header, which comes before TLS");
   }
-  const certificate = readPem("crt", crt);
-  const authorities = mutualTlsCas.map((one) => readPem("mutualTlsCas", one)).join("\n");
-  const pem = { certificate, key: readPem("key", key), ...(authorities !== "" && { authorities }) };
+  const certificate = readPem("crt", crt, readFile);
+  const authorities = mutualTlsCas.map((one) => readPem("mutualTlsCas", one, readFile)).join("\n");
+  const pem = { certificate, key: readPem("key", key, readFile), ...(authorities !== "" && { authorities }) };
   try {
     return { ...upstream, local: endTls(pem, upstream) };
   } catch (error) {
@@ -103,7 +116,7 @@ function protosOf(kind: TunnelKind, { scheme = [], url }: TunnelValues): readonl
 /** What says where it is: one of them at most. */
 const placed = ["url", "hostname", "subdomain", "remoteAddr", "label"] as const;
 
-function checkTogether(values: TunnelValues): void {
+function checkTogether(values: TunnelValues, asked: Readonly<Record<string, unknown>>): void {
   const given = placed.filter((name) => (Array.isArray(values[name]) ? values[name].length > 0 : values[name]));
   if (given.length > 1) {
     const why =
@@ -111,7 +124,7 @@ function checkTogether(values: TunnelValues): void {
     throw new ValueError(given[1] as string, `${why} (${given.join(", ")})`);
   }
   if ((values.label ?? []).length === 0) return;
-  const own = Object.keys(bindOptions(values))[0] ?? (values.pooling ? "pooling" : undefined);
+  const own = Object.keys(asked)[0] ?? (values.pooling ? "pooling" : undefined);
   if (own !== undefined || values.trafficPolicyFile !== undefined || values.trafficPolicy !== undefined) {
     throw new ValueError(
       "label",
@@ -141,10 +154,10 @@ function publicationOf(proto: PublishedProto, values: TunnelValues): Publication
 }
 
 /** The server checks it: what is wrong is told with its place when the agent connects. */
-function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues): string | undefined {
+function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues, readFile: ReadFile): string | undefined {
   return trafficPolicyFile === undefined
     ? trafficPolicy
-    : readValueFile("trafficPolicyFile", trafficPolicyFile).toString("utf8");
+    : readFile("trafficPolicyFile", trafficPolicyFile).toString("utf8");
 }
 
 /** The edge sets it, as it sets any other field. */
