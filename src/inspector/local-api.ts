@@ -16,9 +16,23 @@ export interface LocalApiOptions extends LocalSubject {
   readonly isAllowed: (name: string) => boolean;
   /** Tried in turn; the first that is free. */
   readonly ports: readonly number[];
+  readonly deadlines?: Deadlines;
 }
 
 const maxBodyBytes = 1_048_576;
+
+/** How long a caller may take, milliseconds. */
+export interface Deadlines {
+  /** Until the head of a request is complete. */
+  readonly head: number;
+  /** Until the whole request is complete. */
+  readonly request: number;
+  /** Without a byte in either direction: longer than the pulse of the event stream and than a replay. */
+  readonly idle: number;
+}
+
+const usualDeadlines: Deadlines = { head: 10_000, request: 30_000, idle: 90_000 };
+const maxConnections = 128;
 
 export interface LocalApi {
   /** `http://127.0.0.1:4040`. */
@@ -28,8 +42,17 @@ export interface LocalApi {
 
 /** Listens. Rejects when none of the ports is free. */
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
-  const server = createServer((request, response) => void handle(options, request, response));
-  const { host, ports } = options;
+  const { host, ports, deadlines = usualDeadlines } = options;
+  const server = createServer(
+    {
+      headersTimeout: deadlines.head,
+      requestTimeout: deadlines.request,
+      connectionsCheckingInterval: Math.min(1000, deadlines.head),
+    },
+    (request, response) => void handle(options, request, response),
+  );
+  server.setTimeout(deadlines.idle);
+  server.maxConnections = maxConnections;
   for (const [at, port] of ports.entries()) {
     try {
       await listen(server, host, port);
@@ -130,6 +153,8 @@ function send(response: ServerResponse, { status, body, location }: Answer): voi
   response.writeHead(status, {
     ...(text !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
     ...(location !== undefined && { location }),
+    // The rest of the body is not read.
+    ...(status === 413 && { connection: "close" }),
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   });

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+import { describe, it } from "node:test";
+import { systemClock } from "../lib/clock.ts";
+import { Inspector } from "./inspector.ts";
+import { startLocalApi } from "./local-api.ts";
+
+async function localApi(deadlines?: { head: number; request: number; idle: number }) {
+  return await startLocalApi({
+    inspector: new Inspector(systemClock),
+    status: () => ({}),
+    control: () => undefined,
+    host: "127.0.0.1",
+    isAllowed: () => false,
+    ports: [0],
+    ...(deadlines && { deadlines }),
+  });
+}
+
+/** Resolves with everything that the API sent before it closed the connection. */
+async function untilClosed(socket: Socket): Promise<string> {
+  let text = "";
+  socket.on("data", (part) => (text += String(part)));
+  socket.on("error", () => {});
+  await new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  return text;
+}
+
+describe("the local API of an agent is bounded", { timeout: 30_000 }, () => {
+  const head = "POST /api/tunnels HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+  for (const [what, sent, deadlines] of [
+    ["a head that never ends", "GET /api HTTP/1.1\r\nHost:", { head: 50, request: 20_000, idle: 20_000 }],
+    ["a body that never ends", `${head}Content-Length: 10\r\n\r\n{`, { head: 50, request: 100, idle: 20_000 }],
+    ["an idle connection", "", { head: 20_000, request: 20_000, idle: 50 }],
+  ] as const) {
+    it(`closes ${what}`, async () => {
+      const api = await localApi(deadlines);
+      const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
+      socket.write(sent);
+      assert.doesNotMatch(await untilClosed(socket), /^HTTP\/1\.1 20/);
+      await api.close();
+    });
+  }
+
+  it("refuses a body of more than 1 MiB without reading the rest", async () => {
+    const api = await localApi();
+    const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    const piece = `10000\r\n${"x".repeat(65_536)}\r\n`;
+    for (let at = 0; at < 17; at += 1) socket.write(piece);
+    assert.match(await untilClosed(socket), /^HTTP\/1\.1 413 /);
+    await api.close();
+  });
+
+  it("serves at most 128 connections at a time", async () => {
+    const api = await localApi();
+    const port = Number(new URL(api.url).port);
+    const sockets = await Promise.all(
+      Array.from({ length: 128 }, async () => {
+        const socket = connect(port, "127.0.0.1");
+        await once(socket, "connect");
+        return socket;
+      }),
+    );
+    const further = connect(port, "127.0.0.1");
+    further.write("GET /api HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert.equal(await untilClosed(further), "");
+    for (const socket of sockets) socket.destroy();
+    await api.close();
+  });
+});
