@@ -15,7 +15,7 @@ export const agentSettings = {
     count("sessions", 1, 16),
   ),
   ca: optional(
-    "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, else the system's).",
+    "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, where its address is used too; else the system's).",
     named("FILE"),
   ),
   authtoken: optional("Agent token (default: the local server's).", named("TOKEN"), {

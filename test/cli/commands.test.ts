@@ -307,8 +307,11 @@ describe("postern serve, and the commands beside it", () => {
     await agent.end();
   });
 
+  /** Names the server without its directory, for a token from elsewhere. */
+  const way = (): readonly string[] => ["--server", `127.0.0.1:${facts.agent_port}`, "--ca", join(data, "ca.pem")];
+
   it("`postern http` exits with 3 when the token is refused", async () => {
-    const ended = await runSharedCommand(["http", "3000", "--data", data], {
+    const ended = await runSharedCommand(["http", "3000", ...way()], {
       env: { POSTERN_AUTHTOKEN: "not-a-token" },
     });
     assert.equal(ended.code, 3);
@@ -321,7 +324,7 @@ describe("postern serve, and the commands beside it", () => {
     await once(unused, "listening");
     const { port } = unused.address() as AddressInfo;
     unused.close();
-    const args = ["http", "3000", "--data", data, "--server", `127.0.0.1:${port}`];
+    const args = ["http", "3000", "--token", "x", "--server", `127.0.0.1:${port}`];
     const ended = await runSharedCommand(args);
     assert.equal(ended.code, 4);
     assert.match(ended.stderr, /cannot be reached: nothing listens there/);
@@ -340,7 +343,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.equal(account.name, "team");
     const agent = startCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data]);
     await agent.firstLine();
-    const other = await runSharedCommand(["http", "3000", "--url", "https://mine.localhost", "--data", data], {
+    const other = await runSharedCommand(["http", "3000", "--url", "https://mine.localhost", ...way()], {
       env: { POSTERN_AUTHTOKEN: account.authtoken },
     });
     assert.equal(other.code, 5);
@@ -359,7 +362,7 @@ describe("postern serve, and the commands beside it", () => {
       body: JSON.stringify({ acl: ["bind:only.localhost"] }),
     });
     const { token } = (await response.json()) as { token: string };
-    const ended = await runSharedCommand(["http", "3000", "--url", "https://any.localhost", "--data", data], {
+    const ended = await runSharedCommand(["http", "3000", "--url", "https://any.localhost", ...way()], {
       env: { POSTERN_AUTHTOKEN: token },
     });
     assert.equal(ended.code, 7, ended.stderr);

@@ -2,7 +2,9 @@
 import { parseServerAddress } from "../../agent/connect.ts";
 import type { ConnectOptions, ServerAddress } from "../../agent/connect.ts";
 import type { AgentOptions } from "../../agent/agent.ts";
-import { findServer, localAuthtoken } from "../data/local-server.ts";
+import { dataFiles } from "../data/data-files.ts";
+import { localAuthtoken, ownServer } from "../data/local-server.ts";
+import type { LocalServer } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { Failure, readingOf } from "../process/exit.ts";
 import { openAgentLog } from "./agent-log.ts";
@@ -37,7 +39,7 @@ export function agentAccess(
   values: Values,
 ): Required<Pick<AgentOptions, "server" | "otherServers" | "ca" | "token" | "connect">> {
   const { data } = values;
-  const local = values.server === undefined ? findServer(data) : undefined;
+  const local = values.server === undefined ? ownServer(data) : undefined;
   const given = values.server ?? local?.agentAddress;
   if (given === undefined) {
     throw new Failure(
@@ -45,9 +47,12 @@ export function agentAccess(
       `no server: name one with --server HOST:PORT, or start one here with \`postern serve\` (its data directory would be "${data}", see --data)`,
     );
   }
-  const token = values.authtoken ?? localAuthtoken(data);
+  const token = local ? tokenFor(local, values) : values.authtoken;
   if (token === undefined) {
-    throw new Failure("usage", "no agent token: give one with POSTERN_AUTHTOKEN or --token-file");
+    throw new Failure(
+      "usage",
+      `no agent token for the server ${given}: give one with POSTERN_AUTHTOKEN or --token-file`,
+    );
   }
   const [server, ...otherServers] = readingOf("--server", () =>
     given.split(",").map((one) => parseServerAddress(one.trim())),
@@ -56,9 +61,19 @@ export function agentAccess(
     server,
     otherServers,
     connect: connectOf(values),
-    ca: trustedAuthorities(values.ca, data),
+    ca: trustedAuthorities(values.ca, local && data),
     token,
   };
+}
+
+/** The token of the directory that the server was found in. Throws `Failure` (usage) when another one was given. */
+function tokenFor({ agentAddress }: LocalServer, { data, authtoken }: Pick<Values, "data" | "authtoken">) {
+  const own = localAuthtoken(data);
+  if (authtoken === undefined || authtoken === own) return own;
+  throw new Failure(
+    "usage",
+    `the address ${agentAddress} was found in "${data}", and a token from elsewhere is not sent to it: name the server yourself, with --server ${agentAddress} --ca ${data}/${dataFiles.caCertificate}`,
+  );
 }
 
 /** The way to a server. Throws `Failure` (usage). */

@@ -5,7 +5,7 @@ import type { Publication } from "../../agent/publication.ts";
 import type { Log } from "../../lib/log.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, optional } from "../../settings/setting.ts";
-import { findServer } from "../data/local-server.ts";
+import { ownServer } from "../data/local-server.ts";
 import { trustedAuthorities } from "../data/trusted-authorities.ts";
 import { ssoIssuers, startSsoProvider } from "../platform/dev-logins.ts";
 import { Failure } from "../process/exit.ts";
@@ -39,7 +39,7 @@ export async function startLocalProvider(
   if (publish.kind === "labels") {
     throw new Failure("usage", "--sso and --label exclude each other: edges have logins of their own");
   }
-  const local = findServer(directory);
+  const local = ownServer(directory);
   const address = `${server.host}:${server.port}`;
   if (local?.agentAddress !== address) {
     throw new Failure(

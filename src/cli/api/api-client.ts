@@ -7,7 +7,7 @@ import type { FetchAnswer, FetchInit, PosternOptions, Send } from "../../../sdk/
 import { Failure } from "../process/exit.ts";
 import type { ExitName } from "../process/exit.ts";
 import { agentFilesOf } from "../agent-files/default-file.ts";
-import { findServer, localApiKey } from "../data/local-server.ts";
+import { localApiKey, ownServer } from "../data/local-server.ts";
 import type { ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 
@@ -33,13 +33,34 @@ export async function openSend(values: ValuesOf<typeof apiSettings>): Promise<Se
 }
 
 async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): Promise<PosternOptions> {
-  const baseUrl = apiUrl ?? findServer(data)?.apiUrl;
-  if (baseUrl === undefined) {
-    throw new Failure("usage", `no server runs on "${data}": start one, or name its API with --api-url`);
+  if (apiUrl === undefined) return { ...localApi(data, apiKey), fetch: sendOverHttp };
+  const key = apiKey ?? (await agentFileApiKey());
+  if (key === undefined) {
+    throw new Failure("usage", `no API key for ${apiUrl}: give one with POSTERN_API_KEY or --api-key-file`);
   }
-  const key = apiKey ?? localApiKey(data) ?? (await agentFileApiKey());
-  if (key === undefined) throw new Failure("usage", "no API key: give one with POSTERN_API_KEY or --api-key-file");
-  return { baseUrl, apiKey: key, fetch: sendOverHttp };
+  return { baseUrl: apiUrl, apiKey: key, fetch: sendOverHttp };
+}
+
+/** The API of the server that runs on `directory`, with the key of the same directory. Throws `Failure` (usage). */
+function localApi(directory: string, given: string | undefined): { readonly baseUrl: string; readonly apiKey: string } {
+  const server = ownServer(directory);
+  if (!server) {
+    throw new Failure("usage", `no server runs on "${directory}": start one, or name its API with --api-url`);
+  }
+  const apiKey = localApiKey(directory);
+  if (given !== undefined && given !== apiKey) {
+    throw new Failure(
+      "usage",
+      `the address ${server.apiUrl} was found in "${directory}", and an API key from elsewhere is not sent to it: name the API yourself, with --api-url ${server.apiUrl}`,
+    );
+  }
+  if (apiKey === undefined) {
+    throw new Failure(
+      "usage",
+      `"${directory}" has no API key: name the API with --api-url ${server.apiUrl}, and give a key with --api-key-file`,
+    );
+  }
+  return { baseUrl: server.apiUrl, apiKey };
 }
 
 /** The one in the agent's usual file, where vendors' files have it. */

@@ -50,7 +50,7 @@ export const webhookSend = defineCommand({
     const signed = signedSample(provider, secret, content, url);
     const headers = { "content-type": contentType(content), ...readHeaders(header), ...signed.headers };
     const sample = { url: new URL(signed.url ?? url), headers, body: signed.body ?? content };
-    const answer = await send(sample, trusted(ca, data));
+    const answer = await send(sample, trusted(ca, data, sample.url));
     const sent = { url: sample.url.href, headers };
     process.stdout.write(json ? `${JSON.stringify({ sent, answer })}\n` : rendered(sent, answer));
     return answer.status < 300 ? exitCodes.fine : exitCodes.refused;
@@ -90,9 +90,10 @@ function contentType(body: Buffer): string {
   return /^\s*[[{]/.test(body.toString("latin1", 0, 64)) ? "application/json" : "application/x-www-form-urlencoded";
 }
 
-/** The local server's CA besides those that everybody trusts, unless one is named. */
-function trusted(given: string | undefined, directory: string): string[] | undefined {
-  const authorities = trustedAuthorities(given, directory);
+/** The CA that was named. For names of this machine, otherwise the local server's CA as well as the system's. */
+function trusted(given: string | undefined, directory: string, { hostname }: URL): string[] | undefined {
+  const isHere = /(^|\.)localhost$|^127(?:\.\d+){3}$|^\[::1\]$/.test(hostname);
+  const authorities = trustedAuthorities(given, isHere ? directory : undefined);
   if (authorities === undefined) return undefined;
   return given === undefined ? [authorities, ...rootCertificates] : [authorities];
 }

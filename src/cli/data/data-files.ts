@@ -40,6 +40,29 @@ export function readSecret(path: string, file: string): string | undefined {
   }
 }
 
+/**
+ * Throws `Failure` (usage) unless the directory, and each of `files` that exists, belongs to the user who runs the
+ * command and can be written by no other user.
+ */
+export function checkOwned(path: string, files: readonly string[]): void {
+  if (process.platform === "win32") return;
+  const user = process.getuid?.();
+  for (const name of [path, ...files.map((file) => join(path, file))]) {
+    const found = statSync(name, { throwIfNoEntry: false });
+    if (!found) continue;
+    if (found.uid !== user) {
+      throw new Failure(
+        "usage",
+        `"${name}" belongs to user ${found.uid}, and this command runs as user ${user}: run the command as the owner, or name the server and its credentials by options`,
+      );
+    }
+    if ((found.mode & 0o022) !== 0) {
+      const mode = (found.mode & 0o777).toString(8);
+      throw new Failure("usage", `other users may change "${name}" (mode ${mode}): run \`chmod go-w ${name}\``);
+    }
+  }
+}
+
 /** The content of a file that holds no secret, or undefined when there is none. */
 export function readPublic(path: string, file: string): string | undefined {
   try {

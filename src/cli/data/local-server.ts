@@ -1,4 +1,4 @@
-import { dataFiles, readPublic, readSecret, removeFile, writeWhole } from "./data-files.ts";
+import { checkOwned, dataFiles, readPublic, readSecret, removeFile, writeWhole } from "./data-files.ts";
 
 /** Where the server of a data directory can be reached, for the other commands on the same machine. */
 export interface LocalServer {
@@ -24,15 +24,47 @@ export function withdrawServer(directory: string): void {
 
 /** The running server of `directory`; undefined when there is none. */
 export function findServer(directory: string): LocalServer | undefined {
-  const content = readPublic(directory, dataFiles.server);
-  if (content === undefined) return undefined;
+  const server = parseServer(readPublic(directory, dataFiles.server));
+  return server && isAlive(server.pid) ? server : undefined;
+}
+
+/**
+ * The running server of `directory`, for a command that sends credentials to it. Throws `Failure` (usage) where somebody
+ * else could have written its address.
+ *
+ * The address goes with the credentials and the CA of the same directory, and with no others: a directory is found by
+ * its place, and a downloaded one must not receive what the caller keeps elsewhere.
+ */
+export function ownServer(directory: string): LocalServer | undefined {
+  const server = findServer(directory);
+  if (server) checkOwned(directory, [dataFiles.server, dataFiles.apiKey, dataFiles.authtoken, dataFiles.caCertificate]);
+  return server;
+}
+
+function parseServer(content: string | undefined): LocalServer | undefined {
+  let read: Partial<LocalServer> | null;
   try {
-    const server = JSON.parse(content) as LocalServer;
-    process.kill(server.pid, 0);
-    return server;
+    read = JSON.parse(content ?? "null") as Partial<LocalServer> | null;
+  } catch {
+    return undefined;
+  }
+  const { apiUrl, agentAddress, idpUrl, httpsPort, loginIssuers, pid } = read ?? {};
+  const isServer =
+    /^https?:$/.test(URL.parse(String(apiUrl))?.protocol ?? "") &&
+    [apiUrl, agentAddress, idpUrl].every((one) => typeof one === "string") &&
+    [httpsPort, pid].every((one) => Number.isSafeInteger(one) && (one as number) > 0) &&
+    Array.isArray(loginIssuers) &&
+    loginIssuers.every((one) => typeof one === "string");
+  return isServer ? (read as LocalServer) : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
   } catch (error) {
-    // Alive, but somebody else's.
-    return (error as NodeJS.ErrnoException).code === "EPERM" ? (JSON.parse(content) as LocalServer) : undefined;
+    // The process exists and belongs to another user.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

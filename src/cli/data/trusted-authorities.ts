@@ -3,12 +3,14 @@ import { Failure } from "../process/exit.ts";
 import { dataFiles, readPublic } from "./data-files.ts";
 
 /**
- * PEM of the authorities that `--ca` names: a file, or unless it is given those of the server in `directory`, if there
- * is one. Undefined: whom the system trusts.
+ * PEM of the authorities that `--ca` names; undefined for the system's.
+ *
+ * @param directory the data directory that the server's address was read from. Without one, a CA that is found by its
+ *   place must not replace the system's.
  */
-export function trustedAuthorities(given: string | undefined, directory: string): string | undefined {
+export function trustedAuthorities(given: string | undefined, directory: string | undefined): string | undefined {
   if (given === "system") return undefined;
-  if (given === undefined) return readPublic(directory, dataFiles.caCertificate);
+  if (given === undefined) return directory === undefined ? undefined : readPublic(directory, dataFiles.caCertificate);
   try {
     return readFileSync(given, "utf8");
   } catch (error) {
