@@ -1,7 +1,7 @@
 /** The commands as processes: their output, their refusals and their exit codes. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import type { Readable } from "node:stream";
@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
+import { eventually } from "../support/eventually.ts";
 import { freePorts, runCommand, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import type { ApiBody } from "../support/platform.ts";
@@ -366,6 +367,23 @@ describe("postern serve, and the commands beside it", () => {
       env: { POSTERN_AUTHTOKEN: token },
     });
     assert.equal(ended.code, 7, ended.stderr);
+  });
+
+  it("`postern console --open` keeps its link out of what other users see of processes and files", async () => {
+    const bin = join(data, "bin");
+    const seen = join(data, "seen");
+    mkdirSync(bin);
+    writeFileSync(join(bin, "xdg-open"), `#!/bin/sh\nprintf %s "$*" >${seen}.new && mv ${seen}.new ${seen}\n`, {
+      mode: 0o755,
+    });
+    const env = { PATH: `${bin}:${process.env["PATH"]}`, XDG_RUNTIME_DIR: data };
+    const ended = await runCommand(["console", "--open", "--data", data], { env });
+    assert.equal(ended.code, 0, ended.stderr);
+    const given = await eventually(() => (existsSync(seen) ? readFileSync(seen, "utf8") : ""), Boolean);
+    const page = join(data, "postern", "console.html");
+    assert.equal(given, page);
+    assert.match(readFileSync(page, "utf8"), new RegExp(RegExp.escape(ended.stdout.trim())));
+    assert.deepEqual([statSync(page).mode & 0o777, statSync(join(data, "postern")).mode & 0o777], [0o600, 0o700]);
   });
 
   it("`postern ca` prints the CA, and how to trust it on stderr", async () => {

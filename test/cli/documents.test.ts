@@ -1,6 +1,6 @@
 /** `postern plan`, `apply` and `export` as processes, against a server of their own. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -48,17 +48,17 @@ describe("documents on the command line", () => {
     });
 
   it("documents on the command line are planned with exit code 8, applied, and then planned with exit code 0", async () => {
-    const planned = await postern(["plan", file]);
+    const planned = await postern(["plan", file, "--env", "HOOK_SECRET"]);
     assert.equal(planned.code, 8, planned.stderr);
     assert.match(planned.stdout, /^\+ https_edge_route shop-root$/m);
     assert.match(planned.stdout, /^ {4}edge_id +"shop"$/m);
     assert.match(planned.stdout, /^\+ reserved_domain "shop\.example\.com" \(it follows from the others\)$/m);
     assert.match(planned.stdout, /^Document shop: 4 to create, 0 to change, 0 to delete, 0 unchanged\.$/m);
-    const applied = await postern(["apply", file, "--reason", "première, 東京, 100%"]);
+    const applied = await postern(["apply", file, "--env", "HOOK_SECRET", "--reason", "première, 東京, 100%"]);
     assert.equal(applied.code, 0, applied.stderr);
     assert.match(applied.stdout, /4 created, 0 changed, 0 deleted, 0 unchanged, as revision \d+\.$/m);
     assert.ok(!(planned.stdout + applied.stdout).includes("s3cret") && !applied.stdout.includes("\u001B["));
-    const again = await postern(["plan", file]);
+    const again = await postern(["plan", file, "--env", "HOOK_SECRET"]);
     assert.deepEqual([again.code, again.stdout], [0, "Document shop: nothing to change, 3 unchanged.\n"]);
     const { revisions } = await api.ok("GET", "/revisions?limit=1");
     assert.equal(revisions[0].reason, "première, 東京, 100%");
@@ -93,9 +93,9 @@ describe("documents on the command line", () => {
   });
 
   it("documents on the command line are coloured where colours are wanted, and JSON where that is", async () => {
-    const coloured = await postern(["plan", file], { FORCE_COLOR: "1" });
+    const coloured = await postern(["plan", file, "--env", "HOOK_SECRET"], { FORCE_COLOR: "1" });
     assert.ok(coloured.stdout.includes("\u001B[32m+ https_edge_route"), coloured.stdout);
-    const json = JSON.parse((await postern(["plan", file, "--json"])).stdout) as Body;
+    const json = JSON.parse((await postern(["plan", file, "--env", "HOOK_SECRET", "--json"])).stdout) as Body;
     assert.deepEqual([json.document, json.applied, json.summary.create], ["shop", false, 1]);
   });
 
@@ -116,13 +116,65 @@ describe("documents on the command line", () => {
     assert.equal((await api.ok("GET", "/ip_policies")).ip_policies[0].description, "from a file");
     writeFileSync(join(directory, "unset.yaml"), "objects: { ip_policy: { p: { description: { $env: NOT_SET } } } }");
     for (const [name, sentence] of [
-      ["unset.yaml", /needs the variable NOT_SET/],
+      ["unset.yaml", /reads the variable NOT_SET, which is not set/],
       ["absent.yaml", /cannot read "absent.yaml": ENOENT/],
     ] as const) {
-      const ended = await postern(["plan", name]);
+      const ended = await postern(["plan", name, "--env", "NOT_SET"]);
       assert.equal(ended.code, 2);
       assert.match(ended.stderr, sentence);
     }
+  });
+
+  it("a document reads no variable that the caller did not name, and no file outside of its folder", async () => {
+    const outside = join(directory, "outside.txt");
+    const folder = join(directory, "cloned");
+    mkdirSync(join(folder, "below"), { recursive: true });
+    writeFileSync(outside, "canary-outside");
+    writeFileSync(join(folder, "below", "inside.txt"), "inside");
+    symlinkSync(outside, join(folder, "link.txt"));
+    symlinkSync(directory, join(folder, "up"));
+    const planned = async (reference: object, ...flags: string[]) => {
+      const file = join(folder, "strange.json");
+      writeFileSync(file, JSON.stringify({ objects: { ip_policy: { p: { description: reference } } } }));
+      return await postern(["plan", "--json", file, ...flags]);
+    };
+    for (const path of [
+      outside,
+      "../outside.txt",
+      "link.txt",
+      "up/outside.txt",
+      "below/../../outside.txt",
+      ".",
+      "up",
+    ]) {
+      const ended = await planned({ $file: path });
+      assert.equal(ended.code, 2, path);
+      assert.match(ended.stderr, /outside of the document's folder|no regular file/);
+      assert.doesNotMatch(ended.stdout + ended.stderr, /canary/);
+    }
+    const secret = { POSTERN_CANARY: "canary-variable" };
+    for (const [name, flags] of [
+      ["POSTERN_CANARY", []],
+      ["POSTERN_API_KEY", ["--env", "POSTERN_CANARY"]],
+    ] as const) {
+      const file = join(folder, "variable.yaml");
+      writeFileSync(file, `objects: { ip_policy: { p: { description: { $env: ${name} } } } }`);
+      const ended = await postern(["plan", file, ...flags], secret);
+      assert.equal(ended.code, 2);
+      assert.match(ended.stderr, new RegExp(`reads the variable ${name}: allow it with --env ${name}`));
+    }
+    assert.match((await planned({ $file: "below/inside.txt" })).stdout, /"inside"/);
+  });
+
+  it("a document from standard input reads no file", async () => {
+    const text = "objects: { ip_policy: { p: { description: { $file: package.json } } } }";
+    const planning = startCommand(["plan", "-"], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { POSTERN_API_URL: api.baseUrl, POSTERN_API_KEY: api.apiKey },
+    });
+    planning.process.stdin?.end(text);
+    const ended = await planning.finished;
+    assert.deepEqual([ended.code, /from standard input has no folder/.test(ended.stderr)], [2, true], ended.stderr);
   });
 
   it("documents on the command line are refused in whole sentences, with every field that is wrong", async () => {

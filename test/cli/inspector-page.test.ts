@@ -321,7 +321,8 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
 
   it("the inspector's page hands a request on as a curl command and as HAR, with credentials once they are shown", async () => {
     await watched.context.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
-    const said = 'it\'s a "body"';
+    // curl would read a file for this body in any other option.
+    const said = '@/etc/hostname: it\'s a "body"';
     await ask("/handed?on=1", { authorization: "Bearer handed-secret", "content-type": "text/plain" }, said);
     await row("/handed").click();
     await page.getByRole("heading", { name: "POST /handed?on=1" }).waitFor();

@@ -8,6 +8,9 @@ import type { Tunnel } from "./tunnels.ts";
 /** What curl writes itself. */
 const own = new Set(["host", "content-length", "connection", "transfer-encoding"]);
 
+/** What an argument cannot carry, or a terminal would obey when the command is pasted. */
+const hasControls = /[^\P{Cc}\t\n]/u;
+
 export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
   const { request } = exchange;
   const url = urlOf(exchange, tunnels);
@@ -20,9 +23,10 @@ export function curlOf(exchange: Exchange, tunnels: readonly Tunnel[]): string {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {
     const read = text.decode(body);
-    if (!read.includes("\0")) return command("--data-raw", quoted(read));
+    // Raw: `--data` and `--data-binary` read a file when the body begins with @.
+    if (!hasControls.test(read)) return command("--data-raw", quoted(read));
   } catch {
-    // Bytes that no argument can carry come by the way of base64.
+    // Not text: sent through base64.
   }
   return piped(base64Of(body), `base64 -d | ${command("--data-binary", "@-")}`);
 }

@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
 
-/** What opens a URL in the browser that the system prefers. */
+/** What opens a file in the browser that the system prefers. */
 const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>> = {
   darwin: ["open"],
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
@@ -28,7 +31,8 @@ export const consoleCommand = defineCommand({
     process.stdout.write(json ? `${JSON.stringify(link)}\n` : `${link.url}\n`);
     if (opens) {
       const [command, ...args] = openers[process.platform] ?? ["xdg-open"];
-      const browser = spawn(command, [...args, link.url], { stdio: "ignore", detached: true });
+      const page = keepLink(link.url);
+      const browser = spawn(command, [...args, page], { stdio: "ignore", detached: true });
       browser.on("error", (error) =>
         process.stderr.write(`postern: no browser could be started (${error.message}): open the link yourself\n`),
       );
@@ -37,3 +41,21 @@ export const consoleCommand = defineCommand({
     return exitCodes.fine;
   },
 });
+
+/**
+ * Writes a page that leads to the link, and returns its path: arguments of a process can be read by every user of the
+ * machine, and the link logs in. The page of the call before is removed; its link has been used or will expire.
+ */
+function keepLink(url: string): string {
+  const own = process.env["XDG_RUNTIME_DIR"];
+  const directory = own?.startsWith("/") ? join(own, "postern") : mkdtempSync(join(tmpdir(), "postern-console-"));
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const page = join(directory, "console.html");
+  rmSync(page, { force: true });
+  const target = url.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+  writeFileSync(page, `<!doctype html><meta http-equiv="refresh" content="0; url=${target}">\n`, {
+    mode: 0o600,
+    flag: "wx",
+  });
+  return page;
+}
