@@ -20,7 +20,10 @@ describe("postern config", { timeout: 120_000 }, () => {
   }
 
   it("postern config check says where the file is, and what is wrong with line and column", async () => {
-    assert.equal((await config("check")).stdout, `${usual} is not there\n`);
+    const missing = await config("check");
+    assert.deepEqual([missing.code, missing.stdout], [2, ""]);
+    assert.equal(missing.stderr, `postern: there is no "${usual}": write it, or name a file with --config\n`);
+    assert.equal((await config("check", "--config", join(home, "nowhere.yml"))).code, 2);
     const fine = file("fine.yml", 'version: "2"\ntunnels: { web: { proto: http, addr: 80 } }\n');
     const found = await config("check", "--config", fine);
     assert.equal(found.stdout, `${fine} is an ngrok file of version 2\nnothing is wrong, tunnels: web\n`);
@@ -32,6 +35,46 @@ describe("postern config", { timeout: 120_000 }, () => {
     const told = JSON.parse((await config("check", "--json", "--config", bad)).stdout);
     assert.deepEqual([told.issues[0].line, told.issues[0].column, told.files[0].format], [4, 5, "own"]);
   });
+
+  it("postern config check finds what postern start refuses, and warns of the same keys", async () => {
+    const way = ["--server", "127.0.0.1:1", "--token", "x"];
+    for (const [text, code, message] of [
+      ["log_level: loud", 2, /log_level"? must be one of/],
+      ["server: a:b:c", 2, /server"? must be HOST:PORT/],
+      ["ca: nowhere.pem", 2, /ENOENT/],
+      ["version: 2\ncrl_url: http://a.example", 2, /"crl_url" is not offered/],
+      ["version: 2\nproxy_url: ftp://a", 2, /proxy(?:_url")? must be/],
+      ["version: 2\nregion: eu\nproxy_url: ''", 0, /"region" is ignored: .*\n.*"proxy_url" is ignored: /],
+    ] as const) {
+      const path = file("same.yml", `${text}\n`);
+      const checked = await config("check", "--config", path);
+      assert.equal(checked.code, code, text);
+      assert.match(checked.stdout, message);
+      // Without a tunnel to start, the arguments are refused next.
+      const started = await runSharedCommand(["start", "--config", path, ...way], { env });
+      assert.equal(started.code, 2);
+      assert.match(started.stderr, code === 0 ? /say what to start/ : message);
+      if (code === 0) assert.match(started.stderr, message);
+    }
+  });
+
+  for (const [encoding, bytes] of [
+    ["UTF-16", Buffer.from("\ufeffauthtoken: x\n", "utf16le")],
+    ["not UTF-8", Buffer.from("metadata: caf\xe9\n", "latin1")],
+  ] as const) {
+    it(`a file for an agent that is ${encoding} is refused by its name`, async () => {
+      const path = join(home, "encoded.yml");
+      writeFileSync(path, bytes);
+      for (const args of [
+        ["config", "check", "--config", path],
+        ["start", "--all", "--config", path],
+      ]) {
+        const ended = await runSharedCommand(args, { env });
+        assert.equal(ended.code, 2);
+        assert.match(ended.stderr, new RegExp(`cannot read ".*encoded.yml": it is ${encoding}: save it as UTF-8`));
+      }
+    });
+  }
 
   it("postern config add-authtoken stores it for its owner alone, and leaves the rest as it was", async () => {
     assert.equal((await config("add-authtoken", "first-token")).code, 0);
@@ -115,6 +158,12 @@ tunnels:
     assert.match((await config("upgrade", "--config", path)).stderr, /is in this format already/);
   });
 
+  it("postern config upgrade 3 gives a file without a version one", async () => {
+    const path = file("unversioned.yml", "server_addr: t.example.com:443\nregion: eu\n");
+    assert.equal((await config("upgrade", "3", "--config", path)).code, 0);
+    assert.equal(readFileSync(path, "utf8"), "version: 3\nagent:\n  connect_url: t.example.com:443\n  region: eu\n");
+  });
+
   it("postern config upgrade 3 puts what is the agent's below agent:", async () => {
     const path = file("to-third.yml", second);
     assert.equal((await config("upgrade", "3", "--config", path)).code, 0);
@@ -148,10 +197,10 @@ endpoints:
   });
 
   it("postern config upgrade changes nothing in a file in which something is wrong", async () => {
-    const path = file("wrong.yml", 'version: "2"\nregion: us\n');
+    const path = file("wrong.yml", 'version: "2"\ncrl_url: us\n');
     const ended = await config("upgrade", "--config", path);
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /mend what is wrong first:\n.*wrong\.yml:2:1: "region" is not offered/);
-    assert.equal(readFileSync(path, "utf8"), 'version: "2"\nregion: us\n');
+    assert.match(ended.stderr, /mend what is wrong first:\n.*wrong\.yml:2:1: "crl_url" is not offered/);
+    assert.equal(readFileSync(path, "utf8"), 'version: "2"\ncrl_url: us\n');
   });
 });

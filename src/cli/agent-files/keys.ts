@@ -18,6 +18,9 @@ export interface KeyRow {
   /** Refused, with what to do; the texts in `allowed` ask for what is the case anyway. */
   readonly refused?: string;
   readonly allowed?: readonly string[];
+  /** Left out with a warning that says why: always, or only where the value is one of `ignoredTexts`. */
+  readonly ignored?: string;
+  readonly ignoredTexts?: readonly string[];
 }
 
 const renamed =
@@ -155,24 +158,14 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "authtoken", setting: "authtoken" },
   // For the commands that call the API.
   { key: "api_key", setting: "apiKey" },
-  {
-    key: "region",
-    refused: "the server is at one place: name it with the server's address, and remove this",
-  },
+  { key: "region", ignored: "the server's address says where the server is" },
   { key: "connect_interface", refused: "the system's routes say which way connections take: remove it" },
   { key: "connect_timeout", setting: "connectTimeout" },
   { key: "console_ui", setting: "screen", texts: renamed({ true: "auto", iftty: "auto", false: "off" }) },
-  {
-    key: "console_ui_color",
-    allowed: ["transparent"],
-    refused: "the screen has the terminal's background: write transparent, or remove it",
-  },
-  {
-    key: "crl_noverify",
-    allowed: ["true"],
-    refused: "revocation lists are not read: write true, or remove it",
-  },
-  { key: "crl_url", refused: "revocation lists are not read: remove it" },
+  { key: "console_ui_color", allowed: ["transparent"], ignored: "the screen uses the terminal's background" },
+  { key: "crl_noverify", allowed: ["true"], ignored: "the agent reads no revocation lists" },
+  // A list that was named is meant to guard the connection.
+  { key: "crl_url", refused: "the agent reads no revocation lists: remove it" },
   { key: "dns_resolver_ips", setting: "dnsServer" },
   { key: "heartbeat_interval", setting: "heartbeatInterval" },
   { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
@@ -187,17 +180,10 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "log_format", setting: "logFormat", texts: renamed({ logfmt: "text", term: "text" }) },
   { key: "log", setting: "log" },
   { key: "metadata", setting: "sessionMetadata" },
-  { key: "proxy_url", setting: "proxy" },
+  { key: "proxy_url", setting: "proxy", ignored: "an empty text names no proxy", ignoredTexts: [""] },
   { key: "remote_management", setting: "remoteManagement" },
-  {
-    key: "update_channel",
-    refused: "the agent does not look for another version of itself: remove it",
-  },
-  {
-    key: "update_check",
-    allowed: ["false"],
-    refused: "the agent does not look for another version of itself: write false, or remove it",
-  },
+  { key: "update_channel", ignored: "the agent does not update itself" },
+  { key: "update_check", allowed: ["false"], ignored: "the agent does not update itself" },
   { key: "web_addr", setting: "inspector", texts: renamed({ false: "off" }) },
   { key: "web_allow_hosts", setting: "inspectorHost" },
 ];
@@ -215,7 +201,8 @@ export const agentKeys = {
   /** Postern's own. */
   own: [
     ...ofVendorsAgent.filter(
-      ({ setting, key }) => setting !== undefined && !["metadata", "web_addr", "web_allow_hosts"].includes(key),
+      ({ setting, ignored, key }: KeyRow) =>
+        (setting ?? ignored) !== undefined && !["metadata", "web_addr", "web_allow_hosts"].includes(key),
     ),
     { key: "inspector", setting: "inspector" },
     { key: "inspector_hosts", setting: "inspectorHost" },
@@ -235,3 +222,9 @@ export const agentKeys = {
     { key: "server_addr", refused: "in version 3 it is called connect_url: write that" },
   ],
 } as const satisfies Record<string, readonly KeyRow[]>;
+
+const keysOf = (rows: readonly KeyRow[]): ReadonlySet<string> => new Set(rows.map(({ key }) => key));
+
+/** Keys that one format has and the other does not: they tell which format a file without a version is in. */
+export const ownOnly: ReadonlySet<string> = keysOf(agentKeys.own).difference(keysOf(agentKeys[2]));
+export const vendorOnly: ReadonlySet<string> = keysOf(agentKeys[2]).difference(keysOf(agentKeys.own));

@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Failure } from "../process/exit.ts";
-import { agentKeys, endpointKeys, nameKey, tunnelKeys } from "./keys.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { utf8Text } from "../../lib/utf8.ts";
+import { agentKeys, endpointKeys, nameKey, ownOnly, tunnelKeys, vendorOnly } from "./keys.ts";
 import { RowReader } from "./rows.ts";
 import type { FileValue } from "./rows.ts";
 import { readSource } from "./source.ts";
@@ -15,7 +17,7 @@ export interface TunnelEntry {
   readonly values: ReadonlyMap<string, FileValue>;
 }
 
-/** Version 2 and 3 are the vendor's; a file without a version is in Postern's own format. */
+/** Version 2 and 3 are the vendor's. A file without a version is in the format whose keys it has. */
 export type FileFormat = "own" | 2 | 3;
 
 export interface AgentFiles {
@@ -24,6 +26,8 @@ export interface AgentFiles {
   readonly values: ReadonlyMap<string, FileValue>;
   readonly tunnels: readonly TunnelEntry[];
   readonly issues: readonly FileIssue[];
+  /** Keys that are left out without harm. */
+  readonly warnings: readonly FileIssue[];
 }
 
 /** Most that a file may hold, in bytes. */
@@ -34,8 +38,9 @@ export function readAgentFiles(paths: readonly string[]): AgentFiles {
   const values = new Map<string, FileValue>();
   const tunnels = new Map<string, TunnelEntry>();
   const issues: FileIssue[] = [];
+  const warnings: FileIssue[] = [];
   const formats = paths.map((path) => {
-    const file = new FileReader(path, readText(path), issues);
+    const file = new FileReader(path, readText(path), issues, warnings);
     for (const [name, value] of file.values) values.set(name, value);
     for (const tunnel of file.tunnels) {
       const before = tunnels.get(tunnel.name)?.values ?? [];
@@ -43,7 +48,7 @@ export function readAgentFiles(paths: readonly string[]): AgentFiles {
     }
     return [path, file.format] as const;
   });
-  return { formats, values, tunnels: [...tunnels.values()], issues };
+  return { formats, values, tunnels: [...tunnels.values()], issues, warnings };
 }
 
 export function renderIssue({ path, line, column, message }: FileIssue): string {
@@ -54,7 +59,7 @@ function readText(path: string): string {
   try {
     const bytes = readFileSync(path);
     if (bytes.length > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
-    return bytes.toString("utf8");
+    return utf8Text(bytes);
   } catch (error) {
     throw new Failure("usage", `--config: cannot read "${path}": ${(error as Error).message}`, { cause: error });
   }
@@ -66,7 +71,7 @@ function readText(path: string): string {
  */
 export function readEntry(node: SourceNode, form: "tunnel" | "endpoint", issues: FileIssue[]): TunnelEntry | undefined {
   const values = new Map<string, FileValue>();
-  const rows = new RowReader(undefined, issues);
+  const rows = new RowReader(undefined, issues, []);
   const known = form === "endpoint" ? endpointKeys : [...tunnelKeys, nameKey];
   rows.readRows(rows.entriesOf(node, `the ${form}`), known, values, "");
   const name = values.get("name")?.texts[0] ?? "";
@@ -82,13 +87,13 @@ class FileReader {
   readonly format: FileFormat;
   readonly #rows: RowReader;
 
-  constructor(path: string, text: string, issues: FileIssue[]) {
-    this.#rows = new RowReader(dirname(resolve(path)), issues);
+  constructor(path: string, text: string, issues: FileIssue[], warnings: FileIssue[]) {
+    this.#rows = new RowReader(dirname(resolve(path)), issues, warnings);
     const { root, issues: own } = readSource(path, text);
     issues.push(...own);
     const entries = this.#rows.entriesOf(root, "a file for an agent");
     const version = entries.find(({ key }) => key === "version");
-    this.format = this.#formatOf(version);
+    this.format = version ? this.#formatOf(version) : impliedFormat(entries);
     if (own.length > 0) return;
     const rest = entries.filter((entry) => !["version", "tunnels", "endpoints"].includes(entry.key));
     this.#readTop(rest);
@@ -98,8 +103,7 @@ class FileReader {
     }
   }
 
-  #formatOf(version: SourceEntry | undefined): FileFormat {
-    if (!version) return "own";
+  #formatOf(version: SourceEntry): FileFormat {
     const text = version.node.value?.kind === "text" ? version.node.value.text : "";
     if (text === "2" || text === "3") return Number(text) as 2 | 3;
     this.#rows.issue(version.node.place, `"version" must be 2 or 3, or absent in Postern's own format`);
@@ -111,11 +115,7 @@ class FileReader {
     if (this.format !== 3) return this.#rows.readRows(entries, agentKeys[this.format], this.values, "");
     for (const { key, place, node } of entries) {
       if (key === "agent") this.#rows.readRows(this.#rows.entriesOf(node, '"agent"'), agentKeys[3], this.values, "");
-      else
-        this.#rows.issue(
-          place,
-          `there is no key "${key}" here: version, agent, endpoints and tunnels are; ${belowAgent(key)}`,
-        );
+      else this.#rows.issue(place, belowAgent(key));
     }
   }
 
@@ -150,6 +150,20 @@ class FileReader {
   }
 }
 
+/** Of a file without a version. A key of Postern's own decides, then a key that only the vendor's files have. */
+function impliedFormat(entries: readonly SourceEntry[]): FileFormat {
+  const keys = new Set(entries.map(({ key }) => key));
+  if (keys.has("agent")) return 3;
+  return keys.isDisjointFrom(ownOnly) && !keys.isDisjointFrom(vendorOnly) ? 2 : "own";
+}
+
 function belowAgent(key: string): string {
-  return agentKeys[3].some((row) => row.key === key) ? `write "${key}" below "agent:"` : "remove it";
+  const top = ["version", "agent", "endpoints", "tunnels"];
+  const near = nearest(key, top);
+  const advice = agentKeys[3].some((row) => row.key === key)
+    ? `write "${key}" below "agent:"`
+    : near === undefined
+      ? "remove it"
+      : `did you mean "${near}"?`;
+  return `there is no key "${key}" here: ${top.join(", ")} are; ${advice}`;
 }

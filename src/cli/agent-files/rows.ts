@@ -22,11 +22,13 @@ export function isPem(text: string): boolean {
 export class RowReader {
   readonly #directory: string | undefined;
   readonly #issues: FileIssue[];
+  readonly #warnings: FileIssue[];
 
   /** @param directory that paths are relative to; undefined: none is taken */
-  constructor(directory: string | undefined, issues: FileIssue[]) {
+  constructor(directory: string | undefined, issues: FileIssue[], warnings: FileIssue[]) {
     this.#directory = directory;
     this.#issues = issues;
+    this.#warnings = warnings;
   }
 
   /** @param prefix of the rows' keys */
@@ -48,12 +50,19 @@ export class RowReader {
 
   #readRow(row: KeyRow, keyPlace: SourcePlace, node: SourceNode, values: Map<string, FileValue>): void {
     const { value, place } = node;
+    if (value === undefined) return;
+    const text = value.kind === "text" ? value.text : undefined;
+    if (row.ignored !== undefined && (!row.ignoredTexts || row.ignoredTexts.includes(text ?? " "))) {
+      if (text === undefined || !row.allowed?.includes(text)) {
+        this.#warnings.push({ ...keyPlace, message: `"${row.key}" is ignored: ${row.ignored}` });
+      }
+      return;
+    }
     if (row.setting === undefined) {
-      const isFine = value === undefined || (value.kind === "text" && row.allowed?.includes(value.text));
+      const isFine = text !== undefined && row.allowed?.includes(text);
       if (!isFine) this.issue(keyPlace, `"${row.key}" is not offered: ${row.refused}`);
       return;
     }
-    if (value === undefined) return;
     let texts: readonly string[] | undefined;
     try {
       texts = row.texts ? row.texts(node) : textsOf(node);
@@ -106,7 +115,7 @@ function textsOf({ value }: SourceNode): readonly string[] | undefined {
   return texts.length === value.items.length ? texts : undefined;
 }
 
-function unknownKey(path: string, rows: readonly KeyRow[]): string {
+export function unknownKey(path: string, rows: readonly KeyRow[]): string {
   const near = nearest(
     path,
     rows.map(({ key }) => key),

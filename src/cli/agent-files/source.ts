@@ -38,7 +38,12 @@ const maxAliases = 100;
 /** Reads `text`; `issues` are of its form. Aliases are followed, a hundred at most. */
 export function readSource(path: string, text: string): { readonly root: SourceNode; readonly issues: FileIssue[] } {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: true,
+    merge: true,
+  });
   const placeAt = (offset: number): SourcePlace => {
     const { line, col } = lines.linePos(offset);
     return { path, line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -64,6 +69,16 @@ class SourceReader {
     this.#issues = issues;
   }
 
+  /** Of a map, or of a list of maps. */
+  #mergedEntries({ place, value }: SourceNode): readonly SourceEntry[] {
+    const maps = value?.kind === "list" ? value.items.map((item) => item.value) : [value];
+    return maps.flatMap((map) => {
+      if (map?.kind === "map") return map.entries;
+      this.#issues.push({ ...place, message: '"<<" must name a map, or a list of maps: write <<: *NAME' });
+      return [];
+    });
+  }
+
   read(node: unknown, fallback: SourcePlace): SourceNode {
     if (isAlias(node)) {
       this.#aliases += 1;
@@ -84,19 +99,31 @@ class SourceReader {
       return { place, value: { kind: "list", items: node.items.map((item) => this.read(item, place)) } };
     }
     if (!isMap(node)) return { place: fallback, value: undefined };
+    const document = this.#document;
     const place = node.range ? this.#placeAt(node.range[0]) : fallback;
-    const entries = node.items.map(({ key, value }): SourceEntry => {
+    const entries: SourceEntry[] = [];
+    const merged: SourceEntry[] = [];
+    for (const { key, value } of node.items) {
       const at = isScalar(key) && key.range ? this.#placeAt(key.range[0]) : place;
       const name = isScalar(key) ? String(key.value) : "";
-      return { key: name, place: at, node: this.read(value, at) };
-    });
+      // A merge key is the only one that is read to a symbol.
+      if (isScalar(key) && typeof key.value === "symbol") merged.push(...this.#mergedEntries(this.read(value, at)));
+      else entries.push({ key: name, place: at, node: this.read(value, at) });
+    }
+    // A key of the map itself wins, then the first map that is merged.
+    const known = new Set(entries.map(({ key }) => key));
+    for (const one of merged) {
+      if (known.has(one.key)) continue;
+      known.add(one.key);
+      entries.push(one);
+    }
     return {
       place,
       value: {
         kind: "map",
         entries,
         get plain(): unknown {
-          return node.toJSON() as unknown;
+          return node.toJS(document) as unknown;
         },
       },
     };

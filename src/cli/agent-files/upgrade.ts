@@ -3,6 +3,7 @@ import { isMap, isScalar, isSeq, parseDocument, Scalar, YAMLMap } from "yaml";
 import type { Document, Pair } from "yaml";
 import type { FileFormat } from "./read.ts";
 import { agentKeys } from "./keys.ts";
+import type { KeyRow } from "./keys.ts";
 
 type Target = Exclude<FileFormat, 2>;
 
@@ -36,14 +37,15 @@ export function upgraded(text: string, from: FileFormat, to: Target): string {
   if (to === 3) {
     const version = top.items.find((pair) => keyOf(pair) === "version");
     if (version) version.value = new Scalar(3);
+    else top.items.unshift(document.createPair("version", 3) as never);
     const section = new YAMLMap();
     section.items.push(...(agent as typeof section.items));
-    const at = version ? top.items.indexOf(version) + 1 : 0;
+    const at = top.items.findIndex((pair) => keyOf(pair) === "version") + 1;
     top.items.splice(at, 0, document.createPair("agent", section) as never);
   } else {
     const version = top.items.findIndex((pair) => keyOf(pair) === "version");
     if (version >= 0) top.items.splice(version, 1);
-    const known = new Set(agentKeys.own.map(({ key }) => key));
+    const known = new Set(agentKeys.own.flatMap(({ key, setting }: KeyRow) => (setting === undefined ? [] : [key])));
     // What asked for nothing but what is the case anyway has no key here.
     top.items.unshift(...(agent.filter((pair) => known.has(keyOf(pair))) as typeof top.items));
     ownTunnels(document, top);

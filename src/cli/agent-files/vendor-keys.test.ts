@@ -20,7 +20,7 @@ function read(text: string) {
   writeFileSync(path, text);
   const files = readAgentFiles([path]);
   const { tunnels, issues } = fileTunnels(files);
-  return { values: files.values, tunnels: tunnels.flatMap((one) => one.tunnels), issues };
+  return { values: files.values, tunnels: tunnels.flatMap((one) => one.tunnels), issues, warnings: files.warnings };
 }
 
 const rule = (phase: string): string => `{ ${phase}: [{ actions: [{ type: deny }] }] }`;
@@ -155,15 +155,15 @@ describe("the vendor's reference of agents' files", () => {
     });
   }
 
-  /** Keys of the agent itself, what is written, and the setting; undefined: refused. */
+  /** Keys of the agent itself, what is written, and the setting; undefined: refused, "": ignored with a warning. */
   const agent: readonly (readonly [key: string, value: string, setting: string | undefined])[] = [
     ["api_key", "abc", "apiKey"],
     ["authtoken", "abc", "authtoken"],
     ["connect_interface", "eth0", undefined],
     ["connect_timeout", "45s", "connectTimeout"],
     ["console_ui", "iftty", "screen"],
-    ["console_ui_color", "black", undefined],
-    ["crl_noverify", "false", undefined],
+    ["console_ui_color", "black", ""],
+    ["crl_noverify", "false", ""],
     ["crl_url", "http://crl.example/a.crl", undefined],
     ["dns_resolver_ips", "[192.0.2.1, 192.0.2.2]", "dnsServer"],
     ["heartbeat_interval", "30s", "heartbeatInterval"],
@@ -176,10 +176,11 @@ describe("the vendor's reference of agents' files", () => {
     ["log", "'false'", "log"],
     ["metadata", "shelf-7", "sessionMetadata"],
     ["proxy_url", "socks5://127.0.0.1:1080", "proxy"],
-    ["region", "eu", undefined],
+    ["region", "eu", ""],
+    ["proxy_url", "''", ""],
     ["remote_management", "false", "remoteManagement"],
-    ["update_channel", "beta", undefined],
-    ["update_check", "true", undefined],
+    ["update_channel", "beta", ""],
+    ["update_check", "true", ""],
     ["web_addr", "127.0.0.1:4041", "inspector"],
     ["web_allow_hosts", "[shop.example]", "inspectorHost"],
   ];
@@ -200,15 +201,72 @@ describe("the vendor's reference of agents' files", () => {
     ] as const;
     for (const [version, indent, keys] of both) {
       for (const [key, value, setting] of keys) {
-        const { values, issues } = read(
+        const { values, issues, warnings } = read(
           `version: ${version}\n${indent === "" ? "" : "agent:\n"}${indent}${key}: ${value}\n`,
         );
-        if (setting === undefined) {
+        if (setting === "") {
+          assert.deepEqual([issues, warnings.length, values.size], [[], 1, 0], key);
+          assert.match(warnings[0]?.message ?? "", new RegExp(`^"${key}" is ignored: `));
+          assert.equal(warnings[0]?.line, indent === "" ? 2 : 3, key);
+        } else if (setting === undefined) {
           assert.match(issues[0]?.message ?? "", new RegExp(`^"${key}" is not offered: `), key);
           assert.equal(issues[0]?.line, indent === "" ? 2 : 3, key);
         } else assert.deepEqual([issues, values.has(setting)], [[], true], `${version} ${key}`);
       }
     }
+  });
+
+  it("a file without a version is in the format whose keys it has", () => {
+    for (const [text, setting] of [
+      ["metadata: shelf-7", "sessionMetadata"],
+      ["server_addr: t.shop.example:443", "server"],
+      ["root_cas: host", "ca"],
+      ["web_addr: 127.0.0.1:4041\nregion: eu", "inspector"],
+      ["agent:\n  connect_url: t.shop.example:443", "server"],
+      ["server: t.shop.example:443\nregion: eu", "server"],
+      ["session_metadata: shelf-7\nlog_level: debug", "sessionMetadata"],
+      ["authtoken: abc", "authtoken"],
+    ] as const) {
+      const { values, issues } = read(`${text}\n`);
+      assert.deepEqual([issues, values.has(setting)], [[], true], text);
+    }
+    const { issues } = read("server: t.shop.example:443\nweb_addr: 127.0.0.1:4041\n");
+    assert.deepEqual(
+      issues.map(({ line }) => line),
+      [2],
+    );
+  });
+
+  it("merge keys bring in the keys of other maps, and a key of the map itself wins", () => {
+    const { tunnels: made, issues } = read(`version: 2
+tunnels:
+  base: &base { proto: http, addr: 80, inspect: false, traffic_policy: &policy { inbound: [] } }
+  other: &other { <<: *base, addr: 81, metadata: two }
+  one: { <<: *base, addr: 82 }
+  two: { addr: 83, <<: [*other, *base] }
+  three:
+    <<: *base
+    subdomain: three
+    traffic_policy: { <<: *policy, outbound: [] }
+`);
+    assert.deepEqual(issues, []);
+    assert.deepEqual(
+      made.map(({ name, upstream, inspect, metadata, trafficPolicy }) =>
+        [name, upstream.port, inspect, metadata, trafficPolicy].join(" "),
+      ),
+      [
+        'base 80 false  {"inbound":[]}',
+        'other 81 false two {"inbound":[]}',
+        'one 82 false  {"inbound":[]}',
+        'two 83 false two {"inbound":[]}',
+        'three 80 false  {"inbound":[],"outbound":[]}',
+      ],
+    );
+    const wrong = read("version: 2\ntunnels:\n  one: { <<: text, addr: 80 }\n");
+    assert.match(wrong.issues[0]?.message ?? "", /"<<" must name a map/);
+    const deep = Array.from({ length: 40 }, (_, at) => `  t${at}: &t${at} { <<: [${`*t${at - 1}, `.repeat(8)}] }`);
+    const many = read(`version: 2\ntunnels:\n  t: &t-1 { addr: 80 }\n${deep.join("\n")}\n`);
+    assert.match(many.issues.map(({ message }) => message).join(), /too many aliases/);
   });
 
   it("the vendor's reference of agents' files has endpoints whose TLS the agent ends, with clients' certificates", () => {

@@ -1,8 +1,11 @@
 /** The tunnels of agents' files, with whatever is wrong with them. */
-import { agentSettings } from "../../settings/agents.ts";
+import { readFileSync } from "node:fs";
+import { parseServerAddress } from "../../agent/connect.ts";
+import { readCertificates } from "../../lib/x509.ts";
 import { oneOf, text } from "../../settings/kinds/text.ts";
 import { many, optional } from "../../settings/setting.ts";
 import type { Setting, Settings } from "../../settings/setting.ts";
+import { settings } from "../../settings/settings.ts";
 import { httpTunnelSettings, tcpTunnelSettings, tlsTunnelSettings } from "../../settings/tunnels.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { tunnelKeys } from "../agent-files/keys.ts";
@@ -44,8 +47,8 @@ const maxShownLength = 200;
 export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]; readonly issues: FileIssue[] } {
   const issues: FileIssue[] = [...files.issues];
   for (const [name, value] of files.values) {
-    const setting = (agentSettings as Settings)[name];
-    if (setting) readValue(setting, value, issues);
+    const setting = (settings as Settings)[name];
+    if (setting && readValue(setting, value, issues) !== undefined) checkAgentValue(name, value, issues);
   }
   const tunnels = files.tunnels.flatMap((entry) => {
     const before = issues.length;
@@ -53,6 +56,17 @@ export function fileTunnels(files: AgentFiles): { readonly tunnels: FileTunnel[]
     return issues.length === before && made ? [{ name: entry.name, tunnels: made }] : [];
   });
   return { tunnels, issues: issues.toSorted(byPlace) };
+}
+
+/** What an agent checks of its values when it connects, so that a check of the file finds the same. */
+function checkAgentValue(name: string, { texts, key, place }: FileValue, issues: FileIssue[]): void {
+  const [text = ""] = texts;
+  try {
+    if (name === "server") for (const one of text.split(",")) parseServerAddress(one.trim());
+    if (name === "ca" && text !== "system") readCertificates(readFileSync(text, "utf8"));
+  } catch (error) {
+    issues.push({ ...place, message: `"${key}" ${(error as Error).message}: ${JSON.stringify(text)}` });
+  }
 }
 
 /** What one entry comes to; undefined where something is wrong with it, which is in `issues` then. */

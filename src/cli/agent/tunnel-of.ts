@@ -6,6 +6,7 @@ import { parseTargets } from "../../agent/targets.ts";
 import { endTls } from "../../agent/tls-end.ts";
 import { parseTcpUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
+import { utf8Text } from "../../lib/utf8.ts";
 import { bindOptions, namesFile, readAnyFile, readPem, ValueError } from "./bind-options.ts";
 import type { ReadFile, TunnelValues } from "./bind-options.ts";
 
@@ -155,9 +156,14 @@ function publicationOf(proto: PublishedProto, values: TunnelValues): Publication
 
 /** The server checks it: what is wrong is told with its place when the agent connects. */
 function policyOf({ trafficPolicy, trafficPolicyFile }: TunnelValues, readFile: ReadFile): string | undefined {
-  return trafficPolicyFile === undefined
-    ? trafficPolicy
-    : readFile("trafficPolicyFile", trafficPolicyFile).toString("utf8");
+  if (trafficPolicyFile === undefined) return trafficPolicy;
+  const bytes = readFile("trafficPolicyFile", trafficPolicyFile);
+  try {
+    return utf8Text(bytes);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new ValueError("trafficPolicyFile", `cannot read "${trafficPolicyFile}": ${why}`, { cause: error });
+  }
 }
 
 /** The edge sets it, as it sets any other field. */

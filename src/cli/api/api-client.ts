@@ -68,7 +68,7 @@ async function agentFileApiKey(): Promise<string | undefined> {
   const paths = agentFilesOf([], process.env);
   if (paths.length === 0) return undefined;
   const { agentValues } = await import("../agent-files/agent-values.ts");
-  return agentValues(paths).get("api_key")?.[0];
+  return agentValues(paths, () => {}).get("api_key")?.[0];
 }
 
 /** Names that somebody else has: another attempt with another name may succeed. */

@@ -4,9 +4,10 @@ import { dirname, resolve, sep } from "node:path";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
+import { utf8Text } from "../../lib/utf8.ts";
 import { named } from "../../settings/kinds/text.ts";
 import { flagOnly, many } from "../../settings/setting.ts";
-import { Failure } from "../process/exit.ts";
+import { Failure, readingOf } from "../process/exit.ts";
 
 /** Largest file that is read, bytes. */
 const maxBytes = 4_194_304;
@@ -41,9 +42,10 @@ interface Reach {
 export function readDocumentFile(file: string, env: NodeJS.ProcessEnv, variables: readonly string[]): JsonObject {
   const isStandardInput = file === "-";
   const bytes = readBytes(isStandardInput ? 0 : file, file);
+  const text = readingOf(`cannot read "${file}":`, () => utf8Text(bytes));
   const folder = isStandardInput ? undefined : realpathSync(dirname(resolve(file)));
   try {
-    const document = file.endsWith(".json") ? parseJsonObject(bytes) : parseYamlObject(bytes.toString("utf8"));
+    const document = file.endsWith(".json") ? parseJsonObject(bytes) : parseYamlObject(text);
     return fill(document, { file, folder, env, variables }) as JsonObject;
   } catch (error) {
     if (error instanceof JsonIssue) throw new Failure("usage", `${file} ${error.message}`);
@@ -58,7 +60,10 @@ function fill(value: unknown, reach: Reach): unknown {
   const [only] = entries;
   if (entries.length === 1 && only && typeof only[1] === "string") {
     const [name, text] = only as [string, string];
-    if (name === "$file") return readBytes(withinFolder(text, reach), text).toString("utf8");
+    if (name === "$file") {
+      const bytes = readBytes(withinFolder(text, reach), text);
+      return readingOf(`cannot read "${text}":`, () => utf8Text(bytes));
+    }
     if (name === "$env") return variable(text, reach);
   }
   return Object.fromEntries(entries.map(([name, inner]) => [name, fill(inner, reach)]));

@@ -4,7 +4,7 @@ import type { FileFormat } from "../agent-files/read.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
-import { exitCodes } from "../process/exit.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
 import { settings } from "../../settings/settings.ts";
 
 export const configCheck = defineCommand({
@@ -19,15 +19,18 @@ export const configCheck = defineCommand({
     const paths = agentFilesOf(given, process.env);
     if (paths.length === 0) {
       const path = defaultAgentFile(process.env);
-      process.stdout.write(json ? `${JSON.stringify({ files: [], issues: [] })}\n` : `${path} is not there\n`);
-      return Promise.resolve(exitCodes.fine);
+      throw new Failure("usage", `there is no "${path}": write it, or name a file with --config`);
     }
     const files = readAgentFiles(paths);
     const { tunnels, issues } = fileTunnels(files);
+    const { warnings } = files;
     if (json) {
       const formats = files.formats.map(([path, format]) => ({ path, format: String(format) }));
-      process.stdout.write(`${JSON.stringify({ files: formats, tunnels: tunnels.map(({ name }) => name), issues })}\n`);
+      process.stdout.write(
+        `${JSON.stringify({ files: formats, tunnels: tunnels.map(({ name }) => name), issues, warnings })}\n`,
+      );
     } else {
+      for (const warning of warnings) process.stdout.write(`${renderIssue(warning)}\n`);
       for (const issue of issues) process.stdout.write(`${renderIssue(issue)}\n`);
       for (const [path, format] of files.formats) process.stdout.write(`${path} is ${describe(format)}\n`);
       if (issues.length === 0) process.stdout.write(`nothing is wrong, tunnels: ${list(tunnels)}\n`);

@@ -1,5 +1,6 @@
 /** Policies and their tests, from files or standard input. */
 import { readFileSync } from "node:fs";
+import { utf8Text } from "../../lib/utf8.ts";
 import { oneOf } from "../../settings/kinds/text.ts";
 import { flagOnly, one } from "../../settings/setting.ts";
 import { Failure } from "../process/exit.ts";
@@ -16,7 +17,7 @@ export function readPolicyFile(file: string, maxBytes: number): string {
   try {
     const bytes = readFileSync(file === "-" ? 0 : file);
     if (bytes.length > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
-    return bytes.toString("utf8");
+    return utf8Text(bytes);
   } catch (error) {
     throw new Failure("usage", `cannot read "${file}": ${(error as Error).message}`, { cause: error });
   }

@@ -1,5 +1,6 @@
 /** Files that settings come from: the YAML file that `--config` names, and those that hold one secret each. */
 import { readFileSync } from "node:fs";
+import { utf8Text } from "../../lib/utf8.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { keyOf } from "../../settings/setting.ts";
 import type { Settings } from "../../settings/setting.ts";
@@ -17,7 +18,7 @@ function readText(path: string, origin: string): string {
   try {
     const bytes = readFileSync(path);
     if (bytes.length > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
-    return bytes.toString("utf8");
+    return utf8Text(bytes);
   } catch (error) {
     throw new Failure("usage", `${origin}: cannot read "${path}": ${(error as Error).message}`, { cause: error });
   }

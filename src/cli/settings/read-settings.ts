@@ -155,7 +155,8 @@ async function fileOf(settings: Settings, flags: Flags, { env, known }: Sources)
     // Most commands have none, and start the sooner without a reader of YAML.
     if (paths.length === 0) return { values: new Map() };
     const { agentValues } = await import("../agent-files/agent-values.ts");
-    return { values: agentValues(paths) };
+    const warn = (warning: string): void => void process.stderr.write(`postern: ${warning}\n`);
+    return { values: agentValues(paths, warn) };
   }
   const path = flags.texts.get("config")?.[0] ?? env.POSTERN_CONFIG;
   if (path === undefined || !("config" in settings)) return { values: new Map() };
