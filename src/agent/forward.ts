@@ -5,6 +5,8 @@ import { catalogue } from "../lib/errors.ts";
 import { readingIntoShared } from "../lib/read-buffers.ts";
 import { socketStream } from "../lib/socket-stream.ts";
 import { splice } from "../lib/splice.ts";
+import { FirstAnswer } from "./first-answer.ts";
+import { describeServiceFault } from "./service-fault.ts";
 import { duplexOf } from "./stream-duplex.ts";
 import type { StreamWatch } from "./stream-watch.ts";
 import { dialUpstream } from "./upstream.ts";
@@ -19,6 +21,8 @@ export interface ForwardOptions {
   /** Whether a failure can be told in HTTP. */
   readonly http: boolean;
   readonly watch: StreamWatch | undefined;
+  /** Whether the service is watched: it may be asked what it speaks when it ends connections without an answer. */
+  readonly isWatched?: boolean;
   /** The service could not be reached. */
   readonly unreachable: (error: Error) => void;
 }
@@ -60,8 +64,39 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
         closed: (error) => watch.ended(error),
       },
     );
+    if (options.http && !upstream.tls) watchFirstAnswer(stream, service, options);
     early.give();
     isGiven = true;
+  });
+}
+
+/** Answers for a service that wants TLS instead of plain requests. */
+function watchFirstAnswer(stream: ByteStream, service: ByteStream, options: ForwardOptions): void {
+  const { upstream, clock } = options;
+  const toService = stream.receiver;
+  let isAsked = false;
+  stream.receiver = {
+    // The first bytes are enough to know: from then on the stream has its receiver back.
+    data(bytes) {
+      isAsked = true;
+      stream.receiver = toService;
+      toService.data(bytes);
+    },
+    ended: () => toService.ended(),
+    drained: () => toService.drained(),
+    closed: (error) => toService.closed(error),
+  };
+  void new FirstAnswer({
+    upstream,
+    service,
+    mayProbe: () => isAsked && options.isWatched === true,
+    monotonic: () => clock.monotonic(),
+    fail(error) {
+      service.abort();
+      const late = new Early(stream, options.watch, () => {});
+      stream.receiver = late;
+      refuse(stream, late, options, error);
+    },
   });
 }
 
@@ -134,11 +169,10 @@ function refuse(stream: ByteStream, early: Early, options: ForwardOptions, error
 }
 
 function dialFailure(upstream: Upstream, error: Error): string {
-  const reason = (error as NodeJS.ErrnoException).code ?? "no connection";
-  const body = `The agent could not reach the service at ${upstream.text} (${reason}).\n`.replaceAll(
-    /[^\x20-\x7e\n]/g,
-    "?",
-  );
+  const { code } = error as NodeJS.ErrnoException;
+  const what = code === undefined ? upstream.text : `${upstream.text} (${code})`;
+  const reason = describeServiceFault(upstream, error);
+  const body = `The agent could not reach the service at ${what}: ${reason}.\n`.replaceAll(/[^\x20-\x7e\n]/g, "?");
   return [
     "HTTP/1.1 502 Bad Gateway",
     `postern-agent-error: ${catalogue.agent_dial_failed.number}`,

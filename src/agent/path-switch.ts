@@ -5,7 +5,7 @@ import { duplexPair, pipeline } from "node:stream";
 import type { Duplex } from "node:stream";
 import { catalogue } from "../lib/errors.ts";
 import { Agent, request as requestHttp } from "../lib/http.ts";
-import { describeLoss } from "./end.ts";
+import { describeServiceFault } from "./service-fault.ts";
 import { localService } from "./local-service.ts";
 import type { LocalService } from "./local-service.ts";
 import { dialUpstream } from "./upstream.ts";
@@ -81,7 +81,7 @@ function pass(target: Target, request: IncomingMessage, response: ServerResponse
       refuse(
         response,
         502,
-        `The agent could not reach the service at ${target.upstream.text} (${describeLoss(error)}).`,
+        `The agent could not reach the service at ${target.upstream.text}: ${describeServiceFault(target.upstream, error)}.`,
       );
   });
   response.on("close", () => {

@@ -1,7 +1,7 @@
 /** Whether the service can be reached: found out at the start, and by each connection that fails, not by polling. */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../lib/clock.ts";
-import { describeLoss } from "./end.ts";
+import { describeServiceFault } from "./service-fault.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -12,7 +12,7 @@ export type ServiceState = { readonly reachable: true } | { readonly reachable: 
 
 export interface ServiceWatch {
   /** A connection to the service has failed. */
-  failed(error: unknown): void;
+  failed(error: Error): void;
   stop(): void;
 }
 
@@ -33,9 +33,9 @@ export function watchService(upstream: Upstream, clock: Clock, changed: (state: 
       reachable = true;
     });
   };
-  const failed = (error: unknown): void => {
+  const failed = (error: Error): void => {
     if (stopped) return;
-    if (reachable) changed({ reachable: false, reason: describeLoss(error) });
+    if (reachable) changed({ reachable: false, reason: describeServiceFault(upstream, error) });
     reachable = false;
     if (!probe) timer ??= clock.after(retryMs, tryIt);
   };

@@ -14,6 +14,7 @@ import { forward } from "./forward.ts";
 import type { Http2RequestWatch } from "./http2-request-watch.ts";
 import { RequestWatch } from "./request-watch.ts";
 import type { ServiceWatch } from "./service-watch.ts";
+import { describeServiceFault, isCertificateFault, WantsTls } from "./service-fault.ts";
 import { bothWatch } from "./stream-watch.ts";
 import type { StreamWatch } from "./stream-watch.ts";
 import type { TunnelOptions } from "./tunnel.ts";
@@ -139,13 +140,17 @@ export class SessionTunnels {
       upstream,
       clock,
       http,
+      isWatched: tunnel.service !== undefined,
       watch: requests && along ? bothWatch(requests, along) : (requests ?? along),
       unreachable(error) {
-        const fields = { upstream: upstream.text, reason: describeLoss(error) };
-        // Where the service is watched, it is told once that it has gone.
-        if (tunnel.service) log.debug("connection to the service failed", fields);
+        const fields = { upstream: upstream.text, reason: describeServiceFault(upstream, error) };
+        // The watch tells once that a service has gone. A service that is set up wrongly is named each time.
+        if (error instanceof WantsTls || isCertificateFault(error))
+          log.warn("connection to the service failed", fields);
+        else if (tunnel.service) log.debug("connection to the service failed", fields);
         else log.warn("service unreachable", fields);
-        tunnel.service?.failed(error);
+        // The watch would reach a service that wants TLS, and say that it is back.
+        if (!(error instanceof WantsTls)) tunnel.service?.failed(error);
       },
     });
   }

@@ -15,6 +15,8 @@ export interface Upstream {
   readonly socketPath?: string;
   /** Whether the certificate of a service on this machine is verified as well; that of any other always is. */
   readonly verify?: boolean;
+  /** Name that its certificate must have, and that is asked for; the host unless given. */
+  readonly serverName?: string;
   /** PEM of the authorities that its certificate must be from; the system's unless given. */
   readonly ca?: string;
   /** The agent is the service itself: nothing is dialled. */
@@ -87,7 +89,7 @@ export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream
  * @param reading how the socket reads, unless it is in TLS
  */
 export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
-  const { host, port, socketPath, verify = false, ca } = upstream;
+  const { host, port, socketPath, verify = false, ca, serverName = isIP(host) ? undefined : host } = upstream;
   const options = {
     ...(socketPath === undefined ? { host, port } : { path: socketPath }),
     noDelay: true,
@@ -102,7 +104,7 @@ export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
     ? connectTls({
         ...options,
         ALPNProtocols: [upstream.http2 ? "h2" : "http/1.1"],
-        ...(isIP(host) ? {} : { servername: host }),
+        ...(serverName !== undefined && { servername: serverName }),
         ...(ca !== undefined && { ca }),
         // Nobody can be in between on the loopback, and certificates for it are mostly self-signed.
         rejectUnauthorized: verify || ca !== undefined || !isLoopback(host),

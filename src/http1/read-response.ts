@@ -32,12 +32,13 @@ export function readResponseHead(
   const end = Math.min(length, start + limits.maxHeadBytes);
   let at = start;
   for (const expected of versionStart) {
-    if (at >= end) return unfinished(end < length);
-    if (bytes[at] !== expected) return refused(refuse("not an HTTP/1 response"));
+    if (at >= end) return unfinished(end < length, limits);
+    if (bytes[at] !== expected)
+      return refused(refuse(isTls(bytes[start]) ? "TLS, not HTTP" : "not an HTTP/1 response"));
     at += 1;
   }
   // `1 200 ` and what follows: looked at once all of it is there.
-  if (at + 6 > end) return unfinished(end < length);
+  if (at + 6 > end) return unfinished(end < length, limits);
   const minorVersion = (bytes[at] as number) - 48;
   if (minorVersion !== 0 && minorVersion !== 1) return refused(refuse("HTTP version other than 1.0 and 1.1"));
   if (bytes[at + 1] !== space) return refused(refuse("invalid status line"));
@@ -52,11 +53,11 @@ export function readResponseHead(
   }
   const reasonEnd = at;
   if (at < end && bytes[at] !== cr) return refused(refuse("invalid status line"));
-  if (at + 1 >= end) return unfinished(end < length);
+  if (at + 1 >= end) return unfinished(end < length, limits);
   if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
   const fields = new FieldTable(bytes, limits.maxFields);
   const outcome = readFields(fields, at + 2, end, limits.maxFields);
-  if (outcome === incomplete) return unfinished(end < length);
+  if (outcome === incomplete) return unfinished(end < length, limits);
   if (outcome < 0) return refused(outcome);
   if (fields.chunked && minorVersion === 0) return refused(refuse("Transfer-Encoding in HTTP/1.0"));
   if (status < 200) {
@@ -76,8 +77,13 @@ function digit(byte: number | undefined): number {
   return byte !== undefined && byte >= 48 && byte <= 57 ? byte - 48 : Number.NaN;
 }
 
-function unfinished(atLimit: boolean): HeadRefusal | undefined {
-  return atLimit ? { outcome: tooLarge, reason: "head too large" } : undefined;
+function unfinished(atLimit: boolean, { maxHeadBytes }: Pick<HeadLimits, "maxHeadBytes">): HeadRefusal | undefined {
+  return atLimit ? { outcome: tooLarge, reason: `its head is longer than ${maxHeadBytes} bytes` } : undefined;
+}
+
+/** A TLS record with an alert or a handshake message: the service wants TLS. */
+function isTls(byte: number | undefined): boolean {
+  return byte === 21 || byte === 22;
 }
 
 function refused(outcome: number): HeadRefusal {

@@ -3,7 +3,7 @@
  * (`src/cli/agent-files/`), which are read to the same values.
  */
 import { credential, headerField, label, share, yesOrNo } from "./kinds/agents.ts";
-import { network } from "./kinds/address.ts";
+import { hostName, network } from "./kinds/address.ts";
 import { proxyVersion } from "./kinds/number.ts";
 import { oauthProviderNames } from "./kinds/oauth-apps.ts";
 import { named, oneOf, text } from "./kinds/text.ts";
@@ -106,6 +106,10 @@ const requests = {
 const upstreamTls = {
   upstreamTlsVerify: toggle(
     "Refuse a service on this machine, too, whose certificate is not good; that of any other is always verified.",
+  ),
+  upstreamServerName: optional(
+    "Name that the service's certificate must have, if it is not the host of the service's URL. The service is asked for it (SNI), and its certificate is verified.",
+    hostName,
   ),
   upstreamTlsVerifyCas: optional("PEM file of the authorities that the service's certificate must be from.", file),
 } as const;

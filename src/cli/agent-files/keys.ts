@@ -99,6 +99,7 @@ const ofTraffic: readonly KeyRow[] = [
   { key: "upstream_protocol", setting: "upstreamProtocol" },
   { key: "upstream_tls_verify", setting: "upstreamTlsVerify" },
   paths("upstream_tls_verify_cas", "upstreamTlsVerifyCas"),
+  { key: "upstream_server_name", setting: "upstreamServerName" },
   { key: "pooling_enabled", setting: "pooling" },
   { key: "bindings", setting: "binding" },
   { key: "url", setting: "url" },

@@ -1,5 +1,5 @@
 /** What the commands that publish have in common: their settings, and what an agent is made of from them. */
-import { describeLoss } from "../../agent/end.ts";
+import { describeServiceFault } from "../../agent/service-fault.ts";
 import { reachService } from "../../agent/service-watch.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
@@ -67,7 +67,7 @@ async function requireService(upstream: Upstream): Promise<void> {
   try {
     await reachService(upstream);
   } catch (error) {
-    throw new Failure("upstream", `the service at ${upstream.text} cannot be reached: ${describeLoss(error)}`, {
+    throw new Failure("upstream", `the service at ${upstream.text} cannot be reached: ${describeServiceFault(upstream, error as Error)}`, {
       cause: error,
     });
   }

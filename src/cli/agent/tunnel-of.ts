@@ -56,7 +56,7 @@ function isOnDisk(target: string): boolean {
 function upstreamOf(kind: TunnelKind, targets: readonly string[], values: TunnelValues, readFile: ReadFile): Upstream {
   // What the agent has ended TLS for is a bare connection.
   const upstream = parsed(values.terminateAt === "agent" ? "tcp" : kind, targets);
-  const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas } = values;
+  const { upstreamProtocol, upstreamTlsVerify, upstreamTlsVerifyCas, upstreamServerName } = values;
   // The header would come behind the TLS handshake, where no service looks for it.
   if (upstream.tls && (values.proxyProtocol ?? 0) !== 0) {
     throw new ValueError("addr", "cannot be https:// with a PROXY protocol header");
@@ -64,7 +64,8 @@ function upstreamOf(kind: TunnelKind, targets: readonly string[], values: Tunnel
   if (upstream.local && ((values.proxyProtocol ?? 0) !== 0 || upstreamProtocol === "http2")) {
     throw new ValueError("addr", "cannot be a directory, or several targets, with a PROXY protocol header or HTTP/2");
   }
-  const verified = upstreamTlsVerify === true || upstreamTlsVerifyCas !== undefined;
+  const isNamed = upstreamServerName !== undefined;
+  const verified = upstreamTlsVerify === true || upstreamTlsVerifyCas !== undefined || isNamed;
   if (verified && !upstream.tls) {
     throw new ValueError("addr", "must be https:// where the certificate of the service is to be verified");
   }
@@ -72,6 +73,7 @@ function upstreamOf(kind: TunnelKind, targets: readonly string[], values: Tunnel
     ...upstream,
     ...(upstreamProtocol === "http2" && { http2: true }),
     ...(verified && { verify: true }),
+    ...(isNamed && { serverName: upstreamServerName }),
     ...(upstreamTlsVerifyCas !== undefined && {
       ca: readPem("upstreamTlsVerifyCas", upstreamTlsVerifyCas, readFile),
     }),

@@ -13,7 +13,7 @@ import type { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import { ConvertedClient } from "./converted-client.ts";
 import type { ConvertedExchange } from "./converted-client.ts";
-import { dialFailure } from "./dial-failure.ts";
+import { dialFailure, dialFailureReason } from "./dial-failure.ts";
 import { stripResponse } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
@@ -228,7 +228,7 @@ export class UpstreamSide implements UpstreamUser {
       const connection = this.#connection;
       this.#connection = undefined;
       connection?.abort();
-      this.#tryAnother("agent_dial_failed", exchange.request.bodyLength === 0);
+      this.#tryAnother("agent_dial_failed", exchange.request.bodyLength === 0, dialFailureReason(head));
       return;
     }
     this.#settle(head.status);
@@ -269,7 +269,7 @@ export class UpstreamSide implements UpstreamUser {
       return;
     }
     if (this.#mayRepeat(reason, connection)) this.#repeat(reason);
-    else this.#refuse(reason, didNotAnswer);
+    else this.#refuse(reason, why ?? didNotAnswer);
   }
 
   upstreamDrained(): void {
@@ -315,7 +315,7 @@ export class UpstreamSide implements UpstreamUser {
       this.choose();
       return;
     }
-    this.#refuse(reason, "the upstream could not be reached");
+    this.#refuse(reason, untouched ? "the upstream could not be reached" : why);
   }
 
   #refuse(reason: RefusalName, why: string): void {

@@ -151,12 +151,12 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   }
 
   /** Ends the stream and tells the user why. */
-  fail(reason: RefusalName): void {
+  fail(reason: RefusalName, why?: string): void {
     const user = this.#user;
     const unused = this.#state === opening || this.#state === idle;
     const bytes = this.#bytes;
     this.abort();
-    user?.upstreamFailed(reason, unused);
+    user?.upstreamFailed(reason, unused, why);
     bytes?.receiver.closed(new Error(reason));
   }
 
@@ -216,7 +216,8 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       this.#close();
       bytes.receiver.closed(error);
     } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
-    else this.fail(error instanceof Refusal ? error.reason : "upstream_refused");
+    else if (error instanceof Refusal) this.fail(error.reason, error.message);
+    else this.fail("upstream_refused");
   }
 
   #readHead(bytes: Buffer): void {
@@ -314,7 +315,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   #refuse(reason: string): void {
     const { log } = this.pool.options.context;
     log.info("upstream response refused", { reason, request: this.#user?.exchange.id });
-    this.fail("upstream_invalid");
+    this.fail("upstream_invalid", `the upstream's response was refused: ${reason}`);
   }
 
   /** The upstream's time to answer runs anew while the request is still being sent. */

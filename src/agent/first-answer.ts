@@ -1,0 +1,79 @@
+import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+import { speaksTls, WantsTls } from "./service-fault.ts";
+import type { Upstream } from "./upstream.ts";
+
+/** Bytes of a TLS record that tells of a fault. */
+const alertRecord = 21;
+const majorVersion = 3;
+
+/** Services that have answered in plain text: they do not want TLS, whatever they do later. */
+const plain = new WeakSet<Upstream>();
+
+interface FirstAnswerOptions {
+  readonly upstream: Upstream;
+  readonly service: ByteStream;
+  /** Whether the service may be asked if it speaks TLS: it was sent something. */
+  readonly mayProbe: () => boolean;
+  readonly monotonic: () => number;
+  /** Answers for the service. */
+  readonly fail: (error: Error) => void;
+}
+
+/**
+ * Stands in front of a plain service's receiver until its first bytes: an alert of TLS, or an end instead of an answer,
+ * can mean that the service speaks TLS. Everything else is handed on, and the receiver takes over.
+ */
+export class FirstAnswer implements ByteReceiver {
+  readonly #options: FirstAnswerOptions;
+  readonly #next: ByteReceiver;
+  /** Held while the service is asked whether it speaks TLS. */
+  #held: (() => void)[] | undefined;
+  /** The agent has answered: what the service still does is of no use. */
+  #hasFailed = false;
+
+  constructor(options: FirstAnswerOptions) {
+    this.#options = options;
+    this.#next = options.service.receiver;
+    options.service.receiver = this;
+  }
+
+  data(bytes: Buffer): void {
+    if (bytes[0] === alertRecord && bytes[1] === majorVersion) return this.#fail("it answered with a TLS alert");
+    const { service, upstream } = this.#options;
+    plain.add(upstream);
+    service.receiver = this.#next;
+    this.#next.data(bytes);
+  }
+
+  ended(): void {
+    this.#hold(() => this.#next.ended());
+  }
+
+  drained(): void {
+    this.#next.drained();
+  }
+
+  closed(error: Error | undefined): void {
+    this.#hold(() => this.#next.closed(error));
+  }
+
+  #fail(message: string): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#options.fail(new WantsTls(message));
+  }
+
+  #hold(handOn: () => void): void {
+    if (this.#hasFailed) return;
+    if (this.#held) return void this.#held.push(handOn);
+    const { upstream, mayProbe, monotonic } = this.#options;
+    if (plain.has(upstream) || !mayProbe()) return handOn();
+    const held = (this.#held = [handOn]);
+    void speaksTls(upstream, monotonic()).then((isTls) => {
+      this.#held = undefined;
+      if (isTls) return this.#fail("it ended the connection without an answer");
+      this.#options.service.receiver = this.#next;
+      for (const one of held) one();
+    });
+  }
+}
