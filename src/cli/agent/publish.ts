@@ -67,8 +67,12 @@ async function requireService(upstream: Upstream): Promise<void> {
   try {
     await reachService(upstream);
   } catch (error) {
-    throw new Failure("upstream", `the service at ${upstream.text} cannot be reached: ${describeServiceFault(upstream, error as Error)}`, {
-      cause: error,
-    });
+    throw new Failure(
+      "upstream",
+      `the service at ${upstream.text} cannot be reached: ${describeServiceFault(upstream, error as Error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
