@@ -54,7 +54,7 @@ export const agentSettings = {
     default: "stderr",
   }),
   inspector: optional(
-    "Where the local API of the inspector listens, on the loopback unless a host is given (default: 127.0.0.1:4040, or the next free port). Without a terminal, requests are kept only where this is given.",
+    "Where the local API of the inspector listens, on the loopback unless a host is given (default: 127.0.0.1:4040, or the next free port).",
     inspectorAddress,
   ),
   inspectorHost: many(

@@ -18,6 +18,7 @@ import { skipWithout } from "../support/programs.ts";
 const run = promisify(execFile);
 
 interface DevFacts {
+  readonly inspector_url: string;
   readonly url: string;
   readonly to: string;
   readonly api_url: string;
@@ -88,7 +89,17 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     const dev = startCommand(["dev", String(upstream.port), "--json", "--data", directory], { env: freePorts });
     const facts = JSON.parse(await dev.firstLine()) as DevFacts;
     assert.equal(await curl(facts.ca_file, facts.url), "my own service");
-    await dev.end();
+    const { stdout } = await run("curl", ["-sS", `${facts.inspector_url}/api/requests/http`]);
+    const { requests } = JSON.parse(stdout) as { requests: { request: { uri: string } }[] };
+    assert.deepEqual(
+      requests.map(({ request }) => request.uri),
+      ["/"],
+    );
+    const at = ["--inspector", new URL(facts.inspector_url).host];
+    const added = await runCommand(["agent", "add", "more", String(upstream.port), ...at]);
+    assert.equal(await curl(facts.ca_file, added.stdout.trim()), "my own service");
+    assert.equal((await runCommand(["agent", "stop", ...at])).code, 0);
+    assert.equal((await dev.finished).code, 0);
     await upstream.stop();
   });
 

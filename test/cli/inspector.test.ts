@@ -350,19 +350,25 @@ describe("the inspector of an agent", { timeout: 120_000 }, () => {
     await one.agent.end("SIGINT");
   });
 
-  it("the inspector keeps nothing where a tunnel says so, nor unasked without a terminal, and can be off", async () => {
+  it("the inspector keeps requests without a terminal, nothing where a tunnel or a size says so, and can be off", async () => {
     const silent = await start("--inspector", "0", "--inspect", "off", "--url", "https://silent.localhost");
+    const sized = await start("--inspector", "0", "--inspect-db-size", "-1", "--url", "https://sized.localhost");
     const usual = await start("--url", "https://usual.localhost");
     const off = await start("--inspector", "off", "--url", "https://off.localhost");
-    for (const one of [silent, usual, off]) await inspected.platform.request(`${one.url}/x`);
-    for (const one of [silent, usual]) {
-      assert.deepEqual((await call("GET", "/api/requests/http", undefined, {}, one.port)).body.requests, []);
+    for (const one of [silent, sized, usual, off]) await inspected.platform.request(`${one.url}/x`);
+    for (const one of [silent, sized, usual]) {
+      const isKept = one === usual;
+      const { requests } = (await call("GET", "/api/requests/http", undefined, {}, one.port)).body;
+      assert.deepEqual(
+        requests.map(({ uri }: { uri: string }) => uri.startsWith("/api/requests/http/")),
+        isKept ? [true] : [],
+      );
       const [tunnel] = (await call("GET", "/api/tunnels", undefined, {}, one.port)).body.tunnels;
-      assert.deepEqual([tunnel.config.inspect, tunnel.metrics.http.count], [false, 1]);
+      assert.deepEqual([tunnel.config.inspect, tunnel.metrics.http.count], [isKept, 1]);
     }
     assert.ok(usual.port >= 4040);
     assert.doesNotMatch(off.agent.stderr(), /"inspector"/);
-    for (const one of [silent, usual, off]) await one.agent.end();
+    for (const one of [silent, sized, usual, off]) await one.agent.end();
   });
 
   it("a place that is taken is told, where it was asked for", async () => {

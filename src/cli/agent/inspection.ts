@@ -51,8 +51,7 @@ export async function makeInspection(
   if (isOff && !isCounted) return undefined;
   const { Inspector } = await import("../../inspector/inspector.ts");
   const inspector = new Inspector(systemClock, inspectDbSize > 0 ? inspectDbSize : undefined);
-  // Who runs an agent without looking, as a service, has no use for what it would keep, unless it is asked for.
-  const isUnseen = isOff || inspectDbSize < 0 || (place === undefined && !process.stdout.isTTY);
+  const isUnseen = isOff || inspectDbSize < 0;
   let shown: object = { status: "connecting", agent_version: posternVersion(), session: { legs: [] } };
   let control: AgentControl | undefined;
   let keeper: ExchangeKeeper | undefined;

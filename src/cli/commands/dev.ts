@@ -4,6 +4,7 @@ import { startAgent } from "../../agent/agent.ts";
 import type { Agent } from "../../agent/agent.ts";
 import type { ServerAddress } from "../../agent/connect.ts";
 import type { Publication } from "../../agent/publication.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { parseUpstream } from "../../agent/upstream.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -13,8 +14,11 @@ import type { ValuesOf } from "../../settings/setting.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
 import type { SsoProvider } from "../../sso/provider.ts";
 import { openApi } from "../api/api-client.ts";
+import { controlOf } from "../agent/agent-control.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
+import { makeInspection } from "../agent/inspection.ts";
+import type { Inspection } from "../agent/inspection.ts";
 import { makeRequestLog } from "../agent/request-log.ts";
 import { defineCommand } from "../command/command.ts";
 import { keepDevUrl, keptDevSecret, keptDevUrl } from "../data/dev-url.ts";
@@ -31,7 +35,7 @@ import { withFreePort } from "../platform/free-port.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform, PlatformOptions } from "../platform/platform.ts";
 import { listeners } from "../platform/start-failure.ts";
-import { Failure } from "../process/exit.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
 import { interrupted } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
@@ -47,6 +51,9 @@ const own = {
   logLevel: withDefault(settings.logLevel, "warn"),
   drainDelay: withDefault(settings.drainDelay, "0"),
   url: settings.url,
+  inspector: settings.inspector,
+  inspectorHost: settings.inspectorHost,
+  inspectDbSize: settings.inspectDbSize,
   json: settings.json,
   sso: ssoSetting,
 } as const;
@@ -98,23 +105,31 @@ export const dev = defineCommand({
     const published = protector
       ? await protect(protector, protectedBy, platform, wanted)
       : { publish: { kind: "url", url: wanted } as const };
-    const agent = publishLocally(platform, upstream, published, log);
-    const end = Promise.race([stopped, agent.ended]);
+    const inspection = await makeInspection(values, false);
+    const agent = await publishLocally(platform, upstream, published, inspection, log);
+    const inspectorUrl = await inspection?.open();
+    const end = Promise.race([stopped, agent.told, agent.ended]);
     const url = await Promise.race([agent.online, end]);
     if (typeof url === "string") {
       if (published.publish.kind === "url") keepDevUrl(values.data, url);
       const consoleUrl = values.console === "on" ? await linkOf(platform) : undefined;
-      const report = startReport(platform, url, upstream, consoleUrl);
+      const report = startReport(platform, url, upstream, { consoleUrl, inspectorUrl });
       process.stdout.write(
         values.json
           ? `${JSON.stringify({ ...report, ...(protector && ssoReport(protector)) })}\n`
-          : welcome(platform, url, upstream, { sample: sample !== undefined, sso: protector?.issuer, consoleUrl }),
+          : welcome(platform, url, upstream, {
+              sample: sample !== undefined,
+              sso: protector?.issuer,
+              consoleUrl,
+              inspectorUrl,
+            }),
       );
     }
     const ending = await end;
     // The edge first: it drains, and what it drains is in the agent's hands.
     await platform.stop();
     await agent.close();
+    await inspection?.close();
     await sample?.stop();
     await sso?.stop();
     if (typeof ending === "number") return ending;
@@ -143,50 +158,58 @@ interface LocalAgent extends Agent {
   readonly server: ServerAddress;
   /** Resolves with the public URL. */
   readonly online: Promise<string>;
+  /** Resolves with the exit code when the local API ends the agent. */
+  readonly told: Promise<number>;
 }
 
 /** Publishes the service through the platform of this process, and shows what comes in. */
-function publishLocally(
+async function publishLocally(
   platform: Platform,
   upstream: Upstream,
   { publish, url }: { readonly publish: Publication; readonly url?: string },
+  inspection: Inspection | undefined,
   log: Log,
-): LocalAgent {
+): Promise<LocalAgent> {
   const server = { host: "127.0.0.1", port: platform.agentPort };
   const requests = makeRequestLog(log);
   const online = Promise.withResolvers<string>();
+  const tunnel: TunnelOptions = {
+    name: "dev",
+    upstream,
+    metadata: "postern dev",
+    publish,
+    status: (status) => {
+      const at = status.state === "online" ? (status.url ?? url) : undefined;
+      if (at !== undefined) online.resolve(at);
+    },
+    service: (state) => logService(log, upstream, state),
+    request: (request) => {
+      if (process.stdout.isTTY)
+        process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
+      else requests.add(request);
+    },
+  };
   const agent = startAgent({
     server,
     connections: 1,
     ca: platform.caPem,
     token: platform.authtoken,
     metadata: "postern dev",
-    tunnels: [
-      {
-        name: "dev",
-        upstream,
-        metadata: "postern dev",
-        publish,
-        status: (status) => {
-          const at = status.state === "online" ? (status.url ?? url) : undefined;
-          if (at !== undefined) online.resolve(at);
-        },
-        service: (state) => logService(log, upstream, state),
-        request: (request) => {
-          if (process.stdout.isTTY)
-            process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
-          else requests.add(request);
-        },
-      },
-    ],
+    tunnels: [inspection ? await inspection.watch(tunnel) : tunnel],
+    exchanges: inspection?.exchanges,
+    requestTimes: inspection && ((lines) => inspection.requestTimes(lines)),
     version: posternVersion(),
     clock: systemClock,
     log,
     random: Math.random,
     retryFirst: true,
-    status: () => {},
+    status: (status) => inspection?.status(status),
   });
-  return { ...agent, server, online: online.promise };
+  const told = Promise.withResolvers<number>();
+  inspection?.control(
+    controlOf(agent, [tunnel], inspection.watch, inspection.knows, () => told.resolve(exitCodes.fine)),
+  );
+  return { ...agent, server, online: online.promise, told: told.promise };
 }
 
 /** Where to listen: ports that nobody chose make way for what is there already, which is said. */
@@ -239,7 +262,7 @@ function startReport(
   platform: Platform,
   url: string,
   upstream: Upstream,
-  consoleUrl: string | undefined,
+  { consoleUrl, inspectorUrl }: Pick<Extras, "consoleUrl" | "inspectorUrl">,
 ): Record<string, unknown> {
   return {
     url,
@@ -251,6 +274,7 @@ function startReport(
     https_port: platform.httpsPort,
     ca_file: platform.caFile,
     ...(consoleUrl !== undefined && { console_url: consoleUrl }),
+    ...(inspectorUrl !== undefined && { inspector_url: inspectorUrl }),
   };
 }
 
@@ -265,9 +289,16 @@ interface Extras {
   readonly sso: string | undefined;
   /** The console, with a code that logs in once. */
   readonly consoleUrl: string | undefined;
+  /** Where the agent's requests are shown; undefined where that is off. */
+  readonly inspectorUrl: string | undefined;
 }
 
-function welcome(platform: Platform, url: string, upstream: Upstream, { sample, sso, consoleUrl }: Extras): string {
+function welcome(
+  platform: Platform,
+  url: string,
+  upstream: Upstream,
+  { sample, sso, consoleUrl, inspectorUrl }: Extras,
+): string {
   const bold = (text: string): string => styleText("bold", text, { stream: process.stdout });
   return `Postern ${posternVersion()} is ready.
 
@@ -278,7 +309,7 @@ ${
     : `  Console       ${bold(consoleUrl)}
                 logs in once; another link: npx postern console
 `
-}  API           ${platform.apiUrl}
+}${inspectorUrl === undefined ? "" : `  Inspector     ${inspectorUrl}\n`}  API           ${platform.apiUrl}
   API key       ${platform.apiKey}
   Agent token   ${platform.authtoken}
 ${sso === undefined ? "" : `  Logins        ${sso}: whoever comes is believed\n`}

@@ -108,7 +108,7 @@ export const agentErrors = {
     833,
     409,
     "The agent keeps nothing of what passes this tunnel.",
-    "Its operator starts it with `--inspector`, and without `inspect: false`.",
+    "Start the agent without `--inspector off`, `--inspect false` (in a file `inspect: false`) and `--inspect-db-size -1`.",
   ),
   exchange_management_off: entry(
     834,
