@@ -1,6 +1,7 @@
 import type { Command } from "./command/command.ts";
 import { commands } from "./commands.ts";
 import { Failure, exitCodes } from "./process/exit.ts";
+import { guardOutput } from "./terminal/guarded-output.ts";
 import { fixOf } from "../lib/errors.ts";
 import { nearest } from "../lib/nearest.ts";
 import { readSettings } from "./settings/read-settings.ts";
@@ -11,6 +12,7 @@ import { settings } from "../settings/settings.ts";
  * unexpected with its stack; with `--json` both as JSON.
  */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
+  const release = guardOutput();
   try {
     return await run(args);
   } catch (error) {
@@ -23,6 +25,8 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
       process.stderr.write(`postern: ${said}\n`);
     }
     return failure.exitCode;
+  } finally {
+    release();
   }
 }
 

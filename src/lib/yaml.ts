@@ -1,5 +1,6 @@
 /** YAML 1.2 for what JSON can say: strict reading from strangers, and writing that is read back exactly. */
 import { createRequire } from "node:module";
+import { visibleText } from "./visible-text.ts";
 import type * as Yaml from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
@@ -63,8 +64,11 @@ export function renderYaml(value: JsonObject): string {
   const document = new Document(value, { version: "1.2", schema: "core", aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, scalar) {
-      // Only escapes survive UTF-8.
-      if (typeof scalar.value === "string" && !scalar.value.isWellFormed()) scalar.type = Scalar.QUOTE_DOUBLE;
+      const text = scalar.value;
+      // Only escapes survive UTF-8, and a terminal.
+      if (typeof text === "string" && (!text.isWellFormed() || visibleText(text) !== text)) {
+        scalar.type = Scalar.QUOTE_DOUBLE;
+      }
     },
   });
   return document.toString({ lineWidth: 0 });

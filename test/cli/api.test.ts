@@ -240,7 +240,7 @@ describe("postern api", () => {
     const outputs = [await run(`ip_policies get ${made.id}`), await run("ip_policies list --limit 1")];
     for (const { stdout } of outputs) {
       assert(!stdout.includes("\u001B") && !stdout.includes("\u202E"));
-      assert.match(stdout, /\\u\{1b\}\[2Jred\\u\{202e\}eht/);
+      assert.match(stdout, /\\u001b\[2Jred\\u202eeht/);
     }
     assert.equal((await json(`ip_policies get ${made.id}`)).description, made.description);
   });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { Failure } from "../process/exit.ts";
 import { nearest } from "../../lib/nearest.ts";
+import { visibleLine } from "../../lib/visible-text.ts";
 import { utf8Text } from "../../lib/utf8.ts";
 import { agentKeys, endpointKeys, nameKey, ownOnly, tunnelKeys, vendorOnly } from "./keys.ts";
 import { RowReader } from "./rows.ts";
@@ -52,7 +53,7 @@ export function readAgentFiles(paths: readonly string[]): AgentFiles {
 }
 
 export function renderIssue({ path, line, column, message }: FileIssue): string {
-  return `${path}:${line}:${column}: ${message}`;
+  return visibleLine(`${path}:${line}:${column}: ${message}`);
 }
 
 function readText(path: string): string {

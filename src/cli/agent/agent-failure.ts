@@ -1,4 +1,5 @@
 import type { ServerAddress } from "../../agent/connect.ts";
+import { visibleLine } from "../../lib/visible-text.ts";
 import type { AgentEnd } from "../../agent/end.ts";
 import { Failure } from "../process/exit.ts";
 
@@ -6,25 +7,26 @@ import { Failure } from "../process/exit.ts";
 export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
   const at = `${server.host}:${server.port}`;
   const { code } = end;
+  const message = visibleLine(end.message);
   switch (end.reason) {
     case "credentials":
       return new Failure(
         "credentials",
-        `the server ${at} refused the agent token: ${end.message}: give another with \`postern login ${at}\``,
+        `the server ${at} refused the agent token: ${message}: give another with \`postern login ${at}\``,
         { code },
       );
     case "name_taken":
-      return new Failure("nameTaken", `the URL is not available: ${end.message}`, { code });
+      return new Failure("nameTaken", `the URL is not available: ${message}`, { code });
     case "refused":
-      return new Failure("refused", `the server ${at} refused: ${end.message}`, { code });
+      return new Failure("refused", `the server ${at} refused: ${message}`, { code });
     case "untrusted":
       return new Failure(
         "unreachable",
-        `the certificate of the server ${at} cannot be trusted (${end.message}): give its CA with --ca FILE`,
+        `the certificate of the server ${at} cannot be trusted (${message}): give its CA with --ca FILE`,
       );
     case "stopped":
-      return new Failure("fine", end.message);
+      return new Failure("fine", message);
     case "unreachable":
-      return new Failure("unreachable", `the server ${at} cannot be reached: ${end.message}`);
+      return new Failure("unreachable", `the server ${at} cannot be reached: ${message}`);
   }
 }

@@ -9,6 +9,8 @@ import type { Log } from "../../lib/log.ts";
 import { takeKeys } from "../terminal/keys.ts";
 import { printable, renderDuration } from "../terminal/request-line.ts";
 import { openScreen } from "../terminal/screen.ts";
+import type { ScreenOutput } from "../terminal/screen.ts";
+import { writeDirectly } from "../terminal/guarded-output.ts";
 import { forwardingLine, logService } from "./agent-view.ts";
 import type { AgentView } from "./agent-view.ts";
 
@@ -32,7 +34,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
   ];
   // What quits is said where keys are taken.
   let title = "Postern (Ctrl+C ends it)";
-  const screen = openScreen(process.stdout, systemClock, () => ({ title, rows: rows() }));
+  const screen = openScreen(screenOn(process.stdout), systemClock, () => ({ title, rows: rows() }));
   const giveBack = takeKeys(process.stdin, () => screen.redraw());
   if (giveBack) title = "Postern (q or Ctrl+C ends it)";
   const onScreen: Log = {
@@ -113,4 +115,18 @@ function paceOf({ count, rates: [lastMinute = 0, lastFive = 0], percentile }: Me
 /** As the clock on the wall has it. */
 function timeOfDay(at: number): string {
   return new Date(at).toTimeString().slice(0, 8);
+}
+
+function screenOn(stream: NodeJS.WriteStream): ScreenOutput {
+  return {
+    get columns() {
+      return stream.columns;
+    },
+    get rows() {
+      return stream.rows;
+    },
+    on: stream.on.bind(stream),
+    off: stream.off.bind(stream),
+    write: (text) => writeDirectly(stream, text),
+  };
 }

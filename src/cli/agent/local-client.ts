@@ -1,5 +1,6 @@
 /** The local API of a running agent, as the commands `postern agent …` call it. */
 import { text } from "node:stream/consumers";
+import { visibleLine } from "../../lib/visible-text.ts";
 import { request as requestHttp } from "../../lib/http.ts";
 import { Failure } from "../process/exit.ts";
 import { inspectorAddress } from "../../settings/kinds/agents.ts";
@@ -56,9 +57,13 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
   if (!read || answer.status >= 400) {
     const details = read?.["details"] as { readonly err?: unknown; readonly code?: string } | undefined;
     const said = typeof details?.err === "string" ? details.err : `it answered ${answer.status}, as no agent does`;
-    throw new Failure(answer.status === 503 ? "unreachable" : "refused", `the agent at ${where}: ${said}`, {
-      code: details?.code,
-    });
+    throw new Failure(
+      answer.status === 503 ? "unreachable" : "refused",
+      `the agent at ${where}: ${visibleLine(said)}`,
+      {
+        code: details?.code,
+      },
+    );
   }
   return read;
 }

@@ -1,6 +1,7 @@
 /** The management API as the commands call it: which one, with which key, and what a failure means to a script. */
 import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
+import { visibleLine } from "../../lib/visible-text.ts";
 import { request as requestHttp } from "../../lib/http.ts";
 import { Postern, PosternConnectionError, PosternError, errorCodes, makeSend } from "../../../sdk/src/index.ts";
 import type { FetchAnswer, FetchInit, PosternOptions, Send } from "../../../sdk/src/index.ts";
@@ -82,14 +83,14 @@ const takenCodes: ReadonlySet<string> = new Set([
 /** What a call threw, as a sentence and an exit code; what is not the API's doing is returned as it is. */
 export function apiFailure(error: unknown): unknown {
   if (error instanceof PosternConnectionError) {
-    return new Failure("unreachable", `the API cannot be reached: ${error.message}`, { cause: error });
+    return new Failure("unreachable", `the API cannot be reached: ${visibleLine(error.message)}`, { cause: error });
   }
   if (!(error instanceof PosternError)) return error;
   const { operation_id: _, ...details } = error.details;
   // What the message says already is not said twice.
   const more = Object.entries(details).filter(([, text]) => !error.message.includes(text));
-  const lines = more.map(([name, text]) => `\n  ${name}: ${text}`);
-  const sentence = `${error.message} (${error.code}, ${error.operationId})${lines.join("")}`;
+  const lines = more.map(([name, text]) => `\n  ${visibleLine(`${name}: ${text}`)}`);
+  const sentence = `${visibleLine(error.message)} (${visibleLine(error.code)}, ${error.operationId})${lines.join("")}`;
   return new Failure(reasonOf(error), sentence, { cause: error, code: error.code });
 }
 

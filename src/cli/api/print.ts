@@ -1,5 +1,7 @@
 import { answerOf } from "../../../sdk/src/index.ts";
 import type { Listing } from "../../../sdk/src/index.ts";
+import { visibleLine } from "../../lib/visible-text.ts";
+import { writeDocument } from "../terminal/guarded-output.ts";
 import { columnsOf, renderHead, renderObject, renderRow } from "../terminal/table.ts";
 import type { Columns } from "../terminal/table.ts";
 
@@ -38,10 +40,10 @@ export function printAnswer(what: string, answer: unknown, json: boolean): void 
   if (typeof answer === "object" && answer !== null) {
     // Of any content that was sent: nothing of it may steer the terminal.
     for (const text of answerOf(answer).warnings) {
-      process.stderr.write(`warning: ${text.replaceAll(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu, " ")}\n`);
+      process.stderr.write(`warning: ${visibleLine(text)}\n`);
     }
   }
-  if (typeof answer === "string") process.stdout.write(answer);
+  if (typeof answer === "string") writeDocument(process.stdout, answer);
   else if (answer === undefined) process.stdout.write(json ? "" : `${what}: done\n`);
   else if (json) process.stdout.write(`${JSON.stringify(answer, undefined, 2)}\n`);
   else process.stdout.write(`${renderObject(answer as Row)}\n`);

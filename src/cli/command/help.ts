@@ -1,4 +1,4 @@
-import { styleText } from "node:util";
+import { style } from "../terminal/guarded-output.ts";
 import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
 import type { Setting } from "../../settings/setting.ts";
 import type { Command, CommandEntry } from "./command.ts";
@@ -73,5 +73,5 @@ function wrap(text: string, indent: string): string[] {
 }
 
 function bold(text: string): string {
-  return styleText("bold", text, { stream: process.stdout });
+  return style("bold", text, process.stdout);
 }

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { styleText } from "node:util";
+import { style, writeDirectly } from "../terminal/guarded-output.ts";
 import { startAgent } from "../../agent/agent.ts";
 import type { Agent } from "../../agent/agent.ts";
 import type { ServerAddress } from "../../agent/connect.ts";
@@ -185,7 +185,7 @@ async function publishLocally(
     service: (state) => logService(log, upstream, state),
     request: (request) => {
       if (process.stdout.isTTY)
-        process.stdout.write(`${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
+        writeDirectly(process.stdout, `${renderRequest({ ...request, at: Date.now() }, process.stdout.columns)}\n`);
       else requests.add(request);
     },
   };
@@ -299,7 +299,7 @@ function welcome(
   upstream: Upstream,
   { sample, sso, consoleUrl, inspectorUrl }: Extras,
 ): string {
-  const bold = (text: string): string => styleText("bold", text, { stream: process.stdout });
+  const bold = (text: string): string => style("bold", text, process.stdout);
   return `Postern ${posternVersion()} is ready.
 
   Public URL    ${bold(url)} → ${sample ? "a sample service" : upstream.text}

@@ -1,3 +1,4 @@
+import { writeDirectly } from "../terminal/guarded-output.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { silentLog } from "../../lib/log.ts";
 import { settings } from "../../settings/settings.ts";
@@ -34,7 +35,7 @@ export const migrate = defineCommand({
       log: silentLog,
       progress: process.stderr.isTTY ? showProgress : () => undefined,
     })
-      .finally(() => process.stderr.isTTY && process.stderr.write("\r\u001B[2K"))
+      .finally(() => process.stderr.isTTY && writeDirectly(process.stderr, "\r\u001B[2K"))
       .catch((error: unknown) => {
         throw failureOf(error);
       });
@@ -52,7 +53,7 @@ function sealingKeysIn(data: string, given: string | undefined): readonly Buffer
 }
 
 function showProgress(...[table, rows, of]: Parameters<MoveOptions["progress"]>): void {
-  process.stderr.write(`\r\u001B[2K${table}: ${inGroups(rows)} of ${inGroups(of)}`);
+  writeDirectly(process.stderr, `\r\u001B[2K${table}: ${inGroups(rows)} of ${inGroups(of)}`);
 }
 
 /** What the operator can mend is in `Unfit` and its like; anything else is a connection or a disk that failed. */

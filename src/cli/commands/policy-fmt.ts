@@ -1,3 +1,4 @@
+import { writeDocument } from "../terminal/guarded-output.ts";
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { maxPolicyBytes } from "../../policy/document.ts";
 import { formatPolicy } from "../../policy/format.ts";
@@ -31,7 +32,7 @@ export const policyFmt = defineCommand({
         if (formatted === text) continue;
         isFine = false;
         process.stdout.write(`${file}\n`);
-      } else if (file === "-") process.stdout.write(formatted);
+      } else if (file === "-") writeDocument(process.stdout, formatted);
       else if (formatted !== text) {
         replace(file, text, formatted);
         process.stdout.write(`${file}\n`);

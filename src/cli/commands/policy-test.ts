@@ -1,4 +1,5 @@
-import { styleText } from "node:util";
+import { visibleLines } from "../../lib/visible-text.ts";
+import { style as styled } from "../terminal/guarded-output.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYaml } from "../../lib/yaml.ts";
 import { CaseFault } from "../../policy/case-fields.ts";
@@ -70,9 +71,9 @@ function idOf(test: unknown, index: number): string {
   return [id, name].find((one): one is string => typeof one === "string") ?? `test ${index + 1}`;
 }
 
-function rendered({ name, wrong, trace }: CaseResult, prefix: string): string {
-  const style = (format: "green" | "red" | "dim", text: string): string =>
-    styleText(format, text, { stream: process.stdout });
+function rendered(result: CaseResult, prefix: string): string {
+  const { name, wrong, trace } = visibleLines(result);
+  const style = (format: "green" | "red" | "dim", text: string): string => styled(format, text, process.stdout);
   if (wrong.length === 0) return `${style("green", "ok")}    ${prefix}${name}\n`;
   const lines = [...wrong.map((one) => `      ${one}`), ...trace.map((one) => style("dim", `      | ${one}`))];
   return `${style("red", "FAIL")}  ${prefix}${name}\n${lines.join("\n")}\n`;

@@ -1,4 +1,5 @@
-import { styleText } from "node:util";
+import { visibleLines } from "../../lib/visible-text.ts";
+import { style } from "./guarded-output.ts";
 import { ruleLines } from "./policy-rules.ts";
 import type { Explanation } from "../../../sdk/src/index.ts";
 
@@ -6,17 +7,18 @@ const marks = { passed: "✓", changed: "~", skipped: "·", denied: "✗", answe
 const colours = { passed: "green", changed: "yellow", skipped: "dim", denied: "red", answered: "cyan" } as const;
 
 /** An explanation for people: one line for each decision, then how it ends. */
-export function renderExplanation(told: Explanation): string {
+export function renderExplanation(given: Explanation): string {
+  const told = visibleLines(given);
   const lines: string[] = [];
   if (told.edge) lines.push(`edge   ${told.edge.id} (revision ${told.edge.revision})`);
   if (told.route) lines.push(`route  ${told.route.id} (revision ${told.route.revision})`);
   for (const { id, match_type, match, reason } of told.near_routes) {
-    lines.push(styleText("dim", `nearly ${id}, ${match_type} "${match}": ${reason}`, { stream: process.stdout }));
+    lines.push(style("dim", `nearly ${id}, ${match_type} "${match}": ${reason}`, process.stdout));
   }
   lines.push("");
   const width = Math.max(0, ...told.steps.map(({ by }) => by.length));
   for (const { by, outcome, reason, decided_by: decider, rule } of told.steps) {
-    const mark = styleText(colours[outcome], marks[outcome], { stream: process.stdout });
+    const mark = style(colours[outcome], marks[outcome], process.stdout);
     const who = decider ? `  [${decider.kind} ${decider.id}, revision ${decider.revision}]` : "";
     lines.push(`${mark} ${by.padEnd(width)}  ${reason}${who}`);
     if (rule) lines.push(...ruleLines(rule, " ".repeat(width + 6)));

@@ -1,5 +1,7 @@
 /** What a document changes, for people: a line per object and one per field. */
-import { styleText } from "node:util";
+import type { styleText } from "node:util";
+import { visibleLine, visibleLines } from "../../lib/visible-text.ts";
+import { style as styled } from "./guarded-output.ts";
 import type { Plan } from "../../../sdk/src/index.ts";
 
 type Change = Plan["changes"][number];
@@ -15,26 +17,27 @@ const marks = {
 } as const;
 
 /** Ends with a line break. `output` decides whether there are colours. */
-export function renderPlan(plan: Plan, output: NodeJS.WritableStream): string {
-  const style = (format: Parameters<typeof styleText>[0], text: string): string =>
-    styleText(format, text, { stream: output });
+export function renderPlan(given: Plan, output: NodeJS.WritableStream): string {
+  // Values are shown as JSON, and made visible in it.
+  const plan = { ...visibleLines(given), changes: given.changes };
+  const style = (format: Parameters<typeof styleText>[0], text: string): string => styled(format, text, output);
   const lines: string[] = [];
   for (const change of plan.changes) {
     const adopted = change.adopted && change.action !== "create";
     if (change.action === "unchanged" && !adopted) continue;
     const [mark, colour] = marks[change.action];
     const note = adopted ? style("dim", "  becomes the document's") : "";
-    lines.push(`${style(colour, `${mark} ${change.kind} ${nameOf(change)}`)}${note}`);
+    lines.push(`${style(colour, `${mark} ${change.kind} ${visibleLine(nameOf(change))}`)}${note}`);
     // What an object was is of no use once it goes.
     if (change.action === "delete") continue;
     const width = Math.max(...change.fields.map(({ path }) => path.length), 0);
     for (const { path, before, after } of change.fields) {
       const from = change.action === "update" ? `${style("red", shown(before))} → ` : "";
-      lines.push(`    ${path.padEnd(width)}  ${from}${style("green", shown(after))}`);
+      lines.push(`    ${visibleLine(path).padEnd(width)}  ${from}${style("green", shown(after))}`);
     }
   }
   for (const { kind, name, path, message } of plan.warnings) {
-    lines.push(`${style("yellow", "!")} ${kind} ${name ?? ""}: ${shownText(`${path}: ${message}`)}`);
+    lines.push(`${style("yellow", "!")} ${kind} ${name ?? ""}: ${`${path}: ${message}`}`);
   }
   if (lines.length > 0) lines.push("");
   return `${[...lines, summaryOf(plan)].join("\n")}\n`;
@@ -56,15 +59,7 @@ function summaryOf({ summary, applied, document, revision }: Plan): string {
   return `Document ${document}: ${counts}${applied ? `, as revision ${revision}` : ""}.`;
 }
 
-/** What a terminal takes for anything but text, by its number. */
-function shownText(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu,
-    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
 function shown(value: unknown): string {
-  const text = shownText(JSON.stringify(value) ?? "null");
+  const text = visibleLine(JSON.stringify(value) ?? "null");
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
 }

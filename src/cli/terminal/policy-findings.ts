@@ -1,5 +1,7 @@
 /** What is wrong with a policy, or doubtful in it, for people: a line each, and the place in the expression. */
-import { styleText } from "node:util";
+import type { styleText } from "node:util";
+import { visibleLine } from "../../lib/visible-text.ts";
+import { style as styled } from "./guarded-output.ts";
 import { errorCode } from "../../lib/errors.ts";
 import type { PolicyCompilation } from "../../policy/compile.ts";
 import { policyPlaces } from "../../policy/places.ts";
@@ -14,14 +16,13 @@ export function renderFindings(
   { issues, warnings }: Found,
   output: NodeJS.WritableStream,
 ): string {
-  const style = (format: Parameters<typeof styleText>[0], words: string): string =>
-    styleText(format, words, { stream: output });
+  const style = (format: Parameters<typeof styleText>[0], words: string): string => styled(format, words, output);
   const placeOf = policyPlaces(text);
   const shown = (finding: PolicyWarning, kind: string): string => {
     const { path, message } = finding;
     const { line } = placeOf(finding);
     const code = "reason" in finding ? ` (${errorCode((finding as PolicyIssue).reason)})` : "";
-    const head = `${style("bold", `${file}:${line}`)}: ${kind}: ${path === "" ? "" : `${path}: `}${printable(message)}${code}\n`;
+    const head = `${style("bold", `${file}:${line}`)}: ${kind}: ${path === "" ? "" : `${visibleLine(path)}: `}${visibleLine(message)}${code}\n`;
     return head + excerpt(finding, (caret) => style("green", caret));
   };
   return [
@@ -58,7 +59,7 @@ function excerpt({ at }: PolicyWarning, mark: (caret: string) => string): string
   return `    ${shown}\n    ${" ".repeat(at.column - 1 - start)}${mark("^")}\n`;
 }
 
-/** One line, without what a terminal takes for anything but text. */
+/** One sign for each sign, so that the caret below stands in its place. */
 function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu, "\u{fffd}");
+  return Array.from(text, (sign) => (visibleLine(sign) === sign ? sign : "\u{fffd}")).join("");
 }

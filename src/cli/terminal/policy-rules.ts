@@ -1,5 +1,6 @@
 /** A rule of a policy in a dry run, for people: its conditions, the values that decided them, and what it did. */
-import { styleText } from "node:util";
+import { visibleLine } from "../../lib/visible-text.ts";
+import { style } from "./guarded-output.ts";
 
 interface Rule {
   readonly matched: number;
@@ -17,17 +18,12 @@ const colours: Readonly<Record<string, "green" | "red" | "dim">> = { true: "gree
 export function ruleLines({ values, matched, failed }: Rule, indent: string): string[] {
   const counts = failed > 0 ? `matched ${matched} times, failed ${failed}` : `matched ${matched} times`;
   const lines = values.flatMap(({ expression, outcome, parts }) => {
-    const said = styleText(colours[outcome] ?? "dim", outcome, { stream: process.stdout });
-    const dim = (text: string): string => styleText("dim", text, { stream: process.stdout });
+    const said = style(colours[outcome] ?? "dim", visibleLine(outcome), process.stdout);
+    const dim = (text: string): string => style("dim", text, process.stdout);
     return [
-      `${indent}${oneLine(expression)}  → ${said}`,
-      ...parts.map(({ text, value }) => dim(`${indent}  ${oneLine(text)} = ${oneLine(value)}`)),
+      `${indent}${visibleLine(expression)}  → ${said}`,
+      ...parts.map(({ text, value }) => dim(`${indent}  ${visibleLine(text)} = ${visibleLine(value)}`)),
     ];
   });
-  return matched + failed > 0 ? [...lines, styleText("dim", `${indent}${counts}`, { stream: process.stdout })] : lines;
-}
-
-/** Without what a terminal takes for anything but text. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2066-\u2069]/gu, " ");
+  return matched + failed > 0 ? [...lines, style("dim", `${indent}${counts}`, process.stdout)] : lines;
 }

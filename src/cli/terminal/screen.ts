@@ -28,10 +28,13 @@ export interface Screen {
   close(): void;
 }
 
-type Output = Pick<NodeJS.WriteStream, "columns" | "rows" | "write" | "on" | "off">;
+export interface ScreenOutput extends Pick<NodeJS.WriteStream, "columns" | "rows" | "on" | "off"> {
+  /** Writes past the guard of what commands print. */
+  write(text: string): unknown;
+}
 
 /** @param state is asked for what is shown, at each drawing */
-export function openScreen(output: Output, clock: Clock, state: () => ScreenState): Screen {
+export function openScreen(output: ScreenOutput, clock: Clock, state: () => ScreenState): Screen {
   let requests: RequestLine[] = [];
   let height = 0;
   /** Columns and rows of the last drawing. */

@@ -1,5 +1,6 @@
 /** Objects of the API as text for people: a table of many, or the fields of one. */
-import { styleText } from "node:util";
+import { visibleLine } from "../../lib/visible-text.ts";
+import { style as styled } from "./guarded-output.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -39,7 +40,11 @@ export function renderHead({ names, widths }: Columns): string {
   return style(
     "bold",
     names
-      .map((name, at) => name.toUpperCase().padEnd(widths[at] as number))
+      .map((name, at) =>
+        visibleLine(name)
+          .toUpperCase()
+          .padEnd(widths[at] as number),
+      )
       .join(gap)
       .trimEnd(),
   );
@@ -52,7 +57,7 @@ export function renderRow(row: Row, { names, widths }: Columns): string {
 
 /** One object: a line per field, objects inside indented. */
 export function renderObject(object: Row, indent = ""): string {
-  const entries = Object.entries(object);
+  const entries = Object.entries(object).map(([name, value]) => [visibleLine(name), value] as const);
   const column = Math.max(...entries.map(([name]) => name.length));
   return entries
     .map(([name, value]) => {
@@ -66,7 +71,7 @@ export function renderObject(object: Row, indent = ""): string {
       }
       if (typeof value === "string" && value.includes("\n")) {
         const lines = value.trimEnd().split("\n");
-        return `${indent}${label}\n${lines.map((line) => `${indent}  ${visible(line)}`).join("\n")}`;
+        return `${indent}${label}\n${lines.map((line) => `${indent}  | ${visibleLine(line)}`).join("\n")}`;
       }
       const text = cell(value);
       return text === "" ? `${indent}${label}` : `${indent}${label}${" ".repeat(column - name.length)}  ${text}`;
@@ -77,7 +82,7 @@ export function renderObject(object: Row, indent = ""): string {
 /** A value on one line. */
 function cell(value: unknown): string {
   if (value === null || value === undefined || value === "") return "";
-  if (typeof value === "string") return visible(value);
+  if (typeof value === "string") return visibleLine(value);
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return value.map((one) => cell(one)).join(", ");
   if (!isObject(value)) return "";
@@ -85,7 +90,7 @@ function cell(value: unknown): string {
   const { enabled, ...rest } = value;
   if (typeof enabled === "boolean") return enabled ? "on" : "off";
   return Object.entries(rest)
-    .map(([name, one]) => `${visible(name)}=${cell(one)}`)
+    .map(([name, one]) => `${visibleLine(name)}=${cell(one)}`)
     .join(", ");
 }
 
@@ -95,14 +100,6 @@ function isObject(value: unknown): value is Row {
 
 function isRef(value: Row): boolean {
   return typeof value["id"] === "string" && typeof value["uri"] === "string" && Object.keys(value).length === 2;
-}
-
-/** Without anything that a terminal could take for a command or for another direction of writing. */
-function visible(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => {
-    const escape = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }[sign];
-    return escape ?? `\\u{${(sign.codePointAt(0) as number).toString(16)}}`;
-  });
 }
 
 function fit(text: string, width: number): string {
@@ -129,5 +126,5 @@ function signsOf(text: string): string[] {
 const segmenter = new Intl.Segmenter();
 
 function style(format: "bold" | "dim", text: string): string {
-  return styleText(format, text, { stream: process.stdout });
+  return styled(format, text, process.stdout);
 }

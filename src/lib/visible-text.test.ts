@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { visibleLine, visibleLines, visibleText } from "./visible-text.ts";
+
+describe("text of strangers", () => {
+  for (const [what, given, line, text] of [
+    ["a colour", "\u001b[31mred", "\\u001b[31mred", "\\u001b[31mred"],
+    ["a title", "\u001b]0;owned\u0007", "\\u001b]0;owned\\u0007", "\\u001b]0;owned\\u0007"],
+    ["an 8-bit command", "\u009b31m", "\\u009b31m", "\\u009b31m"],
+    ["another line", "one\ntwo\r\n", "one\\ntwo\\r\\n", "one\ntwo\r\n"],
+    ["a line over the one before", "one\rtwo", "one\\rtwo", "one\\rtwo"],
+    ["a direction of writing", "a\u202eb\u2066c", "a\\u202eb\\u2066c", "a\\u202eb\\u2066c"],
+    ["a line separator", "a\u2028b", "a\\u2028b", "a\\u2028b"],
+    ["signs that are not seen", "a\u200b\u{e0041}", "a\\u200b\\udb40\\udc41", "a\\u200b\\udb40\\udc41"],
+    ["an emoji of several, and Persian", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم"],
+  ] as const) {
+    it(`is shown and not obeyed: ${what}`, () => {
+      assert.equal(visibleLine(given), line);
+      assert.equal(visibleText(given), text);
+      // In JSON it is the same value.
+      assert.equal(JSON.parse(visibleText(JSON.stringify(given))), given);
+    });
+  }
+
+  it("is one line wherever it is in a value, in names too", () => {
+    assert.deepEqual(visibleLines({ "a\n": ["b\u001b", { c: 1, d: null }] }), {
+      "a\\n": ["b\\u001b", { c: 1, d: null }],
+    });
+  });
+});
