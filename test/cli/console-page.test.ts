@@ -295,6 +295,14 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assertQuiet();
   });
 
+  it("the console's page shows signs that turn the direction of writing, and does not obey them", async () => {
+    const { body } = await platform.api("POST", "/ip_policies", { description: "exe\u202egnp.\u2066" });
+    await visit("objects/ip_policy");
+    await page.getByText("exe[U+202E]gnp.[U+2066]").first().waitFor();
+    assert.doesNotMatch(await page.locator("body").innerText(), /[\u202e\u2066]/);
+    await platform.api("DELETE", `/ip_policies/${body.id}`);
+  });
+
   it("the console's page makes an object by a form drawn from the description, says what is wrong at its field, and shows a key once", async () => {
     await visit("objects/ip_policy");
     await page.getByRole("link", { name: "who may reach shop" }).click();

@@ -357,6 +357,14 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.ok(har.request.headers.some(({ value }) => value === "Bearer handed-secret"));
   });
 
+  it("the inspector's page shows signs that turn the direction of writing, and does not obey them", async () => {
+    await ask("/turned", { "content-type": "text/plain" }, "exe\u202egnp.\u2066");
+    await row("/turned").click();
+    await page.getByText("exe[U+202E]gnp.[U+2066]").first().waitFor();
+    assert.doesNotMatch(await page.locator("body").innerText(), /[\u202e\u2066]/);
+    assert.doesNotMatch((await page.locator("body").innerHTML()).replaceAll(/value="[^"]*"/g, ""), /[\u202e\u2066]/);
+  });
+
   it("the inspector's page has no serious fault for whoever cannot see it well, in both colours and at 360 px", async () => {
     await row("/orders").click();
     await page.getByRole("heading", { name: "GET /orders?page=2" }).waitFor();

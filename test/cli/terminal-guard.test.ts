@@ -88,13 +88,14 @@ describe("strangers' text at the terminal", { timeout: 60_000 }, () => {
         const { stdout, stderr } = await runSharedCommand(args, { env });
         const printed = stdout + stderr;
         // The colours that are left are ours: they are closed on the same line.
+        // oxlint-disable-next-line no-control-regex
         const plain = printed.replaceAll(/\u001b\[(?:1|2|3[1-6]|22|39)m/g, "");
         // oxlint-disable-next-line no-control-regex
         assert.doesNotMatch(plain, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
         assert.doesNotMatch(plain, /^(?!\s+\| ).*(?<!\\n)forged line/m);
         // A refusal as JSON has the sentence that is printed as text.
         assert.ok(plain.replaceAll("\\\\", "\\").includes(shown.slice(0, 30)), plain);
-        assert.doesNotMatch(printed, /\u001b\[31mred/);
+        assert.ok(!printed.includes("\u001b[31mred"));
       });
     }
   }

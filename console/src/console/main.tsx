@@ -6,6 +6,7 @@ import "../ui/requests.css";
 import "./console.css";
 import { ThemeButton } from "../ui/elements.tsx";
 import { startTheme } from "../ui/theme.ts";
+import { startVisible } from "../ui/visible.ts";
 import { atRevision, begin, isPast, logOut, move, session, whyOut } from "./api.ts";
 import { describe, titleOf } from "./description.ts";
 import type { Description } from "./description.ts";
@@ -224,6 +225,7 @@ function Nested({ name }: { readonly name: string }) {
 }
 
 startTheme();
+startVisible();
 document.addEventListener("keydown", handleKey);
 const target = document.querySelector("#page");
 if (target) render(<Page />, target);

@@ -7,6 +7,7 @@ import "./inspector.css";
 import { Command, Failure, ThemeButton } from "../ui/elements.tsx";
 import type { Live } from "../ui/live.ts";
 import { startTheme } from "../ui/theme.ts";
+import { startVisible } from "../ui/visible.ts";
 import { Detail, isEditing } from "./detail.tsx";
 import { download, harOf } from "./export.ts";
 import { Filters, List } from "./list.tsx";
@@ -139,6 +140,7 @@ function move(step: number): void {
 }
 
 startTheme();
+startVisible();
 document.addEventListener("keydown", handleKey);
 const live = startStore();
 const place = document.querySelector("#page");

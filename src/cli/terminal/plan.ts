@@ -37,7 +37,7 @@ export function renderPlan(given: Plan, output: NodeJS.WritableStream): string {
     }
   }
   for (const { kind, name, path, message } of plan.warnings) {
-    lines.push(`${style("yellow", "!")} ${kind} ${name ?? ""}: ${`${path}: ${message}`}`);
+    lines.push(`${style("yellow", "!")} ${kind} ${name ?? ""}: ${path}: ${message}`);
   }
   if (lines.length > 0) lines.push("");
   return `${[...lines, summaryOf(plan)].join("\n")}\n`;
