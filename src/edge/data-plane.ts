@@ -30,7 +30,7 @@ import type { EdgeOptions } from "./edge-options.ts";
 import { idpSite } from "./http/idp-site.ts";
 import { challengePath } from "./http/challenge-path.ts";
 import { uploadReserveBytes, defaultLimits } from "./http/context.ts";
-import type { HttpContext } from "./http/context.ts";
+import type { HttpContext, HttpLimits } from "./http/context.ts";
 import { exportCounters, makeCounters } from "./http/counters.ts";
 import { makeInternalCalls } from "./http/internal-calls.ts";
 import { makeOwnedPaths } from "./http/owned-paths.ts";
@@ -167,8 +167,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   const moments = new Moments(clock);
   const observers = makeObservers({ table, send, clock, moments, log, metrics, limits: options.limits ?? {} });
   const deadlines = new Deadlines(clock);
-  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * options.webhookMaxBytes);
-  const limits = { ...defaultLimits, maxHeldBytes, ...options.limits?.http };
+  const limits = httpLimits(options);
   const dial = { clock, allowLocal: options.allowLocalUpstreams };
   const tlsEnd = makeTlsEnd({ certificates, clock, limits: listenerLimits });
   const splices = makeConnectionServer({
@@ -206,6 +205,11 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   return { table, certificates, challenges, registry, edgeId, peers, agents, sites, pools, logins, saml, ...carrying };
 }
 
+function httpLimits({ webhookMaxBytes, responseTimeout, limits = {} }: EdgeOptions): HttpLimits {
+  const maxHeldBytes = Math.max(defaultLimits.maxHeldBytes, heldWebhooks * webhookMaxBytes);
+  return { ...defaultLimits, maxHeldBytes, upstreamTimeoutMs: responseTimeout, ...limits.http };
+}
+
 interface HttpParts extends Pick<HttpContext, "moments" | "deadlines" | "limits" | "counters" | "upstreams"> {
   readonly observers: Observers;
   readonly challenges: AcmeChallenges;
@@ -234,6 +238,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
       challengePath(challenges.body),
       { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
     ]),
+    allowEncodedSlashes: options.allowEncodedSlashes,
     trustsProxy: networksOf(options.trustedForwarders),
     routeFailed: observers.failing.note,
     finished: observers.exchangeFinished,

@@ -190,6 +190,10 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   websocket_tcp_converter: [{ on: "https_route", config: {}, exchanges: [{}, { headers: upgrade }] }],
   request_headers: [{ on: "https_route", config: { remove: [], add: { "x-a": "1" } }, exchanges: [text] }],
+  forwarding: [
+    { on: "https_route", config: { response_timeout: 5, encoded_slashes: false } },
+    { on: "https_route", config: { response_timeout: 0, encoded_slashes: true } },
+  ],
   backend: (["https_route", "tls_edge", "tcp_edge"] as const).map((on) => ({
     on,
     config: { backend_id: "bkdtg_1" },
@@ -230,9 +234,14 @@ function watchStep(phase: Phase, { answer, outcome, forwardTo }: Step, seen: See
   if (answer) seen(phase, "error" in answer || outcome === "denied" ? "refuse" : "answer");
 }
 
+function setsLimits({ responseTimeoutMs, allowsEncodedSlashes }: CompiledRoute): boolean {
+  return responseTimeoutMs !== undefined || allowsEncodedSlashes === true;
+}
+
 async function watchRoute(route: CompiledRoute, { exchanges = [] }: Case, seen: Seen): Promise<void> {
   if (route.upstream) seen("request", "choose the upstream");
   if (route.converter) seen("request", "answer");
+  if (setsLimits(route)) seen("request", "set limits");
   for (const init of exchanges) {
     const exchange = exchangeOf(init);
     const asReceived = JSON.stringify(exchange.request.headers.entries());
@@ -277,7 +286,7 @@ describe("modules", () => {
         if (Object.keys(site.handshake).length > 0) hooks.add("handshake");
         if (route) {
           await watchRoute(route, one, seen);
-          if (route.request.length > 0 || route.upstream) hooks.add("request");
+          if (route.request.length > 0 || route.upstream || setsLimits(route)) hooks.add("request");
           if (route.response.length > 0) hooks.add("response");
         } else if ("connection" in site) {
           await watchConnection(site, one, seen);

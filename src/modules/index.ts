@@ -5,6 +5,7 @@ import type { WebhookSettings } from "../settings/webhooks.ts";
 import { backend } from "./backend.ts";
 import { circuitBreaker } from "./circuit-breaker.ts";
 import { compression } from "./compression.ts";
+import { forwarding } from "./forwarding.ts";
 import { ipRestriction } from "./ip-restriction.ts";
 import type { Logins } from "../identity/engine.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
@@ -56,6 +57,7 @@ export function modulesWith(
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,
+    forwarding,
     backend,
     compression,
     responseHeaders,

@@ -105,6 +105,7 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
     return undefined;
   }
   const compiled = configured(declared, config ?? {}, `${path}.config`, reader);
+  if (declared.readsPath === true) findings.readsPath = true;
   return compiled && { declaration: declared, compiled };
 }
 

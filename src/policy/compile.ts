@@ -99,7 +99,7 @@ class PolicyReader {
         this.findings.malformed(name, [name], message);
       } else phases[phase] = this.#rules(value, phase, name);
     }
-    return { enabled, phases };
+    return { enabled, phases, readsPath: this.findings.readsPath };
   }
 
   #unknownPhase(name: string): void {

@@ -6,6 +6,8 @@ import type { ActionDeclaration, CompiledAction, Phase } from "./language/action
 export interface CompiledPolicy {
   /** `enabled: false`: nothing of it runs. */
   readonly enabled: boolean;
+  /** An expression or action reads the path of the URL. */
+  readonly readsPath?: boolean;
   readonly phases: Readonly<Partial<Record<Phase, readonly CompiledRule[]>>>;
 }
 

@@ -10,6 +10,7 @@ import { capitalHeaderNames } from "./lint/header-names.ts";
 import { olderNames } from "./lint/older-names.ts";
 import { secretUses } from "./lint/secret-uses.ts";
 import { readsWithoutData } from "./lint/without-data.ts";
+import { readsPath } from "./lint/path-uses.ts";
 import { maxPolicyIssues } from "./policy-issue.ts";
 import type { PlaceInText, PolicyIssue, PolicyWarning } from "./policy-issue.ts";
 
@@ -32,6 +33,8 @@ export class Findings {
   readonly secrets: NamedSecret[] = [];
   /** Variables that are mentioned by an older name. */
   readonly olderNames: OlderName[] = [];
+  /** An expression or action reads the path of the URL. */
+  readsPath = false;
   readonly #text: string;
 
   constructor(text: string) {
@@ -68,6 +71,7 @@ export class Findings {
   /** An expression, of which the doubts are noted that do not depend on where it stands. */
   read(path: string, source: string, checked: CheckedTree, before = 0): void {
     this.secrets.push(...secretUses(checked));
+    this.readsPath ||= readsPath(checked);
     for (const { from, to, name } of olderNames(checked)) {
       this.olderNames.push({ path, source, from: before + from, to: before + to, name });
     }

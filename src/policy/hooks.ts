@@ -38,6 +38,7 @@ export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): Compile
       rehearseOpened: (connection) => hooks.opened(connection, true),
     }),
     ...(endsTls(connect.rules) && { endsTls: true }),
+    ...(policy.readsPath === true && { readsPath: true }),
     ...(request.rules.length > 0 && {
       request: (exchange) => hooks.request(exchange, false),
       rehearse: (exchange) => hooks.request(exchange, true),

@@ -3,6 +3,8 @@ import type { BodyStage } from "../traffic/body-stage.ts";
 import { keysOf } from "../jose/key-set.ts";
 import type { KeySets } from "../jose/key-sets.ts";
 import { canonicalPath } from "../lib/canonical-path.ts";
+import { encodedPath } from "../lib/encoded-path.ts";
+import { withoutDotSegments } from "../lib/spelled-path.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Refusal, catalogue } from "../lib/errors.ts";
@@ -151,10 +153,13 @@ async function requestOn(
   const step = await (isDry ? hooks.rehearse : hooks.request)?.(exchange);
   if (step) exchange.steps.push(step);
   if (step?.answer) return ended(step.drops === true ? undefined : step.answer, exchange);
-  const { path, query, headers } = exchange.request;
+  const { rewritten, target, headers } = exchange.request;
   const forwardedTo = step?.forwardTo;
   const body = (await exchange.body(Number.MAX_SAFE_INTEGER)).toString();
-  const upstream = forwardedTo === undefined ? { target: path + query, headers: headers.entries(), body } : undefined;
+  const upstream =
+    forwardedTo === undefined
+      ? { target: rewritten ?? spelledTarget(target), headers: headers.entries(), body }
+      : undefined;
   const answer = (forwardedTo === undefined ? undefined : onlineAt(given.online, forwardedTo)) ?? given.answer;
   const stages: BodyStage[] = [];
   let bytes: Buffer = Buffer.from(answer.body);
@@ -177,6 +182,11 @@ async function requestOn(
   const shown = await throughStages(bytes, stages);
   const { steps, logs = [] } = exchange;
   return { status: response.status, headers: response.headers.entries(), body: shown.toString(), ...sent, steps, logs };
+}
+
+function spelledTarget(target: string): string {
+  const mark = target.indexOf("?");
+  return mark < 0 ? withoutDotSegments(target) : withoutDotSegments(target.slice(0, mark)) + target.slice(mark);
 }
 
 function bounded(body: Buffer, maxBytes: number): Promise<Buffer> {
@@ -214,7 +224,7 @@ function exchangeOf(given: SimulatedRequest, place: SimulatedPlace): Exchange {
   const request: RequestHead = {
     httpVersion: "2",
     method,
-    path: canonicalPath(path) ?? path,
+    path: canonicalPath(path) ?? encodedPath(path) ?? path,
     query: question < 0 ? "" : target.slice(question),
     target,
     host,

@@ -2,7 +2,7 @@
  * What a tunnel may ask for, declared once: the flags of `postern http`, `tcp` and `tls`, and the keys of agents' files
  * (`src/cli/agent-files/`), which are read to the same values.
  */
-import { credential, headerField, label, share, yesOrNo } from "./kinds/agents.ts";
+import { credential, headerField, label, patience, share, yesOrNo } from "./kinds/agents.ts";
 import { hostName, network } from "./kinds/address.ts";
 import { proxyVersion } from "./kinds/number.ts";
 import { oauthProviderNames } from "./kinds/oauth-apps.ts";
@@ -86,6 +86,15 @@ const logins = {
 
 const requests = {
   ...logins,
+  upstreamTimeout: optional(
+    "How long the service may take for the first byte of its response (default: the server's --response-timeout).",
+    patience,
+    { flag: "response-timeout" },
+  ),
+  encodedSlashes: toggle(
+    "Accept paths with encoded slashes (%2F), or with bytes that are not UTF-8, also where a rule reads the path.",
+    { also: ["allow-encoded-slashes"] },
+  ),
   verifyWebhook: optional("Let only webhooks in that this provider has signed, e.g. github.", named("PROVIDER")),
   verifyWebhookSecret: optional("Secret with which the provider signs.", text, {
     secret: true,

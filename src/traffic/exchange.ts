@@ -127,14 +127,14 @@ export interface ServedCertificate {
 export interface RequestHead {
   readonly httpVersion: "1.0" | "1.1" | "2";
   readonly method: string;
-  /** Canonical path (RFC 3986 §6.2.2), the one that was matched; what it is changed to is what is forwarded. */
+  /** Canonical path (RFC 3986 §6.2.2): routes, modules and policies judge this one. */
   path: string;
   /** Path and query as the client sent them: what signatures over the URL cover. */
   readonly target: string;
   /** Raw query with its `?`, or "". */
   query: string;
-  /** Path or query are no longer those that the client sent. */
-  isRewritten?: boolean;
+  /** Path and query as a rule left them, which the upstream receives; absent until a rule changes them. */
+  rewritten?: string | undefined;
   /** Host, lower case, without port. */
   readonly host: string;
   readonly scheme: "https" | "http";

@@ -29,7 +29,13 @@ export const phases = ["connection", "handshake", "request", "response"] as cons
 export type Phase = (typeof phases)[number];
 
 /** What a module may do. `refuse` ends with an error, `answer` with a response of the edge's own. */
-export type Power = "refuse" | "answer" | "change the request" | "change the response" | "choose the upstream";
+export type Power =
+  | "refuse"
+  | "answer"
+  | "change the request"
+  | "change the response"
+  | "choose the upstream"
+  | "set limits";
 
 export interface ModuleDeclaration<F extends Fields = Fields> {
   /** Name on the wire, snake_case; also the path suffix. */
@@ -112,6 +118,12 @@ export interface CompiledModule {
   readonly upstream?: UpstreamPlan;
   /** Stands between an upgraded client and a plain byte stream to the upstream, instead of HTTP. */
   readonly converter?: Converter;
+  /** What it decides by may depend on the request's path. */
+  readonly readsPath?: boolean;
+  /** Takes encoded slashes where routes or rules tell paths apart. */
+  readonly allowsEncodedSlashes?: boolean;
+  /** How long a request may wait for the response head, instead of the server's setting. */
+  readonly responseTimeoutMs?: number | undefined;
   /** What of it lets in who has logged in: itself, or what is inside it. */
   readonly logins?: readonly LoginGuard[] | undefined;
   /**

@@ -51,6 +51,8 @@ export type Answer = ErrorAnswer | FixedAnswer;
 /** Shown as a page or as JSON, by `Accept`, with code and request id. */
 export interface ErrorAnswer {
   readonly error: RefusalName;
+  /** For the client: which limit was exceeded, or what was wrong. One clause without full stop. */
+  readonly detail?: string;
   readonly headers?: AnswerHeaders;
 }
 

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { parse } from "yaml";
-import { canonicalPath } from "../../src/lib/canonical-path.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";
@@ -63,7 +62,7 @@ for (const protocol of protocols) {
         ip_restriction: closed ? staff : null,
       });
 
-    it(`R1: other spellings of a path over ${protocol} reach the route of / and not the closed one, and are forwarded as they were matched`, async () => {
+    it(`R1: other spellings of a path over ${protocol} reach the route of / and not the closed one, and are forwarded as they were sent`, async () => {
       assert.ok(spellings.length >= 5);
       fixture.route({});
       put("edghtsrt_admin", "path_prefix", "/admin", true);
@@ -77,7 +76,7 @@ for (const protocol of protocols) {
       fixture.edge.remove("https_edge_route", "edghtsrt_admin");
     });
 
-    it(`R1: other spellings of a path over ${protocol} reach a closed route by whatever spelling decodes to its match, and are forwarded in one form`, async () => {
+    it(`R1: other spellings of a path over ${protocol} reach a closed route by whatever spelling decodes to its match, and are forwarded in that spelling without dot segments`, async () => {
       const closed: readonly (readonly [type: string, match: string, sent: readonly string[]])[] = [
         ["path_prefix", "/@admin", ["/@admin", "/%40admin", "/%40%61dmin/x", "/x/../%40admin"]],
         ["path_prefix", "/a%3Ab+c;d", ["/a:b+c;d", "/a%3ab%2Bc%3bd", "/a%3Ab%2bc%3Bd/x"]],
@@ -90,19 +89,16 @@ for (const protocol of protocols) {
       fixture.route({});
       for (const [index, [type, match]] of closed.entries()) put(`edghtsrt_c${index}`, type, match, true);
       for (const [, match, sent] of closed) {
-        const forms = new Set<string | undefined>();
         for (const path of sent) {
           assert.deepEqual(await ask(path), [403, undefined], `${match} ${path}`);
-          const [status, form = ""] = await ask(path, "127.0.0.9");
-          assert.deepEqual([status, canonicalPath(form)], [200, form], `${match} ${path}`);
-          forms.add(form.replace(/\/[xz]$/, ""));
+          const forwarded = path.replace("/x/..", "").replace("/./", "/");
+          assert.deepEqual(await ask(path, "127.0.0.9"), [200, forwarded], `${match} ${path}`);
         }
-        assert.equal(forms.size, 1, `${match} ${[...forms].join(" ")}`);
       }
       for (const index of closed.keys()) fixture.edge.remove("https_edge_route", `edghtsrt_c${index}`);
     });
 
-    it(`R1: other spellings of a path over ${protocol} are decided by one route and forwarded alike, however a random path is spelled, and queries stay`, async () => {
+    it(`R1: other spellings of a path over ${protocol} are decided by one route and forwarded as they were sent, however a random path is spelled`, async () => {
       const random = seededRandom(2);
       fixture.route({});
       put("edghtsrt_c", "path_prefix", "/@a", true);
@@ -112,11 +108,10 @@ for (const protocol of protocols) {
       for (let round = 0; round < 60; round += 1) {
         const path = ["/", "@", ...Array.from({ length: random.below(4) }, () => random.pick(letters))];
         const query = "?%40=%2f%7c|@";
-        const one = await ask(path.map(spelled).join("") + query);
-        const other = await ask(path.map(spelled).join("") + query);
-        assert.deepEqual(one, other, path.join(""));
-        assert.equal(one[0] === 403, path[2] === "a" && (path[3] ?? "/") === "/", path.join(""));
-        if (one[1] !== undefined) assert.equal(one[1], `${canonicalPath(path.join("")) ?? ""}${query}`);
+        const isClosed = path[2] === "a" && (path[3] ?? "/") === "/";
+        for (const sent of [path.map(spelled).join(""), path.map(spelled).join("")]) {
+          assert.deepEqual(await ask(sent + query), isClosed ? [403, undefined] : [200, sent + query], sent);
+        }
       }
       fixture.edge.remove("https_edge_route", "edghtsrt_c");
     });
@@ -132,10 +127,10 @@ for (const protocol of protocols) {
 
     it(`R1: other spellings of a path over ${protocol} are refused with the reason in the trace`, async () => {
       fixture.route({});
-      const { status, id } = await fixture.ask(protocol, { path: "/a%2Fb" });
+      const { status, id } = await fixture.ask(protocol, { path: "/a%5Cb" });
       assert.equal(status, 400);
       const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id });
-      assert.match(JSON.stringify(told), /no canonical form: it has an encoded slash/);
+      assert.match(JSON.stringify(told), /no canonical form: it has an encoded backslash/);
     });
 
     it(`R1: other spellings of a path over ${protocol} are closed with the routes of the guide, where / is closed and what is open is named`, async () => {

@@ -34,6 +34,8 @@ import type {
   EndpointCircuitBreakerReplace,
   EndpointCompression,
   EndpointCompressionReplace,
+  EndpointForwarding,
+  EndpointForwardingReplace,
   EndpointIPPolicy,
   EndpointIPPolicyReplace,
   EndpointMutualTLS,
@@ -779,6 +781,7 @@ export interface EdgesHttpsRoutes {
   readonly circuitBreaker: EdgesHttpsRoutesCircuitBreaker;
   readonly websocketTcpConverter: EdgesHttpsRoutesWebsocketTcpConverter;
   readonly requestHeaders: EdgesHttpsRoutesRequestHeaders;
+  readonly forwarding: EdgesHttpsRoutesForwarding;
   readonly backend: EdgesHttpsRoutesBackend;
   readonly compression: EdgesHttpsRoutesCompression;
   readonly responseHeaders: EdgesHttpsRoutesResponseHeaders;
@@ -996,6 +999,27 @@ export interface EdgesHttpsRoutesRequestHeaders {
   /**
    * Remove the request_headers module; with `dry_run` say whether that is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/request_headers`
+   */
+  delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
+}
+
+/** `/edges/https/{edge_id}/routes/{id}/forwarding` */
+export interface EdgesHttpsRoutesForwarding {
+  /**
+   * Replace the forwarding module as a whole; with `dry_run` say what would come of it. Sets limits on how requests are
+   * forwarded to the upstream. `PUT /edges/https/{edge_id}/routes/{id}/forwarding`
+   */
+  replace(
+    edgeId: string,
+    id: string,
+    body: EndpointForwardingReplace,
+    options?: CreateOptions,
+  ): Promise<EndpointForwarding>;
+  /** Get the forwarding module. `GET /edges/https/{edge_id}/routes/{id}/forwarding` */
+  get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointForwarding>;
+  /**
+   * Remove the forwarding module; with `dry_run` say whether that is possible. `DELETE
+   * /edges/https/{edge_id}/routes/{id}/forwarding`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
 }

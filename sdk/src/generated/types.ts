@@ -1012,6 +1012,8 @@ export interface HTTPSEdgeRoute {
   readonly websocket_tcp_converter: EndpointWebsocketTCPConverter | null;
   /** Removes, then adds header fields of the request, last before it goes upstream. */
   readonly request_headers: EndpointRequestHeaders | null;
+  /** Sets limits on how requests are forwarded to the upstream. */
+  readonly forwarding: EndpointForwarding | null;
   /** Sends traffic to a backend. */
   readonly backend: EndpointBackend | null;
   /**
@@ -1075,6 +1077,8 @@ export interface HTTPSEdgeRouteCreate {
   readonly websocket_tcp_converter?: EndpointWebsocketTCPConverterReplace | null | undefined;
   /** Removes, then adds header fields of the request, last before it goes upstream. */
   readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
+  /** Sets limits on how requests are forwarded to the upstream. */
+  readonly forwarding?: EndpointForwardingReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
@@ -1138,6 +1142,8 @@ export interface HTTPSEdgeRouteUpdate {
   readonly websocket_tcp_converter?: EndpointWebsocketTCPConverterReplace | null | undefined;
   /** Removes, then adds header fields of the request, last before it goes upstream. */
   readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
+  /** Sets limits on how requests are forwarded to the upstream. */
+  readonly forwarding?: EndpointForwardingReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
@@ -1777,6 +1783,38 @@ export interface EndpointRequestHeadersReplace {
   readonly add?: Readonly<Record<string, string>> | null | undefined;
   /** Names of header fields to remove, with all their values. (at most 32) */
   readonly remove?: readonly string[] | null | undefined;
+}
+
+/** Sets limits on how requests are forwarded to the upstream. */
+export interface EndpointForwarding {
+  /** True if the module is applied to traffic, false to disable. */
+  readonly enabled: boolean;
+  /**
+   * Seconds that a request may wait for the first byte of the response, at most 86400; 0 uses the server's
+   * `--response-timeout`. (0 to 86400)
+   */
+  readonly response_timeout: number;
+  /**
+   * Accept paths with encoded slashes (`%2F`), or with bytes that are not UTF-8, if routes or rules tell paths apart. A
+   * path is still refused if decoding its slashes first leads to another route.
+   */
+  readonly encoded_slashes: boolean;
+}
+
+/** Sets limits on how requests are forwarded to the upstream. */
+export interface EndpointForwardingReplace {
+  /** True if the module is applied to traffic, false to disable. (default true) */
+  readonly enabled?: boolean | null | undefined;
+  /**
+   * Seconds that a request may wait for the first byte of the response, at most 86400; 0 uses the server's
+   * `--response-timeout`. (0 to 86400; default 0)
+   */
+  readonly response_timeout?: number | null | undefined;
+  /**
+   * Accept paths with encoded slashes (`%2F`), or with bytes that are not UTF-8, if routes or rules tell paths apart. A
+   * path is still refused if decoding its slashes first leads to another route. (default false)
+   */
+  readonly encoded_slashes?: boolean | null | undefined;
 }
 
 /** Sends traffic to a backend. */

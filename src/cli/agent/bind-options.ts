@@ -79,6 +79,10 @@ const members: Readonly<Record<string, (values: TunnelValues, readFile: ReadFile
   ResponseHeaders: ({ responseHeaderAdd = [], responseHeaderRemove = [] }) =>
     ifAny([...responseHeaderAdd, ...responseHeaderRemove], { add: responseHeaderAdd, remove: responseHeaderRemove }),
   Compression: ({ compression }) => (compression ? {} : undefined),
+  Forwarding: ({ upstreamTimeout = 0, encodedSlashes = false }) =>
+    upstreamTimeout === 0 && !encodedSlashes
+      ? undefined
+      : { response_timeout: Math.ceil(upstreamTimeout / 1000), encoded_slashes: encodedSlashes },
   CircuitBreaker: ({ circuitBreaker }) =>
     circuitBreaker === undefined ? undefined : { error_threshold: circuitBreaker },
   WebsocketTCPConverter: ({ websocketTcpConverter }) => (websocketTcpConverter ? {} : undefined),

@@ -68,6 +68,8 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     settled: modules.filter((module) => module.settled !== undefined),
     upstream: planOf(options),
     converter: modules.find((module) => module.converter !== undefined)?.converter,
+    allowsEncodedSlashes: modules.some((module) => module.allowsEncodedSlashes === true),
+    responseTimeoutMs: modules.find((module) => module.responseTimeoutMs !== undefined)?.responseTimeoutMs,
   });
   const restricted: CompiledRoute = Object.freeze({
     ...route,
@@ -84,6 +86,7 @@ export function endpointSite(options: EndpointSiteOptions, advertisedPort: numbe
     problem: undefined,
     logins: Object.freeze(modules.flatMap(({ logins = [] }) => logins)),
     findRoute: () => (restriction() === undefined ? route : restricted),
+    tellsPathsApart: () => false,
     advertises: (_host: string, port: number) => port === advertisedPort,
   });
 }

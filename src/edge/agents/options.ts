@@ -96,6 +96,11 @@ const translations: Readonly<Record<string, Translation>> = {
   trafficpolicy: trafficPolicy,
   [olderPolicy]: trafficPolicy,
   compression: { module: "compression", members: [], config: () => ({}) },
+  forwarding: {
+    module: "forwarding",
+    members: ["response_timeout", "encoded_slashes"],
+    config: ({ response_timeout = 0, encoded_slashes = false }) => ({ response_timeout, encoded_slashes }),
+  },
   circuitbreaker: {
     module: "circuit_breaker",
     members: ["error_threshold"],

@@ -145,6 +145,7 @@ function drafted(site: Site, routeId: string, route: CompiledRoute | undefined):
       const found = site.findRoute(path, host);
       return found?.id === routeId ? (route ?? found) : found;
     },
+    tellsPathsApart: (host) => site.tellsPathsApart?.(host) ?? true,
     advertises: (host, port) => site.advertises(host, port),
   });
 }

@@ -35,7 +35,8 @@ export function renderAnswer(
   request: { readonly id: string; readonly method: string; readonly accept: string | undefined },
   nowMs: number,
 ): RenderedAnswer {
-  const fixed: FixedAnswer = "error" in answer ? errorPage(answer.error, request.id, request.accept) : answer;
+  const fixed: FixedAnswer =
+    "error" in answer ? errorPage(answer.error, request.id, request.accept, answer.detail) : answer;
   const { status } = fixed;
   if (!(status >= 200 && status <= 599)) throw new Error(`answer a request: ${status} is not a final status`);
   const fields = emptyFields();

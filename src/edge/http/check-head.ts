@@ -1,4 +1,6 @@
 import { canonicalPath, pathFault } from "../../lib/canonical-path.ts";
+import { encodedPath } from "../../lib/encoded-path.ts";
+import { withoutDotSegments } from "../../lib/spelled-path.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { refused } from "../../routing/sites/refusals.ts";
@@ -8,7 +10,7 @@ const refusedMethods = new Set(["CONNECT", "TRACE"]);
 
 /**
  * What every request is held to before its site is looked for: method, expectation, path and announced length.
- * Gives it its canonical path and its query. Returns why it goes no further, or undefined.
+ * Sets its canonical path, its query and what an upstream receives of both. Returns why it goes no further, or undefined.
  */
 export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step | undefined {
   const { method, target, headers } = request;
@@ -20,10 +22,16 @@ export function checkHead(request: ReceivedRequest, maxBodyBytes: number): Step 
   }
   const mark = target.indexOf("?");
   const sent = mark < 0 ? target : target.slice(0, mark);
-  const path = canonicalPath(sent);
-  if (path === undefined) return invalidPath(sent);
+  const query = mark < 0 ? "" : target.slice(mark);
+  let path = canonicalPath(sent);
+  if (path === undefined) {
+    path = encodedPath(sent);
+    if (path === undefined) return invalidPath(sent);
+    request.isEncoded = true;
+  }
   request.path = path;
-  request.query = mark < 0 ? "" : target.slice(mark);
+  request.query = query;
+  request.spelled = path === sent ? target : withoutDotSegments(sent) + query;
   return request.bodyLength > maxBodyBytes ? bodyTooLarge : undefined;
 }
 

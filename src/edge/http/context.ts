@@ -37,6 +37,8 @@ export interface HttpContext {
   readonly advertisedPort: { readonly https: number; readonly http: number };
   /** Paths that are answered before any route. */
   readonly owned?: OwnedPaths;
+  /** Whether the operator allows encoded slashes where routes or rules tell paths apart. */
+  readonly allowEncodedSlashes?: boolean;
   /** Peers that a request's source is taken from, and whose X-Forwarded-* are kept and extended (R3). */
   readonly trustsProxy: ((source: string) => boolean) | undefined;
   /** Told when a module of a route has thrown. */
@@ -69,7 +71,7 @@ export interface FinishedExchange {
   readonly id: string;
   readonly method: string;
   readonly host: string;
-  /** As matched and forwarded; "" when the request was refused before it had one. */
+  /** As matched; "" when the request was refused before it had one. */
   readonly path: string;
   /** 0 when the client got no response head. */
   readonly status: number;
@@ -135,7 +137,8 @@ export const defaultLimits: HttpLimits = {
   idleTimeoutMs: 3_600_000,
   lingerMs: spliceLingerMs,
   maxConnectionAgeMs: 3_600_000,
-  upstreamTimeoutMs: 60_000,
+  upstreamTimeoutMs: 300_000,
+  openTimeoutMs: 60_000,
   maxIdleStreams: 128,
   idleStreamMs: 30_000,
   sureStreamMs: 1_000,

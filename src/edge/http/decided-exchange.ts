@@ -9,6 +9,7 @@ import type { Answer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
 import { moduleFailed, noBackend, refused, tooManyHops, unroutable } from "../../routing/sites/refusals.ts";
+import { encodingRefused } from "./encoded-request.ts";
 import { ExchangeRecord } from "./exchange-record.ts";
 import { stripRequest } from "./forwarding.ts";
 import type { ForwardedBefore } from "./forwarding.ts";
@@ -105,6 +106,9 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       const { path } = this.request;
       return this.#deny(unroutable(site, target, path) ?? noBackend);
     }
+    const { request, shared } = this;
+    const unclear = request.isEncoded ? encodingRefused(request, host, site, target, shared.context) : undefined;
+    if (unclear !== undefined) return this.#deny(unclear);
     // Visitors come back from a provider to a public name, where neither cookies nor paths of this login are known.
     if (site.logins !== undefined && site.logins.length > 0) {
       return this.refuse("login_internal", `endpoint ${site.id} at "${host}" asks visitors to log in`);
@@ -165,9 +169,10 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     this.#deny(moduleFailed(error));
   }
 
-  /** Ends the exchange. @param why one clause, for operators */
-  refuse(reason: RefusalName, why: string): void {
-    this.#deny(refused(reason, why));
+  /** Ends the exchange. @param why one clause, for operators @param detail one clause, for the client */
+  refuse(reason: RefusalName, why: string, detail?: string): void {
+    const step = refused(reason, why);
+    this.#deny(detail === undefined ? step : { ...step, answer: { error: reason, detail } });
   }
 
   /** Records a step; false when it ended the exchange. */

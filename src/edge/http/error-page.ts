@@ -9,9 +9,14 @@ const style =
 
 /**
  * What a visitor is told of a refusal: what is wrong and what to do, the code and the request id, never why a
- * module decided so. JSON when `accept` prefers it or names no HTML, else a page without script.
+ * module decided so. `detail` says which limit was exceeded or what was wrong with the upstream's response. JSON when `accept` prefers it or names no HTML, else a page without script.
  */
-export function errorPage(reason: RefusalName, requestId: string, accept: string | undefined): FixedAnswer {
+export function errorPage(
+  reason: RefusalName,
+  requestId: string,
+  accept: string | undefined,
+  detail?: string,
+): FixedAnswer {
   const { status, what, fix } = catalogue[reason];
   const code = errorCode(reason);
   const html = wantsHtml(accept);
@@ -27,9 +32,13 @@ export function errorPage(reason: RefusalName, requestId: string, accept: string
     body: html
       ? `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
         `<title>${status} ${escapeHtml(what)}</title><style>${style}</style><h1>${escapeHtml(what)}</h1>` +
-        `<p>${escapeHtml(fix)}</p><footer><code>${code}</code> · request <code>${requestId}</code></footer></html>\n`
-      : `${JSON.stringify({ error_code: code, status_code: status, msg: what, details: { fix, request_id: requestId } })}\n`,
+        `${detail === undefined ? "" : `<p>${escapeHtml(sentence(detail))}</p>`}<p>${escapeHtml(fix)}</p><footer><code>${code}</code> · request <code>${requestId}</code></footer></html>\n`
+      : `${JSON.stringify({ error_code: code, status_code: status, msg: what, details: { fix, ...(detail !== undefined && { detail }), request_id: requestId } })}\n`,
   };
+}
+
+function sentence(clause: string): string {
+  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
 /** A browser names text/html; programs mostly name nothing, anything, or JSON. */

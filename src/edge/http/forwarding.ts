@@ -100,8 +100,8 @@ export function writeRequestHead(
   start: number,
   head: {
     readonly method: string;
-    readonly path: string;
-    readonly query: string;
+    /** Path and query. */
+    readonly upstreamTarget: string;
     readonly headers: FieldTable;
     readonly upgrade: string;
   },
@@ -111,8 +111,7 @@ export function writeRequestHead(
 ): number {
   let at = putLatin1(target, start, head.method);
   target[at] = 32;
-  at = putLatin1(target, at + 1, head.path);
-  at = putLatin1(target, at, head.query);
+  at = putLatin1(target, at + 1, head.upstreamTarget);
   at = putLatin1(target, at, " HTTP/1.1\r\n");
   at = head.headers.write(target, at);
   at = putLatin1(target, at, forwarded);

@@ -2,6 +2,7 @@ import type { RefusalName } from "../../lib/errors.ts";
 import type { Step } from "../../traffic/step.ts";
 import { refused, unknownHost, unreadableForwarding, unroutable } from "../../routing/sites/refusals.ts";
 import { checkHead } from "./check-head.ts";
+import { encodingRefused } from "./encoded-request.ts";
 import type { ExchangeRecord } from "./exchange-record.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
@@ -33,6 +34,8 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
   if (record.owned !== undefined) return undefined;
   const route = site.problem === undefined ? site.findRoute(path, host) : undefined;
   record.route = route;
+  const unclear = request.isEncoded ? encodingRefused(request, host, site, route, shared.context) : undefined;
+  if (unclear !== undefined) return unclear;
   if (route === undefined) return unroutable(site, route, path);
   record.steps.push(route.matched);
   return route.problem === undefined ? undefined : unroutable(site, route, path);

@@ -1,6 +1,8 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
 
+type LaterMembers = "path" | "query" | "spelled" | "isEncoded" | "rewritten" | "upstreamTarget" | "trailers";
+
 /** A request head as a protocol hands it to the pipeline. */
 export class ReceivedRequest implements RequestHead {
   readonly httpVersion: "1.0" | "1.1" | "2";
@@ -26,11 +28,14 @@ export class ReceivedRequest implements RequestHead {
   /** Set by the pipeline before anyone else sees them. */
   path = "";
   query = "";
-  /** Set by a policy that changed them. */
-  isRewritten = false;
+  /** Path and query in the client's spelling, without dot segments: set by the pipeline. */
+  spelled = "";
+  /** The path has encoded slashes, or bytes that are not UTF-8. */
+  isEncoded = false;
+  rewritten: string | undefined;
   trailers: FieldTable | undefined;
 
-  constructor(head: Omit<ReceivedRequest, "path" | "query" | "isRewritten" | "trailers">) {
+  constructor(head: Omit<ReceivedRequest, LaterMembers>) {
     this.httpVersion = head.httpVersion;
     this.method = head.method;
     this.scheme = head.scheme;
@@ -43,5 +48,10 @@ export class ReceivedRequest implements RequestHead {
     this.websocket = head.websocket;
     this.upgrade = head.upgrade;
     this.expectsContinue = head.expectsContinue;
+  }
+
+  /** Path and query that the upstream receives. */
+  get upstreamTarget(): string {
+    return this.rewritten ?? this.spelled;
   }
 }

@@ -24,14 +24,13 @@ export function sendRequest(
   requestId: TrafficId,
   body: RequestBody,
 ): boolean {
-  const { headers, path, query, method, upgrade } = request;
+  const { headers, upstreamTarget: target, method, upgrade } = request;
   const chunked = request.bodyLength < 0;
   const joined = !chunked && body.size <= joinBytes ? body.size : 0;
   reserve(
     requestHeadBytes +
       method.length +
-      path.length +
-      query.length +
+      target.length +
       upgrade.length +
       headers.byteBound +
       forwarded.length +

@@ -54,7 +54,7 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   /** The client's end of a converter is joined to the upstream's. */
   converted(fields: FieldTable): void;
   answer(answer: Answer): void;
-  refuse(reason: RefusalName, why: string): void;
+  refuse(reason: RefusalName, why: string, detail?: string): void;
   /** Ends the exchange: one of its modules has thrown. */
   moduleFailed(error: unknown): void;
   /** A module has thrown where that changes nothing for the exchange. */
@@ -269,11 +269,15 @@ export class UpstreamSide implements UpstreamUser {
       return;
     }
     if (this.#mayRepeat(reason, connection)) this.#repeat(reason);
-    else this.#refuse(reason, why ?? didNotAnswer);
+    else this.#refuse(reason, why ?? didNotAnswer, why);
   }
 
   upstreamDrained(): void {
     this.#body.credit();
+  }
+
+  get responseTimeoutMs(): number | undefined {
+    return this.#route.responseTimeoutMs;
   }
 
   get isRepeatable(): boolean {
@@ -305,22 +309,23 @@ export class UpstreamSide implements UpstreamUser {
   }
 
   /** Goes on to the next choice when the request can still be sent whole, else answers. */
-  #tryAnother(reason: RefusalName, untouched: boolean, why = `no stream could be opened: ${reason}`): void {
+  #tryAnother(reason: RefusalName, untouched: boolean, why?: string): void {
     this.#lastFailure = reason;
     const tried = (this.#tried ??= []);
     if (this.#pool !== undefined) tried.push(this.#pool);
     this.#pool = undefined;
     if (untouched && tried.length < maxTries) {
-      this.exchange.steps.push(skipped("backend", why));
+      this.exchange.steps.push(skipped("backend", why ?? `no stream could be opened: ${reason}`));
       this.choose();
       return;
     }
-    this.#refuse(reason, untouched ? "the upstream could not be reached" : why);
+    this.#refuse(reason, why ?? "the upstream could not be reached", untouched ? undefined : why);
   }
 
-  #refuse(reason: RefusalName, why: string): void {
+  /** @param detail for the client: what was wrong, or which limit was exceeded */
+  #refuse(reason: RefusalName, why: string, detail?: string): void {
     this.#settle(undefined);
-    this.exchange.refuse(reason, why);
+    this.exchange.refuse(reason, why, detail);
   }
 
   /** Hands the client and the upstream's stream to the converter, as streams of bytes. */

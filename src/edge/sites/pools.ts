@@ -86,12 +86,13 @@ function joinedSite(members: readonly Site[]): Site {
       pooled: true,
       members,
       findRoute: (path, host) => first.findRoute(path, host),
+      tellsPathsApart: (host) => first.tellsPathsApart?.(host) ?? true,
       advertises: (host, port) => members.some((one) => one.advertises(host, port)),
     }),
   );
 }
 
-type OfItsOwn = Pick<Site, "logins" | "pooled" | "members" | "findRoute" | "advertises">;
+type OfItsOwn = Pick<Site, "logins" | "pooled" | "members" | "findRoute" | "tellsPathsApart" | "advertises">;
 
 /** What is in the place of a site: the same in all but what it has of its own. */
 export function standIn(site: Site, own: OfItsOwn): Site {

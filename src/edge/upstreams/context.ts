@@ -19,8 +19,10 @@ export interface UpstreamLimits {
   readonly idleTimeoutMs: number;
   /** Once one side of an upgraded exchange has sent its last: for the other to do so. */
   readonly lingerMs: number;
-  /** From the whole request being sent to the upstream's response head: 504. Opening a stream counts. */
+  /** From the whole request being sent to the upstream's response head, unless a route or tunnel sets its own: 504. */
   readonly upstreamTimeoutMs: number;
+  /** For a stream to the upstream to open: 504. */
+  readonly openTimeoutMs: number;
   /** Warm streams kept per tunnel, and for how long. */
   readonly maxIdleStreams: number;
   readonly idleStreamMs: number;

@@ -163,6 +163,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   expired(): void {
     if (this.#bytes !== undefined) this.fail("upstream_timeout");
     else if (this.#user === undefined) this.finish();
+    else if (this.#state === awaitingHead) this.fail("upstream_timeout", this.#lateHead());
     else this.fail("upstream_timeout");
   }
 
@@ -315,13 +316,18 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   #refuse(reason: string): void {
     const { log } = this.pool.options.context;
     log.info("upstream response refused", { reason, request: this.#user?.exchange.id });
-    this.fail("upstream_invalid", `the upstream's response was refused: ${reason}`);
+    this.fail("upstream_invalid", `the upstream's response is not valid: ${reason}`);
   }
 
   /** The upstream's time to answer runs anew while the request is still being sent. */
   #await(): void {
     const { deadlines, limits } = this.pool.options.context;
-    this.expiresAt = deadlines.now + limits.upstreamTimeoutMs;
+    this.expiresAt = deadlines.now + (this.#user?.responseTimeoutMs ?? limits.upstreamTimeoutMs);
+  }
+
+  #lateHead(): string {
+    const timeoutMs = this.#user?.responseTimeoutMs ?? this.pool.options.context.limits.upstreamTimeoutMs;
+    return `the upstream did not begin its response within ${timeoutMs / 1000} s`;
   }
 
   #touch(): void {

@@ -1,7 +1,7 @@
 import type { ByteStream } from "../../lib/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import type { UpstreamContext } from "./context.ts";
+import type { UpstreamContext, UpstreamLimits } from "./context.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
@@ -108,10 +108,10 @@ export class UpstreamPool implements Timed {
     }
     const { clock, deadlines, limits } = this.options.context;
     const begun = clock.monotonic();
-    const waiting: Waiting = { user, client, until: deadlines.now + limits.upstreamTimeoutMs, opening: undefined };
+    const waiting: Waiting = { user, client, until: deadlines.now + patienceOf(user, limits), opening: undefined };
     this.#waiting.push(waiting);
     this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
-    if (this.#waiting.length === 1) this.#watchFirst();
+    if (this.#waiting.length === 1 || waiting.until < this.expiresAt) this.#watchUntil(waiting.until);
     const opening = this.options.open(user.exchange, (stream, why, detail) =>
       this.#opened(stream, why, detail, waiting, begun),
     );
@@ -185,12 +185,20 @@ export class UpstreamPool implements Timed {
       this.#failBusy();
       return;
     }
-    const { now } = this.options.context.deadlines;
+    const { limits, deadlines } = this.options.context;
+    const { now } = deadlines;
     const late = this.#waiting.filter((waiting) => waiting.until <= now);
     this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
-    this.#watchFirst();
+    this.#watchUntil(this.#waiting.reduce((first, { until }) => Math.min(first, until), Infinity));
     for (const one of late) this.#withdrawOpening(one);
-    for (const { user } of late) user.upstreamFailed("upstream_timeout", false);
+    for (const { user } of late) {
+      const patienceMs = patienceOf(user, limits);
+      user.upstreamFailed(
+        "upstream_timeout",
+        false,
+        `no stream to the upstream was open within ${patienceMs / 1000} s`,
+      );
+    }
   }
 
   #failBusy(): void {
@@ -286,10 +294,9 @@ export class UpstreamPool implements Timed {
     user.upstreamReady(connection, warm);
   }
 
-  #watchFirst(): void {
-    const first = this.#waiting[0];
-    this.expiresAt = first?.until ?? Infinity;
-    if (first === undefined) this.#endWatch();
+  #watchUntil(until: number): void {
+    this.expiresAt = until;
+    if (until === Infinity) this.#endWatch();
     else this.#watch ??= this.options.context.deadlines.add(this);
   }
 
@@ -297,4 +304,9 @@ export class UpstreamPool implements Timed {
     this.#watch?.cancel();
     this.#watch = undefined;
   }
+}
+
+/** How long a request waits for a stream. */
+function patienceOf({ responseTimeoutMs }: UpstreamUser, limits: UpstreamLimits): number {
+  return Math.min(limits.openTimeoutMs, responseTimeoutMs ?? limits.upstreamTimeoutMs);
 }

@@ -10,6 +10,8 @@ export interface UpstreamUser {
   readonly exchange: Exchange;
   /** Nobody can tell when it is sent twice: it may go over a stream that is perhaps being closed. */
   readonly isRepeatable: boolean;
+  /** How long it waits for the response head once the request is sent; the edge's limit unless given. */
+  readonly responseTimeoutMs?: number | undefined;
   /** The connection is the user's until `upstreamEnd` or `upstreamFailed`; it calls `begin`. */
   upstreamReady(connection: UpstreamConnection, warm: boolean): void;
   upstreamInterim(status: number, fields: FieldTable): void;

@@ -53,6 +53,18 @@ export const trafficErrors = {
     "The service behind this address did not open the WebSocket.",
     "Its operator should look at what it answers to the upgrade: anything but 101 leaves it closed.",
   ),
+  encoded_slash_refused: entry(
+    3030,
+    400,
+    "The path has an encoded slash (%2F), which servers read in different ways.",
+    "Send a plain slash. The operator of this address can allow encoded slashes: --allow-encoded-slashes of the tunnel or the server, or encoded_slashes of the route's forwarding module.",
+  ),
+  path_not_utf8: entry(
+    3031,
+    400,
+    "The path has bytes that are not UTF-8, which servers read in different ways.",
+    "Encode the path as UTF-8. The operator of this address can allow such bytes: --allow-encoded-slashes of the tunnel or the server, or encoded_slashes of the route's forwarding module.",
+  ),
   unknown_host: entry(
     3200,
     404,

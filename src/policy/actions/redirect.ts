@@ -11,6 +11,7 @@ const statuses = [301, 302, 303, 307, 308];
 export const redirect = defineAction({
   type: "redirect",
   phases: ["on_http_request"],
+  readsPath: true,
   doc: "Sends the client to another URL: what `from` finds in the request's URL, replaced by `to`. Does nothing where that changes nothing.",
   config: {
     ...urlChangeFields,

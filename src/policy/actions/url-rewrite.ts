@@ -1,6 +1,7 @@
 import { listOf, types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { canonicalPath } from "../../lib/canonical-path.ts";
+import { encodedPath } from "../../lib/encoded-path.ts";
 import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
@@ -9,6 +10,7 @@ import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
 export const urlRewrite = defineAction({
   type: "url-rewrite",
   phases: ["on_http_request"],
+  readsPath: true,
   doc: "Changes the URL that goes upstream: what `from` finds in it, replaced by `to`. A new host becomes the Host header; scheme and port stay.",
   config: { ...urlChangeFields, from: { ...urlChangeFields.from, required: true } },
   results: { name: "url_rewrite", fields: { matches: listOf(types.string), url: types.string } },
@@ -36,11 +38,12 @@ function rewrite(request: RequestHead, url: string): string | undefined {
   const parsed = URL.parse(url);
   if (!parsed) return "the result is not a URL";
   // As for what clients send: no two parties may read a path differently (security R1).
-  const path = canonicalPath(parsed.pathname);
+  const isEncoded = canonicalPath(request.path) === undefined;
+  const path = isEncoded ? encodedPath(parsed.pathname) : canonicalPath(parsed.pathname);
   if (path === undefined) return "the result has a path that servers read differently";
   request.path = path;
   request.query = parsed.search;
-  request.isRewritten = true;
+  request.rewritten = parsed.pathname + parsed.search;
   const before = request.headers.get("host") ?? request.host;
   if (parsed.hostname !== before.replace(/:\d*$/, "").toLowerCase()) request.headers.set("host", parsed.host);
   return undefined;

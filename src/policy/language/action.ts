@@ -48,6 +48,8 @@ export interface ActionDeclaration<F extends Fields = Fields> {
   readonly rules?: readonly ((config: StoredOf<F>, phase: Phase) => Issue | undefined)[];
   /** `always`: nothing of its rule comes after it. `may`: it ends the phase on some requests. */
   readonly terminating?: "always" | "may";
+  /** It reads the path of the URL, whatever its configuration. */
+  readonly readsPath?: boolean;
   /** It ends TLS, which is left to it where a policy has it. */
   readonly endsTls?: boolean;
   /** Whom the values of its configuration are told: "the client", "events"; undefined or absent: nobody. */

@@ -110,8 +110,8 @@ function portOf(request: RequestHead): bigint {
 }
 
 /** Path and query, as they are forwarded where a rule has changed them, else as the client sent them. */
-export function uriOf({ path, query, target, isRewritten }: RequestHead): string {
-  return isRewritten === true ? path + query : target;
+export function uriOf({ target, rewritten }: RequestHead): string {
+  return rewritten ?? target;
 }
 
 export function urlOf(request: RequestHead): string {

@@ -12,6 +12,8 @@ export interface Chain {
   readonly settled: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
   readonly converter: Converter | undefined;
+  readonly allowsEncodedSlashes: boolean;
+  readonly responseTimeoutMs: number | undefined;
 }
 
 const none: readonly CompiledModule[] = Object.freeze([]);
@@ -25,6 +27,8 @@ export const emptyChain: Chain = Object.freeze({
   settled: none,
   upstream: undefined,
   converter: undefined,
+  allowsEncodedSlashes: false,
+  responseTimeoutMs: undefined,
 });
 
 /** Why an edge or route cannot be put into effect: nothing of it may run. */
@@ -50,6 +54,8 @@ export function compileChain(
   let handshake = noHandshake;
   let upstream: UpstreamPlan | undefined;
   let converter: Converter | undefined;
+  let allowsEncodedSlashes = false;
+  let responseTimeoutMs: number | undefined;
   const connection: CompiledModule[] = [];
   const request: CompiledModule[] = [];
   const response: CompiledModule[] = [];
@@ -78,6 +84,8 @@ export function compileChain(
     if (compiled.settled) settled.push(compiled);
     upstream = compiled.upstream ?? upstream;
     converter = compiled.converter ?? converter;
+    allowsEncodedSlashes ||= compiled.allowsEncodedSlashes === true;
+    responseTimeoutMs = compiled.responseTimeoutMs ?? responseTimeoutMs;
   }
   if (isEmpty) return emptyChain;
   if (handshake.passthrough && (place === "https_edge" || handshake.clientAuthorities)) {
@@ -100,6 +108,8 @@ export function compileChain(
     settled: list(settled),
     upstream,
     converter,
+    allowsEncodedSlashes,
+    responseTimeoutMs,
   };
 }
 

@@ -104,6 +104,10 @@ class HttpsSite implements Site {
     return this.#routes.find(path, host);
   }
 
+  tellsPathsApart(host: string): boolean {
+    return this.#routes.tellsPathsApart(host);
+  }
+
   get logins(): readonly LoginGuard[] {
     return this.#routes.logins;
   }

@@ -143,6 +143,8 @@ class Route implements CompiledRoute {
   readonly settled: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
   readonly converter: Converter | undefined;
+  readonly allowsEncodedSlashes: boolean;
+  readonly responseTimeoutMs: number | undefined;
   readonly ending: Step;
   readonly #object: ResourceObject;
   #matched: Step | undefined;
@@ -162,6 +164,8 @@ class Route implements CompiledRoute {
     this.settled = joined(ofEdge.settled, own.settled);
     this.upstream = own.upstream;
     this.converter = own.converter;
+    this.allowsEncodedSlashes = own.allowsEncodedSlashes;
+    this.responseTimeoutMs = own.responseTimeoutMs;
     this.ending = withoutUpstream(object.id);
     this.#object = object;
     Object.freeze(this);

@@ -25,6 +25,8 @@ export interface Site {
    * without one, the exact path, else the longest prefix on segment boundaries.
    */
   findRoute(path: string, host: string): CompiledRoute | undefined;
+  /** Whether paths decide which route a request of that host gets; absent: they may. */
+  tellsPathsApart?(host: string): boolean;
   /** What of its routes lets in who has logged in; empty or absent where nobody has to. */
   readonly logins?: readonly LoginGuard[];
   /** Whether a hostport of it says that `host`, lower case, is reached at `port`. */
@@ -52,6 +54,10 @@ export interface CompiledRoute {
   readonly ending?: Step | undefined;
   /** Set when the upstream is not spoken to in HTTP: every request that gets past the modules is an upgrade. */
   readonly converter?: Converter | undefined;
+  /** Takes encoded slashes where routes or rules tell paths apart. */
+  readonly allowsEncodedSlashes?: boolean | undefined;
+  /** How long a request may wait for the response head; the server's setting unless given. */
+  readonly responseTimeoutMs?: number | undefined;
 }
 
 /** A TLS or TCP edge, or an agent's endpoint of such a protocol: what whole connections lead to. */

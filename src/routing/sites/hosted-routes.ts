@@ -57,6 +57,13 @@ export class HostedRoutes {
     return (this.#hosted && findHosted(this.#hosted, path, host)) ?? this.#anywhere.find(path);
   }
 
+  /** Whether any route that a request of the host may get has another path than `/`, or matches only `/` itself. */
+  tellsPathsApart(host: string): boolean {
+    if (!this.#anywhere.isWhole) return true;
+    const hosted = this.#hosted;
+    return hosted !== undefined && [...indexesOver(hosted, host)].some((index) => !index.isWhole);
+  }
+
   #indexFor(host: string): RouteIndex {
     if (host === "") return this.#anywhere;
     const hosted = (this.#hosted ??= new HostMap());
@@ -69,6 +76,15 @@ const noLogins: readonly LoginGuard[] = Object.freeze([]);
 
 function loginsOf({ request }: CompiledRoute): readonly LoginGuard[] {
   return request.some(({ logins }) => logins !== undefined) ? request.flatMap(({ logins = [] }) => logins) : noLogins;
+}
+
+function* indexesOver(hosted: HostMap<RouteIndex>, host: string): Iterable<RouteIndex> {
+  const exact = hosted.exact(host);
+  if (exact) yield exact;
+  for (let dot = host.indexOf("."); dot >= 0; dot = host.indexOf(".", dot + 1)) {
+    const wildcard = hosted.wildcard(host, dot);
+    if (wildcard) yield wildcard;
+  }
 }
 
 function findHosted(hosted: HostMap<RouteIndex>, path: string, host: string): CompiledRoute | undefined {

@@ -14,6 +14,11 @@ export class RouteIndex {
     return !bare && !slashed && !below?.size && !this.#exact?.size;
   }
 
+  /** At most one route, for every path. */
+  get isWhole(): boolean {
+    return !this.#root.below?.size && !this.#exact?.size;
+  }
+
   /** Takes the place of a canonical path, unless another route has it: then that one is returned. */
   put(type: string, path: string, route: CompiledRoute): CompiledRoute | undefined {
     if (type === "exact_path") {

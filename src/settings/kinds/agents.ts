@@ -21,6 +21,16 @@ export const duration: Kind<number> = {
   },
 };
 
+/** How long somebody waits: at least a second, at most a day. */
+export const patience: Kind<number> = {
+  placeholder: duration.placeholder,
+  parse(given) {
+    const ms = duration.parse(given);
+    if (ms >= units.s && ms <= 24 * units.h) return ms;
+    throw new Error("must be from 1s to 24h");
+  },
+};
+
 /** A share of all, from 0 to 1. */
 export const share: Kind<number> = {
   placeholder: "SHARE",

@@ -1,0 +1,41 @@
+import { withSlashesDecoded } from "../../lib/encoded-path.ts";
+import { refused } from "../../routing/sites/refusals.ts";
+import type { CompiledRoute, Site } from "../../routing/sites/compiled.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { HttpContext } from "./context.ts";
+import type { ReceivedRequest } from "./received-request.ts";
+
+/**
+ * Why a request whose path has encoded slashes, or bytes that are not UTF-8, goes no further; undefined when it does (R1).
+ *
+ * Nothing can be bypassed where the host has one route, for every path, and no rule of it reads the path. Elsewhere the
+ * operator or the route's owner must allow it, and the route must be the same if the slashes are decoded first.
+ */
+export function encodingRefused(
+  request: ReceivedRequest,
+  host: string,
+  site: Site,
+  route: CompiledRoute | undefined,
+  { allowEncodedSlashes = false }: Pick<HttpContext, "allowEncodedSlashes">,
+): Step | undefined {
+  const tellsApart = site.tellsPathsApart?.(host) ?? true;
+  if (!tellsApart && (route === undefined || !readsPath(route))) return undefined;
+  const { path } = request;
+  const hasSlash = path.includes("%2F");
+  const what = hasSlash ? "an encoded slash (%2F)" : "bytes that are not UTF-8";
+  const reason = hasSlash ? "encoded_slash_refused" : "path_not_utf8";
+  if (!allowEncodedSlashes && route?.allowsEncodedSlashes !== true) {
+    const why = tellsApart ? "the host's routes tell paths apart" : "a rule reads the path";
+    return refused(reason, `the path "${path}" has ${what}, and ${why}`);
+  }
+  const decoded = withSlashesDecoded(path);
+  if (decoded !== undefined && site.findRoute(decoded, host) === route) return undefined;
+  return refused(
+    reason,
+    `the path "${path}" has ${what}: a server that decodes it first may read a path of another route`,
+  );
+}
+
+function readsPath({ request, response }: CompiledRoute): boolean {
+  return [...request, ...response].some((module) => module.readsPath === true);
+}
