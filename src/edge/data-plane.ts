@@ -238,6 +238,7 @@ function httpContext(options: EdgeOptions, ports: PublicPorts, parts: HttpParts)
       challengePath(challenges.body),
       { scope: "site", find: (_host, path, site) => logins.hostPaths.find(path, site) },
     ]),
+    takesDefaultPorts: options.httpsPort === undefined,
     allowEncodedSlashes: options.allowEncodedSlashes,
     trustsProxy: networksOf(options.trustedForwarders),
     routeFailed: observers.failing.note,

@@ -106,6 +106,32 @@ for (const protocol of protocols) {
   });
 }
 
+describe("the authority of a request where the operator names no public port", () => {
+  let unnamed: EdgeWithAgent;
+  before(async () => (unnamed = await startEdgeWithAgent()));
+  after(() => unnamed.stop());
+
+  for (const protocol of protocols) {
+    it(`R2: the authority of a request over ${protocol}, where the operator names no public port, may name 443, and no other host by it`, async () => {
+      unnamed.put("https_edge", "edghts_1", { hostports: ["app.example.com:9443"], mutual_tls: null });
+      const { url } = await unnamed.agent.bind();
+      const { hostname } = new URL(url);
+      for (const name of ["app.example.com", hostname]) {
+        for (const [port, expected] of [
+          [":443", 200],
+          [":80", 421],
+          [":444", 421],
+        ] as const) {
+          const headers = { [protocol === "h1" ? "host" : ":authority"]: `${name}${port}` };
+          assert.equal((await unnamed.ask(protocol, { host: name, headers })).status, expected, `${name}${port}`);
+        }
+      }
+      const headers = { [protocol === "h1" ? "host" : ":authority"]: `${hostname}:443` };
+      assert.equal((await unnamed.ask(protocol, { host: "app.example.com", headers })).status, 421);
+    });
+  }
+});
+
 it("explain says which host or path kept a route from matching", async () => {
   edge(["app.example.com:443", "*.w.example.com:443"]);
   fixture.route({});

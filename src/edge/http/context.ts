@@ -35,6 +35,8 @@ export interface HttpContext {
   readonly uploadWindows: WindowReserve;
   /** The port that the world sees for each scheme: 443 and 80, unless configured otherwise. */
   readonly advertisedPort: { readonly https: number; readonly http: number };
+  /** Whether a Host may name the scheme's default port although no site advertises it. */
+  readonly takesDefaultPorts?: boolean;
   /** Paths that are answered before any route. */
   readonly owned?: OwnedPaths;
   /** Whether the operator allows encoded slashes where routes or rules tell paths apart. */
