@@ -133,7 +133,7 @@ for (const [direction, stepMs] of [
     it(`S7: a wall clock that is set ${direction} by an hour neither hurries nor holds up what waits for an upstream`, async () => {
       await withFront(
         () => {},
-        {},
+        { limits: { upstreamTimeoutMs: 60_000 } },
         async (front, client) => {
           client.send(get);
           await eventually(() => front.upstream.connections.length === 1);

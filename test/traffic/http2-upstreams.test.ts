@@ -395,4 +395,16 @@ describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () =
       assert.match(outcome, new RegExp(`^(?:502 .*${errorCode("upstream_invalid")}|cut$)`, "s"));
     });
   }
+
+  it("a service of HTTP/2 whose header is over the limit is answered 502 with the number", async () => {
+    const server = createServer().on("stream", (stream: ServerHttp2Stream) => {
+      stream.respond({ ":status": 200, "x-long": "a".repeat(40_000) });
+      stream.end("never");
+    });
+    const { port } = await listening(server);
+    const { hostname } = await (await connected(port)).bind({ forwardsProto: "http2" });
+    const { status, body } = await askedOf("h1", hostname);
+    assert.equal(status, 502);
+    assert.match(body, /header is larger than 32768 bytes or 128 fields/);
+  });
 });

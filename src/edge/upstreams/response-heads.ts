@@ -1,5 +1,6 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
+import { tooLarge } from "../../http1/read-fields.ts";
 import { readResponseHead } from "../../http1/read-response.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import type { UpstreamLimits } from "./context.ts";
@@ -12,6 +13,11 @@ export interface HeadRead {
   readonly head: ResponseRead;
   readonly bytes: Buffer;
   readonly end: number;
+}
+
+/** Says what is wrong with a head beyond the limits. */
+export function headTooLarge({ maxHeadBytes, maxFields }: Pick<UpstreamLimits, "maxHeadBytes" | "maxFields">): string {
+  return `its header is larger than ${maxHeadBytes} bytes or ${maxFields} fields`;
 }
 
 /** Heads of the responses on one stream, as their bytes come. */
@@ -44,13 +50,13 @@ export class ResponseHeads {
     while (at < all.length) {
       const head = readResponseHead(all, at, limits);
       if (head === undefined) break;
-      if ("outcome" in head) return head.reason;
+      if ("outcome" in head) return head.outcome === tooLarge ? headTooLarge(limits) : head.reason;
       at = head.end;
       if (head.status >= 200 || head.status === 101) {
         this.#begun = undefined;
         return { head, bytes: all, end: at };
       }
-      if ((this.#interim += 1) > maxInterim) return "too many interim responses";
+      if ((this.#interim += 1) > maxInterim) return `more than ${maxInterim} interim responses`;
       if (!interim(head.status, head.fields)) return undefined;
     }
     if (at === all.length) this.#begun = undefined;

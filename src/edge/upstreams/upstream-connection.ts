@@ -217,7 +217,8 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       this.#close();
       bytes.receiver.closed(error);
     } else if (error === undefined && this.#state === readingBody && this.#body.untilClose) this.#complete();
-    else if (error instanceof Refusal) this.fail(error.reason, error.message);
+    else if (error instanceof Refusal)
+      this.fail(error.reason, error.reason === "upstream_invalid" ? invalid(error.message) : error.message);
     else this.fail("upstream_refused");
   }
 
@@ -316,7 +317,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
   #refuse(reason: string): void {
     const { log } = this.pool.options.context;
     log.info("upstream response refused", { reason, request: this.#user?.exchange.id });
-    this.fail("upstream_invalid", `the upstream's response is not valid: ${reason}`);
+    this.fail("upstream_invalid", invalid(reason));
   }
 
   /** The upstream's time to answer runs anew while the request is still being sent. */
@@ -366,6 +367,10 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     this.#watch.cancel();
     this.pool.forget(this);
   }
+}
+
+function invalid(why: string): string {
+  return `the upstream's response is not valid: ${why}`;
 }
 
 const nobody: ByteReceiver = { data() {}, ended() {}, drained() {}, closed() {} };

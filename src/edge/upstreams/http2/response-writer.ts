@@ -43,7 +43,6 @@ export class ResponseWriter {
   /** A block in front of the body. Returns what is wrong with it, or "". @param last the connection takes no other request */
   head(block: HeadBuilder, endStream: boolean, last: boolean): string {
     if (block.fault !== "") return block.fault;
-    if (block.tooLarge) return "header list too large";
     const text = block.pseudo[pseudo[":status"]];
     if (text === undefined || !/^[1-5]\d\d$/.test(text)) return "invalid :status";
     if (requestPseudo.some((name) => block.pseudo[pseudo[name]] !== undefined)) return "pseudo-field of a request";

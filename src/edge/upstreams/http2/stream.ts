@@ -16,6 +16,7 @@ import { HeaderBlocks, hollow, unfinished } from "../../../http2/header-blocks.t
 import type { BlockProgress } from "../../../http2/header-blocks.ts";
 import { HpackDecoder } from "../../../http2/hpack-decoder.ts";
 import { RequestSender, windowBytes } from "./request-sender.ts";
+import { headTooLarge } from "../response-heads.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
 /** The part of an edge's upstream context that a stream needs. */
@@ -223,6 +224,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     const { limits } = this.#context;
     head.start(limits.maxHeadBytes, limits.maxFields);
     if (!this.#decoder.decode(bytes, start, end, head)) return this.broken(0, "header block not decoded");
+    if (head.tooLarge) return this.broken(0, headTooLarge(limits));
     if (streamId > this.#sender.streamId) return this.broken(0, "HEADERS on no stream");
     if (!this.#isPresent(streamId)) return;
     // Before the end is passed on: the next request may follow at once.
