@@ -108,6 +108,14 @@ for (const protocol of protocols) {
       };
       rewriting("/api/", "/v2/");
       assert.deepEqual(await ask("/api/a%2Bb%3A?x=%2b"), [200, "/v2/a%2Bb%3A?x=%2b"]);
+      // What a rule says of a path holds for each of its spellings.
+      for (const path of ["/admin/a%2Bb", "/%61dmin/a%2Bb", "/x/../admin/a%2Bb", "/admin/../admin/a%2Bb"]) {
+        rewriting("/admin/", "/closed/");
+        const [status, forwarded = ""] = await ask(path);
+        assert.deepEqual([status, canonicalPath(forwarded)], [200, "/closed/a+b"], path);
+        rewriting("/x/", "/y/");
+        assert.deepEqual(await ask(path), [200, path.replace("/x/..", "").replace("/admin/..", "")], path);
+      }
       rewriting("[?].*$", "?y=1");
       assert.deepEqual(await ask("/api/%7E+?x"), [200, "/api/%7E+?y=1"]);
     });

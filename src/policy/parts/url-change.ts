@@ -2,14 +2,16 @@
 import { Failure } from "../../cel/values/failure.ts";
 import { compilePattern } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
+import { withoutDotSegments } from "../../lib/spelled-path.ts";
 import { f } from "../../schema/fields.ts";
 import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import type { ReplaceFault } from "./replacing.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
-import { replaceUrl } from "./url-replace.ts";
-import type { ReplacedUrl } from "./url-replace.ts";
+import type { Replacement } from "./replacement.ts";
+import { replaceUrl, urlOf } from "./url-replace.ts";
+import type { ReplacedUrl, UrlParts } from "./url-replace.ts";
 import type { Template } from "../language/template.ts";
 import { authorityOf } from "../../traffic/variables/message-variables.ts";
 import { uriOf } from "../variables/message.ts";
@@ -35,8 +37,18 @@ export function compileUrlChange(from: string, to: string, scope: ActionScope): 
     const into = replacement ?? target.text(context);
     if (into instanceof Failure) return into;
     const parts = partsOf(context);
-    return parts && replaceUrl(parts, found, typeof into === "string" ? compileReplacement(into) : into);
+    if (!parts) return undefined;
+    const replaced = typeof into === "string" ? compileReplacement(into) : into;
+    return replaceUrl(parts, found, replaced) ?? replaceCanonical(parts, context, found, replaced);
   };
+}
+
+/** A path that was spelled in another way than the expression is what the expression says, too (R1). */
+function replaceCanonical(parts: UrlParts, { exchange }: PolicyContext, found: Pattern | undefined, to: Replacement) {
+  const path = exchange?.request.path ?? parts.path;
+  if (found === undefined || path === parts.path) return undefined;
+  const replaced = replaceUrl({ ...parts, path }, found, to);
+  return replaced !== undefined && "url" in replaced && replaced.url === urlOf(parts) ? undefined : replaced;
 }
 
 function fixedPattern({ constant }: Template, scope: ActionScope): Pattern | undefined | "dynamic" {
@@ -55,7 +67,7 @@ function dynamicPattern(source: Template, context: PolicyContext): Pattern | Fai
   return typeof pattern === "string" ? new Failure(pattern) : pattern;
 }
 
-function partsOf({ exchange, connection }: PolicyContext) {
+function partsOf({ exchange, connection }: PolicyContext): UrlParts | undefined {
   if (!exchange) return undefined;
   const { request } = exchange;
   const uri = uriOf(request);
@@ -67,7 +79,7 @@ function partsOf({ exchange, connection }: PolicyContext) {
     authority,
     host: authority.replace(/:\d*$/, ""),
     port: named === undefined ? connection.localPort : Number(named),
-    path: question < 0 ? uri : uri.slice(0, question),
+    path: withoutDotSegments(question < 0 ? uri : uri.slice(0, question)),
     query: question < 0 ? "" : uri.slice(question),
   };
 }
