@@ -89,11 +89,9 @@ const requests = {
   upstreamTimeout: optional(
     "How long the service may take for the first byte of its response (default: the server's --response-timeout).",
     patience,
-    { flag: "response-timeout" },
   ),
   encodedSlashes: toggle(
     "Accept paths with encoded slashes (%2F), or with bytes that are not UTF-8, also where a rule reads the path.",
-    { also: ["allow-encoded-slashes"] },
   ),
   verifyWebhook: optional("Let only webhooks in that this provider has signed, e.g. github.", named("PROVIDER")),
   verifyWebhookSecret: optional("Secret with which the provider signs.", text, {

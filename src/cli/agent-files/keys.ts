@@ -56,7 +56,7 @@ const ofTraffic: readonly KeyRow[] = [
   { key: "inspect", setting: "inspect" },
   { key: "basic_auth", setting: "basicAuth" },
   { key: "circuit_breaker", setting: "circuitBreaker" },
-  { key: "response_timeout", setting: "upstreamTimeout" },
+  { key: "upstream_timeout", setting: "upstreamTimeout" },
   { key: "encoded_slashes", setting: "encodedSlashes" },
   { key: "compression", setting: "compression" },
   { key: "ip_restriction.allow_cidrs", setting: "cidrAllow" },

@@ -1,5 +1,6 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
+import { headTooLarge } from "../../http1/head-too-large.ts";
 import { tooLarge } from "../../http1/read-fields.ts";
 import { readResponseHead } from "../../http1/read-response.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
@@ -13,11 +14,6 @@ export interface HeadRead {
   readonly head: ResponseRead;
   readonly bytes: Buffer;
   readonly end: number;
-}
-
-/** Says what is wrong with a head beyond the limits. */
-export function headTooLarge({ maxHeadBytes, maxFields }: Pick<UpstreamLimits, "maxHeadBytes" | "maxFields">): string {
-  return `its header is larger than ${maxHeadBytes} bytes or ${maxFields} fields`;
 }
 
 /** Heads of the responses on one stream, as their bytes come. */

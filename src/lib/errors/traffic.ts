@@ -72,13 +72,13 @@ export const trafficErrors = {
     3030,
     400,
     "The path has an encoded slash (%2F), which servers read in different ways.",
-    "Send a plain slash. The operator of this address can allow encoded slashes: --allow-encoded-slashes of the tunnel or the server, or encoded_slashes of the route's forwarding module.",
+    "Send a plain slash. The operator of this address can allow encoded slashes: --encoded-slashes of the tunnel, --allow-encoded-slashes of the server, or encoded_slashes of the route's forwarding module.",
   ),
   path_not_utf8: entry(
     3031,
     400,
     "The path has bytes that are not UTF-8, which servers read in different ways.",
-    "Encode the path as UTF-8. The operator of this address can allow such bytes: --allow-encoded-slashes of the tunnel or the server, or encoded_slashes of the route's forwarding module.",
+    "Encode the path as UTF-8. The operator of this address can allow such bytes: --encoded-slashes of the tunnel, --allow-encoded-slashes of the server, or encoded_slashes of the route's forwarding module.",
   ),
   unknown_host: entry(
     3200,

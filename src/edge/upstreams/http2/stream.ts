@@ -1,4 +1,5 @@
 import { RequestReader } from "./request-reader.ts";
+import { headTooLarge } from "../../../http1/head-too-large.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import type { ByteReceiver, ByteStream } from "../../../lib/byte-stream.ts";
@@ -16,7 +17,6 @@ import { HeaderBlocks, hollow, unfinished } from "../../../http2/header-blocks.t
 import type { BlockProgress } from "../../../http2/header-blocks.ts";
 import { HpackDecoder } from "../../../http2/hpack-decoder.ts";
 import { RequestSender, windowBytes } from "./request-sender.ts";
-import { headTooLarge } from "../response-heads.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
 /** The part of an edge's upstream context that a stream needs. */
