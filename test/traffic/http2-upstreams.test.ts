@@ -396,6 +396,20 @@ describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () =
     });
   }
 
+  for (const protocol of protocols) {
+    it(`a service of HTTP/2 receives the path as it was spelled over ${protocol}, without dot segments`, async () => {
+      const { port } = await listening(echoing());
+      const { hostname } = await (await connected(port)).bind({ forwardsProto: "http2" });
+      for (const [sent, forwarded] of [
+        ["/a%2Bb%3A|%7e?x=%2b", "/a%2Bb%3A|%7e?x=%2b"],
+        ["/a%2Fb/%FF/../%C3%A9", "/a%2Fb/%C3%A9"],
+      ] as const) {
+        const { headers } = await edge.ask(protocol, { host: hostname, path: sent });
+        assert.equal((JSON.parse(String(headers["x-asked"])) as { path: string }).path, forwarded);
+      }
+    });
+  }
+
   it("a service of HTTP/2 whose header is over the limit is answered 502 with the number", async () => {
     const server = createServer().on("stream", (stream: ServerHttp2Stream) => {
       stream.respond({ ":status": 200, "x-long": "a".repeat(40_000) });

@@ -49,6 +49,22 @@ describe("a directory that an agent publishes", { timeout: 120_000 }, () => {
     assert.equal((await get("/a.txt", {}, "POST")).status, 405);
   });
 
+  it("R1: a directory that an agent publishes reads an encoded slash as a slash, and never leads outside by it", async () => {
+    assert.equal((await get("/docs%2Fa%20%3Cb%3E.txt")).text, "odd");
+    for (const path of ["/docs/..%2F..%2Fsecret.txt", "/docs%2f..%2f..%2fsecret.txt", "/..%2Fsecret.txt"]) {
+      assert.equal((await get(path)).status, 400, path);
+    }
+    for (const path of [
+      "/docs%2F.env",
+      "/%2Fetc%2Fpasswd",
+      "/dir-out%2Fsecret.txt",
+      "/%FF",
+      "/%C0%AE%C0%AE%C0%AFsecret.txt",
+    ]) {
+      assert.equal((await get(path)).status, 404, path);
+    }
+  });
+
   it("a directory that an agent publishes lists what is in it, and shows its index where there is one", async () => {
     const { text } = await get("/");
     assert.match(text, /href="\.\/docs\/">docs\/</);

@@ -109,7 +109,7 @@ function portOf(request: RequestHead): bigint {
   return int(named === undefined ? (request.scheme === "https" ? 443 : 80) : Number(named));
 }
 
-/** Path and query, as they are forwarded where a rule has changed them, else as the client sent them. */
+/** Path and query as a rule left them, or as the client sent them if no rule changed them. */
 export function uriOf({ target, rewritten }: RequestHead): string {
   return rewritten ?? target;
 }
