@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
 import { canonicalPath } from "./canonical-path.ts";
-import { encodedPath, withSlashesDecoded } from "./encoded-path.ts";
+import { encodedPath, encodedPathFault, withSlashesDecoded } from "./encoded-path.ts";
 import { withoutDotSegments } from "./spelled-path.ts";
 
 const forms: readonly (readonly [sent: string, form: string])[] = [
@@ -42,6 +42,8 @@ describe("a path with encoded slashes", () => {
 
   it("R1: a path with encoded slashes has no form if a server could resolve dots after decoding them", () => {
     for (const path of refused) assert.equal(encodedPath(path), undefined, path);
+    assert.equal(encodedPathFault("/a%2F.."), 'a "." or ".." segment beside an encoded slash (%2F)');
+    assert.equal(encodedPathFault("/a%2Fb%5c"), "an encoded backslash (%5C)");
     for (const path of ["/%C0%AFadmin", "/x/%C0%AE%c0%ae/admin", "/%E0%80%AFx", "/%F0%80%80%AFx"]) {
       assert.equal(withSlashesDecoded(encodedPath(path) as string), undefined, path);
     }

@@ -1,5 +1,5 @@
 /** Paths in which encoded slashes, and bytes that are not UTF-8, are characters like any other. */
-import { canonicalPath } from "./canonical-path.ts";
+import { canonicalPath, pathFault } from "./canonical-path.ts";
 
 const ordinary = /%(?:2f|[89a-f][0-9a-f])/gi;
 const standIn = /%F3%B0%8([0-3])%([89AB][0-9A-F])/g;
@@ -19,6 +19,11 @@ export function encodedPath(path: string): string | undefined {
   const read = canonicalPath(path.replaceAll(ordinary, toStandIn));
   const form = read?.replaceAll(standIn, fromStandIn);
   return form === undefined || dotsBesideSlash.test(form) ? undefined : form;
+}
+
+/** What keeps `path` from being an `encodedPath`, as a noun such as "a backslash". */
+export function encodedPathFault(path: string): string {
+  return pathFault(path.replaceAll(ordinary, toStandIn)) ?? 'a "." or ".." segment beside an encoded slash (%2F)';
 }
 
 /**

@@ -127,6 +127,8 @@ for (const protocol of protocols) {
         assert.deepEqual(await ask(fixture, protocol, path), [400, errorCode("bad_request")], path);
         assert.deepEqual(await ask(allowing, protocol, path), [400, errorCode("bad_request")], path);
       }
+      const { text } = await fixture.ask(protocol, { path: "/a/..%2Fadmin" });
+      assert.match(text, /the path has a \\"\.\\" or \\"\.\.\\" segment beside an encoded slash \(%2F\)/);
     });
 
     it(`encoded slashes over ${protocol} are accepted at a tunnel, unless its policy reads the path and the agent does not allow them`, async () => {

@@ -44,6 +44,9 @@ const options: readonly (readonly [lines: string, sent: object])[] = [
     { BasicAuth: { credentials: [{ username: "ann", cleartext_password: "longenough" }] } },
   ],
   ["circuit_breaker: 0.5", { CircuitBreaker: { error_threshold: 0.5 } }],
+  ["upstream_timeout: 1h30m", { Forwarding: { response_timeout: 5400, encoded_slashes: false } }],
+  ["encoded_slashes: true", { Forwarding: { response_timeout: 0, encoded_slashes: true } }],
+  ["encoded_slashes: false", {}],
   ["compression: true", { Compression: {} }],
   ["compression: false", {}],
   [

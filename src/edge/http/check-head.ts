@@ -1,5 +1,5 @@
-import { canonicalPath, pathFault } from "../../lib/canonical-path.ts";
-import { encodedPath } from "../../lib/encoded-path.ts";
+import { canonicalPath } from "../../lib/canonical-path.ts";
+import { encodedPath, encodedPathFault } from "../../lib/encoded-path.ts";
 import { withoutDotSegments } from "../../lib/spelled-path.ts";
 import { expectsOnlyContinue } from "../../http1/expectation.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
@@ -46,5 +46,10 @@ const expectationFailed = refused("expectation_failed", "the request expects som
 const bodyTooLarge = refused("payload_too_large", "the announced body is larger than allowed");
 
 function invalidPath(path: string): Step {
-  return refused("bad_request", `the path has no canonical form: it has ${pathFault(path) ?? "none"}`);
+  const fault = encodedPathFault(path);
+  const answer: Answer = {
+    error: "bad_request",
+    detail: `the path has ${fault}, which servers read in different ways`,
+  };
+  return { ...refused("bad_request", `the path has no canonical form: it has ${fault}`), answer };
 }
