@@ -40,7 +40,7 @@ export function changingMethod(
     if (!found) throw new LoginRefusal("login_client_refused", "the client's id or secret cannot be made");
     return found;
   };
-  const { kind, title, url, scopes, forwardsTokens, callbackPath, logout } = make(connection);
+  const { kind, title, url, scopes, neededScopes = [], forwardsTokens, callbackPath, logout } = make(connection);
   return {
     kind,
     get clientId() {
@@ -50,6 +50,7 @@ export function changingMethod(
     title,
     url,
     scopes,
+    neededScopes,
     forwardsTokens,
     callbackPath,
     begin: (flow, state, prompt, host) => get().begin(flow, state, prompt, host),

@@ -21,7 +21,7 @@ export interface CodeMethodOptions {
   /** More parameters of the address to which visitors are sent. */
   readonly authorizeParameters: Readonly<Record<string, string>>;
   readonly forwardsTokens: boolean;
-  /** One of these must be granted for what is listed; empty: nothing is needed. */
+  /** The provider tells what the lists ask for only with one of these; empty: no list needs a scope. */
   readonly neededScopes: readonly string[];
   readonly jobs: LoginJobs;
   readonly settings: LoginSettings;
@@ -53,8 +53,8 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   const callbackPath =
     kind === "oauth" || settings.sharedCallback ? oauthCallback : `${oauthCallback}/${issuerTag(accountId, issuer)}`;
   const redirectUri = (): string => callbackUri(settings, callbackPath);
-  const isIssuer = (iss: string): boolean =>
-    provider && kind === "oauth" ? isIssuerOf(provider, iss) : iss === issuer;
+  const isIssuer = (iss: string, found: ProviderMetadata): boolean =>
+    provider && kind === "oauth" ? isIssuerOf(provider, iss) : iss === found.issuer;
   let known: { readonly metadata: ProviderMetadata; readonly until: number } | undefined;
 
   const metadata = (): ProviderMetadata | Promise<ProviderMetadata> => {
@@ -96,6 +96,7 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
     title: fixed?.title ?? new URL(issuer).host,
     url: fixed?.url ?? issuer,
     scopes,
+    neededScopes: options.neededScopes,
     forwardsTokens: options.forwardsTokens,
     callbackPath,
     begin(flow, state, prompt) {
@@ -116,11 +117,6 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
       const done = await jobs.login(connection, exchange).catch((error: unknown) => {
         throw toRegister(error, redirectUri());
       });
-      checkGranted(
-        done.scopes,
-        kind === "oidc" ? scopes.filter((one) => one !== "offline_access") : [],
-        options.neededScopes,
-      );
       const shownAfter = flow.startedAt / 1000 - settings.skewSeconds;
       if (flow.anew && kind === "oidc" && done.identity.authenticatedAt < shownAfter) {
         throw new LoginRefusal("login_token_invalid", "the provider did not ask for credentials anew (auth_time)");
@@ -144,27 +140,14 @@ function promptsOf(present: string | null, more: string): string {
 function checkIssuer(
   parameters: ReadonlyMap<string, string>,
   metadata: ProviderMetadata,
-  isIssuer: (iss: string) => boolean,
+  isIssuer: (iss: string, metadata: ProviderMetadata) => boolean,
 ): void {
   const given = parameters.get("iss");
-  if (given === undefined ? !metadata.returnsIssuer : isIssuer(given)) return;
+  if (given === undefined ? !metadata.returnsIssuer : isIssuer(given, metadata)) return;
   throw new LoginRefusal(
     "login_elsewhere",
     given === undefined ? "the provider left out iss" : "iss is another issuer",
   );
-}
-
-/** @param each every one of them is needed @param oneOf one of them is */
-function checkGranted(granted: readonly string[], each: readonly string[], oneOf: readonly string[]): void {
-  const missing = each.find((one) => !granted.includes(one));
-  if (missing !== undefined) {
-    const errorName = missing === "email" ? "login_email_refused" : "login_scope_missing";
-    throw new LoginRefusal(errorName, `the scope "${missing}" was not granted`);
-  }
-  if (oneOf.length > 0 && !oneOf.some((one) => granted.includes(one))) {
-    const errorName = oneOf.includes("user:email") ? "login_email_refused" : "login_scope_missing";
-    throw new LoginRefusal(errorName, `none of the scopes ${oneOf.join(", ")} was granted`);
-  }
 }
 
 function refusedBy(error: string, description: string): LoginRefusal {

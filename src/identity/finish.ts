@@ -10,6 +10,7 @@ import { dropCookie, setCookie } from "./cookies.ts";
 import { completedLogin, refusedLogin } from "./events.ts";
 import { flowCookieName, openFlow, openState, sameId } from "./flow.ts";
 import type { Flow } from "./flow.ts";
+import { refusedFor, scopesNote } from "./granted-scopes.ts";
 import { Guard } from "./guard.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import type { LoggedIn } from "./calls/login-client.ts";
@@ -205,9 +206,9 @@ export async function establish(
   const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
   const verdict = judge(lists, identity);
   if (!verdict.admits) {
-    const { errorName = "login_not_listed" } = verdict;
+    const errorName = refusedFor(verdict, identity, method, scopes);
     const answer = guard.refusal(exchange, errorName, identity.email || identity.username, flow.returnPath);
-    const reason = `${method.title} says ${identity.subject}: ${verdict.reason}`;
+    const reason = `${method.title} says ${identity.subject}: ${verdict.reason}${scopesNote(method.scopes, scopes)}`;
     tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard, identity }));
     return turnedAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
   }
@@ -230,7 +231,7 @@ export async function establish(
     loginAt: now,
     lastActive: now,
     checkedAt: now,
-    // What was asked for was agreed to as far as it is needed; providers name scopes in their own ways.
+    // Providers name scopes in their own ways: a session counts as asked for with each of them.
     scopes: [...new Set([...method.scopes, ...scopes])],
     identity,
     accessToken: keeps ? tokens.access : "",
@@ -261,7 +262,7 @@ export async function establish(
     triesCookie(guard, context, host, flow.tries + 1),
     setCookie(realm.sessionCookie, cookie, longest),
   ];
-  const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}`;
+  const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}${scopesNote(method.scopes, scopes)}`;
   // Meanwhile the control plane has said which user it is.
   const isStored = !reports.isUnstored(record.id);
   tell("login_completed.v0", accountId, () => completedLogin(exchange, session.record, verdict.reason, isStored));

@@ -29,6 +29,8 @@ export interface LoginMethod {
   readonly url: string;
   /** What a session must have been granted. */
   readonly scopes: readonly string[];
+  /** The provider tells what the route's lists ask for only with one of these; absent or empty: no list needs a scope. */
+  readonly neededScopes?: readonly string[];
   /** Tokens are handed to the service behind the route. */
   readonly forwardsTokens: boolean;
   /** The path on the login host at which its visitors come back. */

@@ -147,19 +147,6 @@ describe("I1: an id_token", () => {
     }
   });
 
-  it("lets nobody in when fewer scopes come with it than were asked for", async () => {
-    issuer.forge = honest;
-    for (const [scope, expected] of [
-      ["openid profile", "3110"],
-      ["openid email", "3111"],
-      ["openid profile email more", ""],
-    ] as const) {
-      issuer.granted = { scope };
-      assert.equal(codeOf(await world.browser().visit(`${world.origin()}/`)), expected, scope);
-    }
-    issuer.granted = {};
-  });
-
   it("lets nobody in who was to log in anew, unless it says that they have", async () => {
     for (const [auth_time, expected] of [
       [undefined, "3164"],

@@ -57,6 +57,7 @@ const metadata = {
   otherAccount: {},
   title: "192.0.2.1",
   url: "https://192.0.2.1",
+  issuer: "https://192.0.2.1",
   returnsIssuer: false,
 };
 /** Knows where an issuer sends visitors, and calls nobody. */

@@ -29,6 +29,10 @@ export interface OwnIssuer {
   session: string;
   /** Instead of what it says otherwise. */
   userinfo: Claims;
+  /** Makes the userinfo a signed token of its claims; undefined: it is JSON. */
+  signsUserinfo: Forge | undefined;
+  /** The content type of its JSON; undefined: it names none. */
+  contentType: string | undefined;
   configuration: Claims;
   keySet: readonly object[];
   /** Where visitors may be sent back to, after logging in and out, as somebody has registered it; anywhere when empty. */
@@ -66,6 +70,8 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
     subject: "ada",
     session: "s1",
     userinfo: {},
+    signsUserinfo: undefined,
+    contentType: "application/json",
     configuration: {},
     keySet: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "k", use: "sig" }],
     callbacks: [],
@@ -146,8 +152,15 @@ export async function startOwnIssuer(): Promise<OwnIssuer> {
       }),
     };
     const body = (await answers[pathname]?.()) ?? { keys: [] };
+    if (pathname === "/userinfo" && issuer.signsUserinfo) {
+      response.writeHead(200, { "content-type": "application/jwt" }).end(issuer.signsUserinfo(body as Claims));
+      return;
+    }
+    const { contentType } = issuer;
     const status = "error" in body ? 400 : (issuer.statuses[pathname] ?? 200);
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    response
+      .writeHead(status, contentType === undefined ? {} : { "content-type": contentType })
+      .end(JSON.stringify(body));
   };
   return issuer;
 }

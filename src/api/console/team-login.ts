@@ -102,10 +102,10 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
         throw new Refusal("console_login_failed", "log in: it was begun in another browser, or too long ago");
       }
       try {
-        const { returnsIssuer } = await client.metadata();
+        const { returnsIssuer, issuer: named } = await client.metadata();
         const from = query.get("iss");
         // RFC 9207 §2.4: an answer of another issuer is a mix-up.
-        if (from === null ? returnsIssuer : from !== issuer) {
+        if (from === null ? returnsIssuer : from !== named) {
           throw new LoginRefusal("login_elsewhere", "the answer is of another issuer");
         }
         const code = query.get("code") ?? "";

@@ -33,6 +33,8 @@ export interface ProviderMetadata {
   /** As users see it, and the URL by which users of it are told from those of another. */
   readonly title: string;
   readonly url: string;
+  /** The issuer that `iss` of a callback must be, where it is known before tokens are; "" else. */
+  readonly issuer: string;
   /** Whether `iss` comes back with each answer (RFC 9207 §3). */
   readonly returnsIssuer: boolean;
 }

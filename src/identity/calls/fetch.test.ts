@@ -92,10 +92,13 @@ describe("a call to a provider", () => {
       "application/json; charset=utf-8",
       "text/javascript",
       "application/x+json",
+      "text/plain; charset=utf-8",
+      "application/octet-stream",
+      "",
     ]) {
       assert.deepEqual(await outcomes({ headers: { "content-type": type } }), all("at"), type);
     }
-    for (const type of ["text/html", "text/plain", "", "application/jsonp", "application/x-www-form-urlencoded"]) {
+    for (const type of ["text/html", "application/jsonp", "text/plainer", "application/x-www-form-urlencoded"]) {
       assert.deepEqual(await outcomes({ headers: { "content-type": type } }), all("login_exchange_failed"), type);
     }
     for (const body of ["", "at", '{"access_token":"at"', '{"access_token":"a","access_token":"at"}', "[1]x"]) {

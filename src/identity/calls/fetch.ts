@@ -20,6 +20,8 @@ export interface Answered {
   readonly json: JsonObject;
   /** A list at the top, where the provider answers with one. */
   readonly list: readonly JsonObject[] | undefined;
+  /** The answer is a signed token instead of JSON (OpenID Connect Core §5.3.2). */
+  readonly token?: string;
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -41,6 +43,10 @@ const maxTokenBytes = 64 * 1024;
 /** Calls under way per provider, and those that may wait for one of these: a rush is served as fast as the provider is. */
 const maxUnderWay = 64;
 const maxWaiting = 2_048;
+
+const jsonTypes =
+  /^(?:application\/(?:[\w.-]+\+)?json|text\/(?:javascript|json|plain)|(?:application|binary)\/octet-stream)?\s*(?:;|$)/i;
+const signedTypes = /^application\/(?:[\w.-]+\+)?jwt\s*(?:;|$)/i;
 
 export function makeFetches({ clock, allowLocal, ca }: FetchSettings): Fetches {
   const shared = { purpose: "logins", clock, ca, timeoutMs: callMs, maxConnections: maxUnderWay } as const;
@@ -98,7 +104,11 @@ function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding !== "identity") throw unusable("answers compressed though it was asked not to");
   const type = headers["content-type"] ?? "";
-  if (!/^(?:application\/(?:[\w.-]+\+)?json|text\/javascript|text\/json)\s*(?:;|$)/i.test(type)) {
+  if (signedTypes.test(type)) {
+    return { status, json: {}, list: undefined, token: Buffer.from(body).toString("latin1").trim() };
+  }
+  // Some providers serve JSON without its type. A page of HTML is reported by its type, which says more than a parser.
+  if (!jsonTypes.test(type)) {
     throw unusable(`answers ${status} with "${type.slice(0, 60)}" and not with JSON`);
   }
   try {

@@ -8,7 +8,7 @@ export interface Identity {
   readonly emailVerified: boolean;
   readonly name: string;
   readonly username: string;
-  /** Teams as `organization/team` and by their numbers, organizations, groups: lower case where case does not count. */
+  /** Teams and organizations in the forms of `memberships.ts`, or groups as the provider names them. */
   readonly memberships: readonly string[];
   /** Session at the provider, where it says one. */
   readonly providerSession: string;

@@ -99,6 +99,7 @@ export function oauthMetadata(connection: Connection, provider: OAuthProvider) {
     otherAccount: provider.otherAccount ?? (provider.openid ? openidOtherAccount : {}),
     title: provider.title,
     url: provider.url,
+    issuer: "",
     returnsIssuer: false,
   };
 }

@@ -41,7 +41,8 @@ describe("what an issuer says of itself", () => {
       "",
       [issuer],
       { issuer },
-      `${issuer}/`,
+      `${issuer}//`,
+      `${issuer}/x`,
       issuer.toUpperCase(),
       ` ${issuer}`,
       `${issuer}:443`,
@@ -51,6 +52,14 @@ describe("what an issuer says of itself", () => {
       const { discover, state } = discovering();
       state.json = { ...good, issuer: other };
       await assert.rejects(discover(), isUnreachable, JSON.stringify(other));
+    }
+    for (const [configured, own] of [
+      [issuer, `${issuer}/`],
+      [`${issuer}/`, issuer],
+    ] as const) {
+      const { discover, state } = discovering(configured);
+      state.json = { ...good, issuer: own };
+      assert.equal((await discover()).issuer, own, "a slash at the end is the issuer's to spell");
     }
     const { discover, asked } = discovering();
     assert.equal((await discover()).tokenEndpoint, good.token_endpoint);

@@ -10,6 +10,7 @@ import { makeKeySet } from "./key-set.ts";
 import type { KeySet } from "./key-set.ts";
 
 export interface Issuer {
+  /** As its own configuration spells it: tokens and callbacks must name it exactly so. */
   readonly issuer: string;
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
@@ -37,7 +38,7 @@ export function makeDiscovery(issuer: string, fetcher: ProviderFetch, clock: Clo
 
   const ask = async (): Promise<void> => {
     try {
-      const { status, json } = await fetcher.get(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`);
+      const { status, json } = await fetcher.get(`${withoutSlash(issuer)}/.well-known/openid-configuration`);
       if (status !== 200) throw unusable(`configuration is answered ${status}`);
       const jwks = endpoint(json, "jwks_uri", issuer, true);
       if (keySet?.url !== jwks) keySet = { url: jwks, keys: makeKeySet(jwks, fetcher, clock) };
@@ -62,13 +63,15 @@ export function makeDiscovery(issuer: string, fetcher: ProviderFetch, clock: Clo
 }
 
 function read(json: JsonObject, issuer: string, keys: KeySet): Issuer {
-  if (json["issuer"] !== issuer) {
-    throw unusable(`name for itself is ${JSON.stringify(json["issuer"] ?? null).slice(0, 200)}`);
+  const own = json["issuer"];
+  // Users leave out the slash at the end, or add one. Both spellings lead to this same document.
+  if (typeof own !== "string" || withoutSlash(own) !== withoutSlash(issuer)) {
+    throw unusable(`name for itself is ${JSON.stringify(own ?? null).slice(0, 200)}`);
   }
   const listed = json["id_token_signing_alg_values_supported"];
   const methods = json["token_endpoint_auth_methods_supported"];
   return {
-    issuer,
+    issuer: own,
     authorizationEndpoint: endpoint(json, "authorization_endpoint", issuer, true),
     tokenEndpoint: endpoint(json, "token_endpoint", issuer, true),
     userinfoEndpoint: endpoint(json, "userinfo_endpoint", issuer, false),
@@ -89,6 +92,10 @@ function endpoint(json: JsonObject, name: string, issuer: string, isRequired: bo
   const isBare = url?.username === "" && url.password === "" && url.hash === "";
   if (!isSafe || !isBare) throw unusable(`${name} is no https URL`);
   return text;
+}
+
+function withoutSlash(issuer: string): string {
+  return issuer.endsWith("/") ? issuer.slice(0, -1) : issuer;
 }
 
 function unusable(why: string): LoginRefusal {

@@ -42,6 +42,19 @@ export async function verifyIdToken(text: string, keys: KeySet, expected: Expect
   return token.payload;
 }
 
+/**
+ * The claims of userinfo that came as a signed token (OpenID Connect Core §5.3.2). Such a token needs neither times nor a
+ * nonce; issuer and audience must fit where it names them.
+ */
+export async function verifyUserinfo(text: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
+  const token = read(text);
+  await checkSignature(token, keys, expected.algorithms);
+  const { iss, aud } = token.payload;
+  if (iss !== undefined && iss !== expected.issuer) throw bad("its userinfo is issued by another issuer");
+  if (aud !== undefined && ![aud].flat().includes(expected.clientId)) throw bad(faults.audience);
+  return token.payload;
+}
+
 function read(text: string): SignedToken {
   try {
     return readSignedToken(text, maxTokenBytes);

@@ -6,11 +6,12 @@ import { openidOtherAccount } from "../calls/connection.ts";
 import type { Connection, Tokens } from "../calls/connection.ts";
 import type { LoginClient } from "../calls/login-client.ts";
 import { clientForm, tokenAnswer } from "../calls/token-answer.ts";
-import { LoginRefusal, nobody } from "../calls/identity.ts";
-import type { Identity } from "../calls/identity.ts";
+import { LoginRefusal } from "../calls/identity.ts";
 import type { Issuer } from "./discovery.ts";
 import { takenUntilMs, verifyIdToken } from "./id-token.ts";
 import type { Expected } from "./id-token.ts";
+import { hasClaim, identityOf } from "./issuer-claims.ts";
+import { userinfoOf } from "./userinfo.ts";
 
 export interface IssuerSettings {
   readonly discover: () => Promise<Issuer>;
@@ -20,7 +21,6 @@ export interface IssuerSettings {
 }
 
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout";
-const maxGroups = 256;
 
 export function makeIssuerLogin(connection: Connection, settings: IssuerSettings): LoginClient {
   const { discover, fetcher, now, skewSeconds } = settings;
@@ -42,6 +42,9 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
     return fetcher.post(issuer.tokenEndpoint, form, { authorization: `Basic ${credentials}` });
   };
 
+  const userinfo = (issuer: Issuer, { sub }: JsonObject, tokens: Tokens): Promise<JsonObject> =>
+    userinfoOf(String(sub), issuer, expected(issuer, tokens, undefined), fetcher);
+
   return {
     async metadata() {
       const issuer = await discover();
@@ -55,6 +58,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
         otherAccount: openidOtherAccount,
         title: new URL(issuerUrl).host,
         url: issuerUrl,
+        issuer: issuer.issuer,
         returnsIssuer: issuer.returnsIssuer,
       };
     },
@@ -65,7 +69,9 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       // A word of its own: no token is none that verifies, either.
       if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
       const claims = await verifyIdToken(tokens.id, issuer.keys, expected(issuer, tokens, nonce));
-      return { identity: identityOf(await completed(fetcher, issuer, claims, tokens.access, false)), tokens, scopes };
+      const isWhole = ["email", "name", "groups"].every((name) => hasClaim(claims, name));
+      const info = isWhole ? {} : await userinfo(issuer, claims, tokens);
+      return { identity: identityOf(claims, info, issuer.issuer), tokens, scopes };
     },
     async renew(tokens, subject) {
       const issuer = await discover();
@@ -83,7 +89,8 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       } else if (issuer.userinfoEndpoint === "") {
         throw new LoginRefusal("login_unchecked", "the provider has neither refresh tokens nor userinfo");
       }
-      return { identity: identityOf(await completed(fetcher, issuer, claims, current.access, true)), tokens: current };
+      const info = await userinfo(issuer, claims, current);
+      return { identity: identityOf(claims, info, issuer.issuer), tokens: current };
     },
     async logoutUrl(tokens, returnUrl) {
       const { endSessionEndpoint } = await discover();
@@ -106,42 +113,6 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       }
       return { subject, session, id, untilMs: takenUntilMs(claims, skewSeconds) };
     },
-  };
-}
-
-/** With what the token leaves out, as userinfo has it of the same subject. */
-async function completed(
-  fetcher: ProviderFetch,
-  issuer: Issuer,
-  claims: JsonObject,
-  access: string,
-  anyway: boolean,
-): Promise<JsonObject> {
-  const isWhole = ["email", "name", "groups"].every((name) => claims[name] !== undefined);
-  if ((isWhole && !anyway) || issuer.userinfoEndpoint === "" || access === "") return claims;
-  const { status, json } = await fetcher.get(issuer.userinfoEndpoint, { authorization: `Bearer ${access}` });
-  if (status === 401) throw new LoginRefusal("login_withdrawn", "the provider does not take its access token any more");
-  if (status !== 200) throw new LoginRefusal("login_provider_error", `the provider's userinfo is answered ${status}`);
-  if (json["sub"] !== claims["sub"]) {
-    throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
-  }
-  // What is signed comes first.
-  return { ...json, ...claims };
-}
-
-function identityOf(claims: JsonObject): Identity {
-  const { groups, auth_time } = claims;
-  const named = Array.isArray(groups) ? groups.filter((one): one is string => typeof one === "string") : [];
-  return {
-    ...nobody,
-    subject: textOf(claims, "sub"),
-    email: textOf(claims, "email"),
-    emailVerified: claims["email_verified"] === true,
-    name: textOf(claims, "name"),
-    username: textOf(claims, "preferred_username"),
-    memberships: named.slice(0, maxGroups),
-    providerSession: textOf(claims, "sid"),
-    authenticatedAt: typeof auth_time === "number" ? auth_time : 0,
   };
 }
 

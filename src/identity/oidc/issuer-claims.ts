@@ -1,0 +1,51 @@
+/** An identity from what an OpenID Connect issuer says: its ID token first, its userinfo for what the token leaves out. */
+import type { JsonObject } from "../../lib/json.ts";
+import { textOf } from "../calls/fetch.ts";
+import { nobody } from "../calls/identity.ts";
+import type { Identity } from "../calls/identity.ts";
+
+const maxGroups = 256;
+
+/** Issuers that send booleans as text, as their own documents say: Apple, and Amazon Cognito in its userinfo. */
+const sendsTextBooleans =
+  /^https:\/\/(?:(?:appleid|account)\.apple\.com|cognito-idp\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/[\w-]+)\/?$/;
+
+/** Some issuers send null for a claim that they do not have. */
+export function hasClaim(claims: JsonObject, name: string): boolean {
+  return claims[name] !== undefined && claims[name] !== null;
+}
+
+/** @param claims of the verified ID token @param info userinfo of the same subject @param issuer its own name */
+export function identityOf(claims: JsonObject, info: JsonObject, issuer: string): Identity {
+  const sourceOf = (name: string): JsonObject => (hasClaim(claims, name) ? claims : info);
+  const text = (name: string): string => textOf(sourceOf(name), name);
+  const { auth_time } = claims;
+  return {
+    ...nobody,
+    subject: textOf(claims, "sub"),
+    ...emailOf(claims, info, issuer),
+    name: text("name"),
+    username: text("preferred_username"),
+    memberships: groupsOf(sourceOf("groups")["groups"]),
+    providerSession: textOf(claims, "sid"),
+    authenticatedAt: typeof auth_time === "number" ? auth_time : 0,
+  };
+}
+
+/** `email_verified` counts for the address beside it, never for an address from the other source (security I5). */
+function emailOf(claims: JsonObject, info: JsonObject, issuer: string): Pick<Identity, "email" | "emailVerified"> {
+  const vouches = ({ email_verified: verified }: JsonObject): boolean =>
+    verified === true || (verified === "true" && sendsTextBooleans.test(issuer));
+  const signed = textOf(claims, "email");
+  const told = textOf(info, "email");
+  if (!hasClaim(claims, "email")) return { email: told, emailVerified: told !== "" && vouches(info) };
+  const isBoth = signed !== "" && signed === told && !hasClaim(claims, "email_verified");
+  return { email: signed, emailVerified: signed !== "" && (vouches(claims) || (isBoth && vouches(info))) };
+}
+
+/** A list, or one name alone, as some issuers send a list of one. */
+function groupsOf(groups: unknown): readonly string[] {
+  const listed = typeof groups === "string" ? [groups] : groups;
+  if (!Array.isArray(listed)) return [];
+  return listed.filter((one): one is string => typeof one === "string").slice(0, maxGroups);
+}

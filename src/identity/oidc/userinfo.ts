@@ -1,0 +1,24 @@
+/** What an issuer's userinfo endpoint says of the visitor whose access token it gets (OpenID Connect Core §5.3). */
+import type { JsonObject } from "../../lib/json.ts";
+import type { ProviderFetch } from "../calls/fetch.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { Issuer } from "./discovery.ts";
+import { verifyUserinfo } from "./id-token.ts";
+import type { Expected } from "./id-token.ts";
+
+/** Claims about this subject; none where the issuer has no such endpoint. Rejects with `LoginRefusal`. */
+export async function userinfoOf(
+  subject: string,
+  { userinfoEndpoint, keys }: Issuer,
+  expected: Expected,
+  fetcher: ProviderFetch,
+): Promise<JsonObject> {
+  const { accessToken } = expected;
+  if (userinfoEndpoint === "" || accessToken === "") return {};
+  const { status, json, token } = await fetcher.get(userinfoEndpoint, { authorization: `Bearer ${accessToken}` });
+  if (status === 401) throw new LoginRefusal("login_withdrawn", "the provider's userinfo refuses its access token");
+  if (status !== 200) throw new LoginRefusal("login_provider_error", `the provider's userinfo is answered ${status}`);
+  const claims = token === undefined ? json : await verifyUserinfo(token, keys, expected);
+  if (claims["sub"] === subject) return claims;
+  throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
+}
