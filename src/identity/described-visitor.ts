@@ -2,6 +2,7 @@
 import type { DescribedVisitor } from "../traffic/login.ts";
 import { nobody } from "./calls/identity.ts";
 import type { Identity } from "./calls/identity.ts";
+import { teamNamed } from "./memberships.ts";
 import type { LoginContext } from "./context.ts";
 import type { Session } from "./session.ts";
 
@@ -13,8 +14,8 @@ export function describedIdentity({ email, emailVerified, id, name, groups }: De
     email,
     emailVerified,
     name,
-    // SAML compares letter by letter, the others without regard to case.
-    memberships: [...new Set(groups.flatMap((one) => [one, one.toLowerCase()]))],
+    // SAML compares letter by letter, the others without regard to case. A number is a team's.
+    memberships: [...new Set(groups.flatMap((one) => [one, teamNamed(one)]))],
     managedDomain: email.slice(email.lastIndexOf("@") + 1),
   };
 }

@@ -1,6 +1,7 @@
 /** What a route, or a rule of a policy, says of a login with an OAuth provider, as the engine takes it. */
 import type { CodeLoginConfig } from "./engine.ts";
 import { oauthCallback } from "./code-method.ts";
+import { organizationNamed, teamNamed } from "./memberships.ts";
 import { oauthProviders, scopesAsked } from "./oauth/providers.ts";
 import { callbackUri } from "./settings.ts";
 import type { LoginSettings } from "./settings.ts";
@@ -73,8 +74,8 @@ export function oauthLogin(
       ...everybody,
       emailAddresses: new Set(emailAddresses),
       emailDomains: new Set(emailDomains),
-      teams: new Set(teams.map((one) => one.toLowerCase())),
-      organizations: new Set(organizations.map((one) => one.toLowerCase())),
+      teams: new Set(teams.map(teamNamed)),
+      organizations: new Set(organizations.map(organizationNamed)),
       managedDomains: provider.managedDomains ?? false,
     },
   };

@@ -2,6 +2,7 @@
 import { fieldText } from "../traffic/tls-certificates.ts";
 import type { Identity } from "./calls/identity.ts";
 import type { Tokens } from "./calls/connection.ts";
+import { isTeam, nameOfMembership } from "./memberships.ts";
 import type { Lists } from "./verdict.ts";
 
 /** Name and value in turns. An absent value is an absent field. @param tokens those that are forwarded, if any are */
@@ -29,5 +30,6 @@ export function upstreamFields(
 /** The visitor's memberships that the lists name. */
 export function groupsNamed({ teams, organizations, groups }: Lists, { memberships }: Identity): readonly string[] {
   if (teams.size + organizations.size + groups.size === 0) return [];
-  return memberships.filter((one) => teams.has(one) || organizations.has(one) || groups.has(one));
+  if (groups.size > 0) return memberships.filter((one) => groups.has(one));
+  return memberships.filter((one) => (isTeam(one) ? teams : organizations).has(one)).map(nameOfMembership);
 }

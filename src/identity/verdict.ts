@@ -1,10 +1,11 @@
 /** Whether somebody is on a route's lists (security I5). A claim that is missing never matches. */
 import type { Identity } from "./calls/identity.ts";
+import { isTeam, nameOfMembership } from "./memberships.ts";
 
 export interface Lists {
   readonly emailAddresses: ReadonlySet<string>;
   readonly emailDomains: ReadonlySet<string>;
-  /** `organization/team` in lower case, or numbers. */
+  /** Of a form that no organization has: `memberships.ts`. */
   readonly teams: ReadonlySet<string>;
   readonly organizations: ReadonlySet<string>;
   /** Of a SAML provider, letter by letter. */
@@ -39,8 +40,10 @@ export function judge(lists: Lists, identity: Identity): Verdict {
     return { admits: true, reason: "everybody who has logged in is let in" };
   }
   for (const membership of identity.memberships) {
-    if (teams.has(membership)) return { admits: true, reason: `a member of the team "${membership}"` };
-    if (organizations.has(membership)) return { admits: true, reason: `a member of the organization "${membership}"` };
+    const [kind, list] = isTeam(membership) ? (["team", teams] as const) : (["organization", organizations] as const);
+    if (list.has(membership)) {
+      return { admits: true, reason: `a member of the ${kind} "${nameOfMembership(membership)}"` };
+    }
   }
   if (!wantsEmail)
     return { admits: false, reason: "in none of the listed teams and organizations", errorName: "login_not_listed" };

@@ -175,6 +175,26 @@ describe("OAuth providers", () => {
     await lists("github", {});
   });
 
+  it("I5: keep GitHub's organizations apart from teams, whatever those are called", async () => {
+    const team = { id: 4711, slug: "ops", organization: "Acme" };
+    for (const [person, list, expected] of [
+      [{ organizations: ["4711"] }, { teams: ["4711"] }, "3105"],
+      [{ organizations: ["#4711"] }, { teams: ["4711"] }, "3105"],
+      [{ organizations: ["acme/ops"] }, { teams: ["acme/ops"] }, "3105"],
+      [{ organizations: ["4711"] }, { organizations: ["4711"] }, ""],
+      [{ teams: [team] }, { organizations: ["4711"] }, "3105"],
+      [{ teams: [team] }, { organizations: ["acme/ops"] }, "3105"],
+      [{ teams: [team] }, { organizations: ["@4711", "#4711"] }, "3105"],
+      [{ teams: [team] }, { teams: ["4711"] }, ""],
+      [{ teams: [team] }, { teams: ["ACME/ops"] }, ""],
+    ] as const) {
+      world.providers.person = { ...ada, ...person };
+      await lists("github", list);
+      assert.equal(codeOf(await open("github")), expected, JSON.stringify([person, list]));
+    }
+    await lists("github", {});
+  });
+
   it("ask for another account in their own words, where they have any", async () => {
     for (const [name, expected] of [
       ["facebook", { auth_type: "reauthenticate" }],

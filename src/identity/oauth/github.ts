@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import { LoginRefusal, nobody } from "../calls/identity.ts";
+import { isTeam, organizationNamed, teamNamed } from "../memberships.ts";
 import type { IdentityCall, OAuthProvider } from "./provider.ts";
 
 const api = "https://api.github.com";
@@ -54,7 +55,7 @@ async function all({ get }: IdentityCall, path: string): Promise<JsonObject[]> {
 }
 
 function organizations(list: readonly JsonObject[]): string[] {
-  return list.map((one) => textOf(one, "login").toLowerCase()).filter((login) => login !== "");
+  return list.map((one) => organizationNamed(textOf(one, "login"))).filter((login) => login !== "" && !isTeam(login));
 }
 
 /** Each by `organization/slug` and by its number. */
@@ -65,8 +66,8 @@ function teams(list: readonly JsonObject[]): string[] {
       typeof organization === "object" && organization !== null ? textOf(organization as JsonObject, "login") : "";
     const slug = textOf(team, "slug");
     return [
-      ...(owner !== "" && slug !== "" ? [`${owner}/${slug}`.toLowerCase()] : []),
-      ...(typeof id === "number" ? [String(id)] : []),
+      ...(owner !== "" && slug !== "" ? [teamNamed(`${owner}/${slug}`)] : []),
+      ...(typeof id === "number" ? [teamNamed(String(id))] : []),
     ];
   });
 }
