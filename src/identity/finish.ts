@@ -12,7 +12,7 @@ import { flowCookieName, openFlow, openState, sameId } from "./flow.ts";
 import type { Flow } from "./flow.ts";
 import { refusedFor, scopesNote } from "./granted-scopes.ts";
 import { Guard } from "./guard.ts";
-import { LoginRefusal } from "./calls/identity.ts";
+import { LoginRefusal, tidyIdentity } from "./calls/identity.ts";
 import type { LoggedIn } from "./calls/login-client.ts";
 import { redirect, refusalAnswer } from "./pages.ts";
 import { wantsPage } from "./request-kind.ts";
@@ -196,7 +196,7 @@ export async function earlierModules(
 export async function establish(
   guard: Guard,
   flow: Pick<Flow, "id" | "returnPath" | "tries">,
-  { identity, tokens, scopes, endsAt = 0 }: LoggedIn,
+  { identity: told, tokens, scopes, endsAt = 0 }: LoggedIn,
   exchange: Exchange,
   context: LoginContext,
 ): Promise<Step> {
@@ -204,6 +204,7 @@ export async function establish(
   const { clock, sessions, settings, reports, end, tell } = context;
   const { host, headers } = exchange.request;
   const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
+  const identity = tidyIdentity(told);
   const verdict = judge(lists, identity);
   if (!verdict.admits) {
     const errorName = refusedFor(verdict, identity, method, scopes);

@@ -1,5 +1,5 @@
 /** What the service behind a route is told of a visitor, in header fields. */
-import { fieldText } from "../traffic/tls-certificates.ts";
+import { wholeFieldText } from "../traffic/tls-certificates.ts";
 import type { Identity } from "./calls/identity.ts";
 import type { Tokens } from "./calls/connection.ts";
 import { isTeam, nameOfMembership } from "./memberships.ts";
@@ -15,14 +15,15 @@ export function upstreamFields(
   const add = (name: string, value: string): void => {
     if (value !== "") fields.push(name, value);
   };
-  add("ngrok-auth-user-id", fieldText(identity.subject));
-  add("ngrok-auth-user-name", fieldText(identity.name));
-  add("ngrok-auth-user-email", fieldText(identity.email));
+  add("ngrok-auth-user-id", wholeFieldText(identity.subject));
+  add("ngrok-auth-user-name", wholeFieldText(identity.name));
+  add("ngrok-auth-user-email", wholeFieldText(identity.email));
   if (tokens) {
-    add("ngrok-auth-oauth-access-token", fieldText(tokens.access));
-    add("ngrok-auth-oauth-refresh-token", fieldText(tokens.refresh));
+    // Visible ASCII, which was checked when they came: "%" in them is the provider's own.
+    add("ngrok-auth-oauth-access-token", tokens.access);
+    add("ngrok-auth-oauth-refresh-token", tokens.refresh);
   }
-  const groups = groupsNamed(lists, identity).map((one) => fieldText(one, ","));
+  const groups = groupsNamed(lists, identity).map((one) => wholeFieldText(one, ","));
   add("postern-auth-groups", groups.join(","));
   return fields;
 }

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import { httpsSite, tableOf } from "../../test/support/routing.ts";
+import { isFieldValue } from "../lib/http-token.ts";
 import { createAuthority, issueLeaf } from "../lib/x509.ts";
 import { fieldText } from "../traffic/tls-certificates.ts";
 
@@ -54,6 +55,35 @@ describe("mutual TLS", () => {
     assert.equal(headers.get("ngrok-mtls-subject-alt-name-dns"), "a.example,b.example");
     assert.equal(headers.get("ngrok-mtls-email-addresses"), "");
     assert.match(headers.get("ngrok-mtls-serial-number") ?? "", /^[0-9a-f]+$/);
+  });
+
+  it("P4: mutual TLS tells of any certificate in fields that can be sent, and apart from others", async () => {
+    for (const [commonName, expected] of [
+      ["admin ", "admin%20"],
+      ["  admin", "%20%20admin"],
+      [" ", "%20"],
+      ["a\tb\r\nc", "a%09b%0D%0Ac"],
+      ["ä ", "%C3%A4%20"],
+    ] as const) {
+      const leaf = await issueLeaf(authority, {
+        names: ["a.example"],
+        commonName,
+        now,
+        days: 1,
+        usages: ["clientAuth"],
+      });
+      const clientCertificate = new X509Certificate(leaf.certificatePem).raw;
+      const tls = { serverName: "h", version: "TLSv1.3", cipher: "x", clientCertificate };
+      const exchange = exchangeOf({ connection: { tls } });
+      const route = setUp(authority.certificatePem)?.findRoute("/", "h");
+      assert.ok(route);
+      await runRequest(route, exchange);
+      const { headers } = exchange.request;
+      assert.equal(headers.get("ngrok-mtls-subject-cn"), expected);
+      const told = [...headers.entries()].filter(([name]) => name.startsWith("ngrok-mtls-"));
+      assert.equal(told.length, 4);
+      for (const [name, value] of told) assert.ok(isFieldValue(value), name);
+    }
   });
 
   it("R2: mutual TLS refuses a request whose connection was made without a certificate", async () => {

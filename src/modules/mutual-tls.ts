@@ -1,5 +1,5 @@
 import { f } from "../schema/fields.ts";
-import { clientCertificate, fieldText } from "../traffic/tls-certificates.ts";
+import { clientCertificate, wholeFieldText } from "../traffic/tls-certificates.ts";
 import { defineModule } from "../traffic/module.ts";
 import { authorityPem } from "../traffic/parts/authorities.ts";
 import { changed, denied } from "../traffic/step.ts";
@@ -25,7 +25,7 @@ export const mutualTls = defineModule({
         const certificate = clientCertificate(connection.tls);
         if (!certificate) return unverified;
         const { headers } = request;
-        headers.set("ngrok-mtls-subject-cn", fieldText(certificate.subject["CN"] ?? ""));
+        headers.set("ngrok-mtls-subject-cn", wholeFieldText(certificate.subject["CN"] ?? ""));
         headers.set("ngrok-mtls-subject-alt-name-dns", list(certificate.dnsNames));
         headers.set("ngrok-mtls-email-addresses", list(certificate.emailAddresses));
         headers.set("ngrok-mtls-serial-number", certificate.serialNumber);
@@ -40,5 +40,5 @@ const verified = changed("mutual_tls", "the client certificate was verified in t
 const unverified = denied("mutual_tls", "misdirected", "the connection has no verified client certificate");
 
 function list(values: readonly string[]): string {
-  return values.map((value) => fieldText(value, ",")).join(",");
+  return values.map((value) => wholeFieldText(value, ",")).join(",");
 }

@@ -96,6 +96,14 @@ export function fieldText(text: string, also = ""): string {
   return out;
 }
 
+/**
+ * `text` as a whole header value, or as an entry of a list. No value may begin or end with a blank (RFC 9110 §5.5), so
+ * blanks there are encoded too: without them, a name that somebody else has would be shown.
+ */
+export function wholeFieldText(text: string, also = ""): string {
+  return fieldText(text, also).replace(/^ +| +$/g, (blanks) => "%20".repeat(blanks.length));
+}
+
 function encodeCharacter(character: string): string {
   return Array.from(Buffer.from(character), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
 }

@@ -82,3 +82,35 @@ export const nobody: Identity = Object.freeze({
   authenticatedAt: 0,
   managedDomain: "",
 });
+
+/** Longest texts that sessions and header fields carry, characters. */
+const maxText = 512;
+/** RFC 5321 §4.5.3.1: 64 and 255 octets with the "@". */
+const maxEmail = 320;
+const controls = /\p{Cc}+/gu;
+
+/**
+ * As sessions hold it: display texts of one line, without blanks around them. The subject and memberships stay as they
+ * are, because another one may differ from them in nothing but a blank.
+ */
+export function tidyIdentity(identity: Identity): Identity {
+  const { email, emailVerified, name, username } = identity;
+  const address = email.trim();
+  const isUsable = address.length <= maxEmail && !/[\p{Cc}\s]/u.test(address);
+  return {
+    ...identity,
+    email: isUsable ? address : "",
+    emailVerified: isUsable && emailVerified,
+    name: lineOf(name),
+    username: lineOf(username),
+  };
+}
+
+function lineOf(text: string): string {
+  return text
+    .slice(0, 2 * maxText)
+    .toWellFormed()
+    .replace(controls, " ")
+    .trim()
+    .slice(0, maxText);
+}
