@@ -155,6 +155,34 @@ describe("a check with the provider", () => {
     assert.equal(await waiting, 302);
   });
 
+  it("a check with the provider lets nobody in whose session was ended while it failed", async () => {
+    const asked = Promise.withResolvers<never>();
+    const { clock, status, logins } = guarded({ auth_check_interval: 60, renew: () => asked.promise });
+    clock.pass(61_000);
+    const waiting = status();
+    const session = logins.context.sessions.byId("appses_1");
+    assert.ok(session);
+    logins.context.end(session, "logged_out");
+    asked.reject(new LoginRefusal("login_unreachable", "away"));
+    assert.equal(await waiting, 302);
+  });
+
+  it("a check with the provider keeps whose session and log-in it is, where the answer does not say", async () => {
+    const login = { providerSession: "s1", authenticatedAt: 7 };
+    for (const [told, expected] of [
+      [{}, login],
+      [{ providerSession: "s2" }, login],
+      [{ authenticatedAt: 8 }, { ...login, authenticatedAt: 8 }],
+    ] as const) {
+      const renew = async () => ({ identity: { ...ada, ...told }, tokens: { access: "a", refresh: "r", id: "" } });
+      const { clock, status, logins } = guarded({ auth_check_interval: 60, renew }, { identity: { ...ada, ...login } });
+      clock.pass(60_000);
+      assert.equal(await status(), 200);
+      const { providerSession, authenticatedAt } = logins.context.sessions.byId("appses_1")?.record.identity ?? ada;
+      assert.deepEqual({ providerSession, authenticatedAt }, expected);
+    }
+  });
+
   it("ends the session when the provider has withdrawn it", async () => {
     for (const reason of ["login_withdrawn", "login_token_invalid"] as const) {
       const renew = () => Promise.reject(new LoginRefusal(reason, "of somebody else"));

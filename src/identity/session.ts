@@ -88,6 +88,8 @@ export class Session {
   assertions: KeptAssertion[] | undefined;
   /** A check under way: everybody who waits for it waits for the same. */
   checking: Promise<CheckOutcome> | undefined;
+  /** Waits for a check that another edge makes. */
+  #checkedElsewhere: PromiseWithResolvers<void> | undefined;
   /** The provider could not be asked since then (monotonic); undefined: it could. */
   uncheckedSince: number | undefined;
   retryAt = 0;
@@ -132,11 +134,19 @@ export class Session {
     this.isDirty = true;
   }
 
-  /** Another edge tells of a use, milliseconds since 1970. */
-  usedElsewhere(at: number, clock: Clock): void {
-    if (at <= this.lastActive) return;
-    this.lastActive = at;
-    this.lastActiveMono = Math.max(this.lastActiveMono, clock.monotonic() - Math.max(0, clock.now() - at));
+  /** Another edge tells of a use, or of a check that this one then need not make as well. */
+  heardOf({ lastActive: usedAt, checkedAt }: Pick<SessionRecord, "lastActive" | "checkedAt">, clock: Clock): void {
+    const since = (at: number): number => clock.monotonic() - Math.max(0, clock.now() - at);
+    if (usedAt > this.lastActive) {
+      this.lastActive = usedAt;
+      this.lastActiveMono = Math.max(this.lastActiveMono, since(usedAt));
+    }
+    if (checkedAt <= this.checkedAt) return;
+    this.checkedAt = checkedAt;
+    this.checkedMono = secondsUp(since(checkedAt));
+    this.uncheckedSince = undefined;
+    this.#checkedElsewhere?.resolve();
+    this.#checkedElsewhere = undefined;
   }
 
   /** The provider was asked, and says this. */
@@ -149,6 +159,11 @@ export class Session {
     this.checkedMono = secondsUp(clock.monotonic());
     this.uncheckedSince = undefined;
     this.replace({ ...this.record, identity, ...tokens, checkedAt: this.checkedAt });
+  }
+
+  /** Resolves with the next check that another edge tells of. */
+  nextCheckAway(): Promise<void> {
+    return (this.#checkedElsewhere ??= Promise.withResolvers<void>()).promise;
   }
 
   replace(record: SessionRecord): void {

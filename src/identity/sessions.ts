@@ -70,7 +70,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       // What this edge has learned since is newer than what it had told.
       const isOlder = record.checkedAt < checkedAt;
       present.replace(isOlder ? { ...record, identity, accessToken, refreshToken, idToken, checkedAt } : record);
-      present.usedElsewhere(record.lastActive, clock);
+      present.heardOf(record, clock);
       return present;
     }
     count(record.accountId);

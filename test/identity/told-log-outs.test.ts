@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { issuerTag } from "../../src/identity/realm.ts";
-import type { Browser } from "../support/browser.ts";
+import type { Browser, Visited } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
-import { startLoginWorld } from "../support/login-world.ts";
+import { seen, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";
 import type { Claims, OwnIssuer } from "../support/own-issuer.ts";
@@ -97,6 +97,51 @@ describe("an issuer that tells of log-outs", () => {
     ] as const) {
       assert.equal(await tell(`logout_token=${tokenOf(told)}`), 200, JSON.stringify(told));
       await ended(expected);
+    }
+  });
+
+  it("I1: an issuer that tells of log-outs ends a session by its id after checks whose answers do not name it", async () => {
+    const checked = await startOwnIssuer();
+    try {
+      const config = {
+        issuer_url: checked.url,
+        client_id: "c",
+        client_secret: "secret",
+        userinfo_refresh_interval: "1s",
+      };
+      const headers = { "x-checked": "${actions.ngrok.oidc.user_info_refreshed}" };
+      const rule = [
+        { type: "openid-connect", config },
+        { type: "add-headers", config: { headers } },
+      ];
+      const value = JSON.stringify({ on_http_request: [{ actions: rule }] });
+      await world.route("/checked", { traffic_policy: { value } });
+      for (const forge of [() => "", (claims: Claims) => checked.sign({ ...claims, sid: undefined })]) {
+        checked.forge = (claims) => checked.sign(claims);
+        const browser = world.browser();
+        const url = `${world.origin()}/checked`;
+        assert.equal((await browser.visit(url)).status, 200);
+        checked.forge = forge;
+        const ask = (): Promise<Visited | undefined> =>
+          browser.ask(url, { headers: { accept: "text/html" } }).catch(() => undefined);
+        await eventually(ask, (answer) => answer?.status === 200 && seen(answer)["x-checked"] === "true");
+        const told = checked.sign(
+          {
+            iss: checked.url,
+            aud: "c",
+            iat: now(),
+            exp: now() + 60,
+            sid: "s1",
+            jti: randomUUID(),
+            events: { [event]: {} },
+          },
+          { typ: "logout+jwt" },
+        );
+        assert.equal(await tell(`logout_token=${told}`, { tag: issuerTag(account, checked.url) }), 200);
+        await eventually(ask, (answer) => answer?.status === 302);
+      }
+    } finally {
+      await checked.stop();
     }
   });
 

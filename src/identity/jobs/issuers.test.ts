@@ -46,6 +46,37 @@ describe("calls to an issuer", () => {
     assert.equal((await renew()).email, "ada@signed.example");
   });
 
+  it("I5: calls to an issuer keep of the log-in's token what userinfo leaves out, where they bring no new one", async () => {
+    const log = {
+      email: "ada@example.com",
+      email_verified: true,
+      name: "Ada L.",
+      preferred_username: "ada",
+      groups: ["staff"],
+    };
+    const id = issuer.sign({ sub: "ada", ...log });
+    const again = async (token: string) => {
+      const { identity } = await jobs.renew(connection, { access: "at", refresh: "rt", id: token }, "ada");
+      const { email, emailVerified, name, username, memberships } = identity;
+      return [email, emailVerified, name, username, memberships];
+    };
+    issuer.forge = () => "";
+    issuer.userinfo = { name: undefined, groups: undefined };
+    assert.deepEqual(await again(id), ["ada@example.com", true, "Ada L.", "ada", []], "groups may have been left");
+    issuer.userinfo = { name: "Ada", email: "ada@new.example" };
+    assert.deepEqual(
+      await again(id),
+      ["ada@new.example", false, "Ada", "ada", []],
+      "nobody vouches for the new address",
+    );
+    issuer.userinfo = { name: "Ada", email: "ada@new.example", email_verified: true };
+    assert.deepEqual(await again(id), ["ada@new.example", true, "Ada", "ada", []]);
+    issuer.userinfo = { name: undefined };
+    assert.deepEqual(await again(issuer.sign({ ...log, sub: "eve" })), ["", false, "", "", []]);
+    issuer.forge = (claims) => issuer.sign({ ...claims, email: undefined, email_verified: undefined });
+    assert.deepEqual(await again(id), ["", false, "", "", []], "a new token says all that there is to say");
+  });
+
   it("I1: calls to an issuer never turn a session into somebody else's", async () => {
     issuer.subject = "eve";
     await assert.rejects(renew(), isRefused, "a token and userinfo of another");

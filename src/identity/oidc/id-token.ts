@@ -27,7 +27,7 @@ export interface Expected {
 }
 
 /** As long as the answer or form that brings it may be. */
-const maxTokenBytes = 64 * 1024;
+export const maxIdTokenBytes = 64 * 1024;
 const maxAgeSeconds = 600;
 
 const idTokenTypes = ["", "jwt"];
@@ -57,7 +57,7 @@ export async function verifyUserinfo(text: string, keys: KeySet, expected: Expec
 
 function read(text: string): SignedToken {
   try {
-    return readSignedToken(text, maxTokenBytes);
+    return readSignedToken(text, maxIdTokenBytes);
   } catch (error) {
     throw error instanceof TokenFault ? bad(`it ${error.message}`) : error;
   }

@@ -1,8 +1,10 @@
 /** An identity from what an OpenID Connect issuer says: its ID token first, its userinfo for what the token leaves out. */
+import { readSignedToken, TokenFault } from "../../jose/compact.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import { nobody } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
+import { maxIdTokenBytes } from "./id-token.ts";
 
 const maxGroups = 256;
 
@@ -30,6 +32,29 @@ export function identityOf(claims: JsonObject, info: JsonObject, issuer: string)
     providerSession: textOf(claims, "sid"),
     authenticatedAt: typeof auth_time === "number" ? auth_time : 0,
   };
+}
+
+/**
+ * What the ID token of the log-in said and newer userinfo leaves out, where a check brought no new ID token. Groups are
+ * not among it: issuers leave out an empty list, and whoever has left the last group must not stay in it.
+ */
+export function saidBefore(idToken: string, subject: string, info: JsonObject): JsonObject {
+  const claims = payloadOf(idToken);
+  if (claims["sub"] !== subject) return {};
+  const names = ["name", "preferred_username", ...(hasClaim(info, "email") ? [] : ["email", "email_verified"])];
+  const isLeft = (name: string): boolean =>
+    hasClaim(claims, name) && (!hasClaim(info, name) || name === "email_verified");
+  return Object.fromEntries(names.filter(isLeft).map((name) => [name, claims[name]]));
+}
+
+/** It was verified when it came. */
+function payloadOf(idToken: string): JsonObject {
+  try {
+    return idToken === "" ? {} : readSignedToken(idToken, maxIdTokenBytes).payload;
+  } catch (error) {
+    if (error instanceof TokenFault) return {};
+    throw error;
+  }
 }
 
 /** `email_verified` counts for the address beside it, never for an address from the other source (security I5). */

@@ -10,7 +10,7 @@ import { LoginRefusal } from "../calls/identity.ts";
 import type { Issuer } from "./discovery.ts";
 import { takenUntilMs, verifyIdToken } from "./id-token.ts";
 import type { Expected } from "./id-token.ts";
-import { hasClaim, identityOf } from "./issuer-claims.ts";
+import { hasClaim, identityOf, saidBefore } from "./issuer-claims.ts";
 import { userinfoOf } from "./userinfo.ts";
 
 export interface IssuerSettings {
@@ -89,7 +89,8 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       } else if (issuer.userinfoEndpoint === "") {
         throw new LoginRefusal("login_unchecked", "the provider has neither refresh tokens nor userinfo");
       }
-      const info = await userinfo(issuer, claims, current);
+      let info = await userinfo(issuer, claims, current);
+      if (current.id === tokens.id) info = { ...saidBefore(tokens.id, subject, info), ...info };
       return { identity: identityOf(claims, info, issuer.issuer), tokens: current };
     },
     async logoutUrl(tokens, returnUrl) {
