@@ -11,6 +11,7 @@ export const compression = defineModule({
   acts: { response: ["change the response"] },
   fields: {},
   compile: () => ({
+    changesBodiesOnly: true,
     response: ({ request, response, steps }) => stepOf(compressResponse(request, response, steps).reason),
   }),
 });

@@ -59,10 +59,29 @@ describe("I2: login cookies", () => {
 
   it("I2: login cookies cannot be set by a service, and other cookies can", () => {
     const kept = [...others, ...nearly].map((name) => `${name}=1; Path=/`);
-    const headers = new HeaderList(
-      [...kept, `${session}=1`, ` ${flow} =2; Path=/`, session].map((one) => ["set-cookie", one]),
-    );
+    const headers = new HeaderList([...kept, `${session}=1`, ` ${flow} =2; Path=/`].map((one) => ["set-cookie", one]));
     dropLoginCookies(headers);
-    assert.deepEqual(headers.getAll("set-cookie"), [...kept, session]);
+    assert.deepEqual(headers.getAll("set-cookie"), kept);
+  });
+
+  it("I2: login cookies cannot be set by a service as cookies without a name", () => {
+    for (const planted of [
+      `=${session}=1; Path=/; Secure`,
+      ` = ${session} = 1`,
+      `=${session}`,
+      session,
+      `${session}; Path=/`,
+      `\t=\t${flow}=1`,
+    ]) {
+      const headers = new HeaderList([["set-cookie", planted]]);
+      dropLoginCookies(headers);
+      assert.deepEqual(headers.getAll("set-cookie"), [], planted);
+    }
+    const others = [`own=${session}=1`, `=own=${session}`, "=", "", `own=1; ${session}=1`].map(
+      (one) => ["set-cookie", one] as const,
+    );
+    const headers = new HeaderList(others);
+    dropLoginCookies(headers);
+    assert.equal(headers.getAll("set-cookie").length, others.length);
   });
 });

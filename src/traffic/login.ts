@@ -104,10 +104,21 @@ export function dropLoginCookies(headers: HeaderFields): void {
   if (!headers.has("set-cookie")) return;
   const fields = headers.getAll("set-cookie");
   if (!fields.some((field) => field.includes(host))) return;
-  const kept = fields.filter((field) => !isLoginCookie(field.slice(0, (field.indexOf("=") + 1 || 1) - 1).trim()));
+  const kept = fields.filter((field) => !setsLoginCookie(field));
   if (kept.length === fields.length) return;
   headers.delete("set-cookie");
   for (const field of kept) headers.append("set-cookie", field);
+}
+
+/**
+ * A cookie without a name is sent back as its value alone, which may read as a name with a value: "=name=value" and "name"
+ * plant a cookie just as "name=value" does, in browsers older than that rule of RFC 6265bis §5.7.
+ */
+function setsLoginCookie(field: string): boolean {
+  const [pair = ""] = field.split(";", 1);
+  const [name = "", ...rest] = pair.split("=");
+  const sentAs = name.trim() === "" ? rest.join("=") : pair;
+  return isLoginCookie((sentAs.split("=", 1)[0] as string).trim());
 }
 
 /** The first cookie of that name; undefined when there is none. */

@@ -20,6 +20,7 @@ import { RequestBody } from "./request-body.ts";
 import { HeldResponse } from "./held-response.ts";
 import { ModuleResponse } from "./response-stages.ts";
 import type { ResponseBodyKeeper, StagesOutput } from "./response-stages.ts";
+import { judgesHeads, keepUpgradeFields } from "./unjudged-heads.ts";
 import { UpstreamSide } from "./upstream-side.ts";
 import type { ForwardedExchange } from "./upstream-side.ts";
 
@@ -150,15 +151,21 @@ export class HttpExchange
 
   // The upstream's response.
 
+  guardLogins(fields: FieldTable): void {
+    if (this.hasLogins) dropLoginCookies(fields);
+  }
+
   responseHead(head: ResponseRead, bodyLength: number): void {
     const { status, fields } = head;
-    if (this.hasLogins) dropLoginCookies(fields);
+    this.guardLogins(fields);
+    const route = this.route as CompiledRoute;
     if (status === 101) {
-      this.#upgrade(head.reason, fields, fields.valueAt(fields.upgradeIndex));
+      const upgradedTo = fields.valueAt(fields.upgradeIndex);
+      if (judgesHeads(route.response)) keepUpgradeFields(fields);
+      this.#upgrade(head.reason, fields, upgradedTo);
       return;
     }
     if (this.request.websocket && this.#staysClosed(status)) return;
-    const route = this.route as CompiledRoute;
     if (route.response.length === 0) {
       this.status = status;
       this.#client.sendHead(status, head.reason, fields, bodyLength, this.requestId);
@@ -224,7 +231,10 @@ export class HttpExchange
   }
 
   responseEnd(trailers: FieldTable | undefined): void {
-    if (trailers !== undefined) stripResponse(trailers);
+    if (trailers !== undefined) {
+      stripResponse(trailers);
+      this.guardLogins(trailers);
+    }
     if (this.#held !== undefined) {
       this.#held.ended(trailers);
       return;

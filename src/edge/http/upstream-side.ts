@@ -23,6 +23,7 @@ import type { RequestBody } from "./request-body.ts";
 import { sendRequest } from "./send-request.ts";
 import type { UpstreamConnection } from "../upstreams/upstream-connection.ts";
 import type { UpstreamUser } from "../upstreams/upstream-user.ts";
+import { judgesHeads } from "./unjudged-heads.ts";
 import { UpstreamPool } from "../upstreams/upstream-pool.ts";
 
 /** Pools that one request is sent to at most, when streams to them cannot be opened. */
@@ -46,6 +47,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   waitedMs: number | undefined;
   /** For whoever asks later who served it. */
   tunnel: ServingTunnel | undefined;
+  /** Drops what would set a cookie of a login of the site. */
+  guardLogins(fields: FieldTable): void;
   /** The final response head; 101 turns both directions into raw bytes. `bodyLength` -1: only the end will tell. */
   responseHead(head: ResponseRead, bodyLength: number): void;
   /** False: hold on until `creditUpstream`. */
@@ -213,8 +216,10 @@ export class UpstreamSide implements UpstreamUser {
       this.#body.sendContinue();
       return;
     }
+    if (judgesHeads(this.#route.response)) return;
     stripResponse(fields);
     fields.delete("content-length");
+    this.exchange.guardLogins(fields);
     this.#client.sendInterim(status, fields);
   }
 
