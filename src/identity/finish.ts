@@ -244,7 +244,7 @@ export async function establish(
   };
   const before = loginCookie(exchange.loginCookies, realm.sessionCookie);
   const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
-  if (replaced && replaced.record.realm === realm.tag) end(replaced, "replaced", exchange);
+  if (replaced && guard.isOwn(replaced.record)) end(replaced, "replaced", exchange);
   if (sessions.of(accountId) >= settings.maxSessions) {
     const idle = sessions.longestIdle(accountId);
     if (idle) end(idle, "crowded_out");

@@ -9,6 +9,7 @@ import type { Step } from "../traffic/step.ts";
 import type { AssertionPlace, RouteClaims } from "./assertions.ts";
 import { beginLogin, sentAway } from "./begin.ts";
 import type { LoginContext } from "./context.ts";
+import { LoginRefusal } from "./calls/identity.ts";
 import type { Identity, LoginRefusalName } from "./calls/identity.ts";
 import { refusedLogin } from "./events.ts";
 import type { LoginMethod } from "./method.ts";
@@ -20,7 +21,7 @@ import { expiresAt } from "./records.ts";
 import { requestKind, wantsPage } from "./request-kind.ts";
 import { pathOfRequest } from "./return-path.ts";
 import { cookieHash, isSessionCookie } from "./session.ts";
-import type { KeptAssertion, Session } from "./session.ts";
+import type { KeptAssertion, Session, SessionRecord } from "./session.ts";
 import { originOf } from "./settings.ts";
 import { turnedAway } from "./step.ts";
 import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
@@ -72,8 +73,14 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return isSessionCookie(cookie) ? this.#lookElsewhere(exchange, cookie) : this.#turnAway(exchange, "no session");
   }
 
-  /** As `request`, without asking anybody and without touching the session. */
-  rehearse(exchange: Exchange): Step {
+  /** As `request`, without touching the session and without asking anybody but for who the provider is. */
+  rehearse(exchange: Exchange): Step | Promise<Step> {
+    const { method } = this.options;
+    if (method.url !== "" || method.known === undefined) return this.#rehearsed(exchange);
+    return this.#onceKnown(exchange, method.known(), () => this.#rehearsed(exchange));
+  }
+
+  #rehearsed(exchange: Exchange): Step {
     const { options } = this;
     if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
     const { host } = exchange.request;
@@ -118,6 +125,14 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     }
   }
 
+  /**
+   * Whether a session was made by this login, now or earlier. A realm's tag is short enough to be hit upon, and a host may
+   * have been another account's.
+   */
+  isOwn({ realm, accountId }: Pick<SessionRecord, "realm" | "accountId">): boolean {
+    return realm === this.options.realm.tag && accountId === this.options.accountId;
+  }
+
   /** Why the session is not good for a host of this route; undefined when it is. */
   faultOf(session: Session, host: string): string | undefined {
     const { options } = this;
@@ -129,12 +144,10 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { cookiePrefix } = options.realm;
     if (record.cookiePrefix !== undefined && record.cookiePrefix !== cookiePrefix)
       return "the session is of another cookie prefix";
-    // A realm's tag is short enough to be hit upon, and a host may have been another account's.
-    if (record.accountId !== options.accountId) return "the session is of another account";
+    if (!this.isOwn(record)) return "the session is of another account";
     const { maximumDuration, inactivityTimeout, method } = options;
     if (record.clientId !== method.clientId) return "the session was made with another client";
-    // Of SAML it is known once the metadata was read, which a login waits for.
-    if (method.url !== "" && record.providerUrl !== method.url) return "the session was made at another provider";
+    if (record.providerUrl !== method.url) return "the session was made at another provider";
     if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
       return "the session has reached its maximum duration";
     if (session.isBeyond(clock)) return "the provider's own session has ended";
@@ -167,6 +180,25 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   }
 
   #admit(exchange: Exchange, session: Session): Step | Promise<Step> {
+    const { method } = this.options;
+    if (method.url === "" && method.known !== undefined) {
+      return this.#onceKnown(exchange, method.known(), () => this.#admitKnown(exchange, session));
+    }
+    return this.#admitKnown(exchange, session);
+  }
+
+  /** Until the provider is known, nobody can say whether a session is of it: the sessions of another one stay out. */
+  async #onceKnown(exchange: Exchange, known: Promise<unknown>, goOn: () => Step | Promise<Step>): Promise<Step> {
+    try {
+      await known;
+    } catch (error) {
+      if (!(error instanceof LoginRefusal)) throw error;
+      if (this.options.method.url === "") return this.#answer(exchange, error.reason, error.message);
+    }
+    return await goOn();
+  }
+
+  #admitKnown(exchange: Exchange, session: Session): Step | Promise<Step> {
     const fault = this.faultOf(session, exchange.request.host);
     if (fault !== undefined) return this.#turnAway(exchange, fault);
     const { checkInterval } = this.options;

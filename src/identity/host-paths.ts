@@ -67,7 +67,7 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
     ({ route, guards } = guardsAt(site, request.host, returnPath, isMeant));
   }
   const held = sessionsOf(exchange, context);
-  const isHeld = (one: Guard): boolean => held.some((session) => session.record.realm === one.options.realm.tag);
+  const isHeld = (one: Guard): boolean => held.some((session) => one.isOwn(session.record));
   // Of several logins the first that is missing.
   const guard = guards.find((one) => !isHeld(one)) ?? guards[0];
   if (!route || !guard)
@@ -119,7 +119,7 @@ function showSession(site: LoginSite, exchange: Exchange, context: LoginContext)
   if (exchange.request.method !== "GET") return notAllowed("GET");
   const { host } = exchange.request;
   for (const session of sessionsOf(exchange, context)) {
-    const guard = guardOf(site, (one) => one.options.realm.tag === session.record.realm);
+    const guard = guardOf(site, (one) => one.isOwn(session.record));
     if (!guard || guard.faultOf(session, host) !== undefined) continue;
     const { id, identity, providerName, loginAt } = session.record;
     const { subject, email, name, username } = identity;

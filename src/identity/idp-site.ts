@@ -105,7 +105,8 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     follows(tag, accountId, connection) {
       let clients = issuers.get(tag);
       if (!clients) issuers.set(tag, (clients = new Map()));
-      clients.set(connection.clientId, { accountId, connection });
+      // Tags of two accounts may be equal: neither takes the other's place.
+      clients.set(JSON.stringify([accountId, connection.issuer, connection.clientId]), { accountId, connection });
     },
   };
 }

@@ -4,8 +4,7 @@ import { answered } from "../traffic/step.ts";
 import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";
 import type { LoginContext, LoginSite } from "./context.ts";
 import { dropCookie } from "./cookies.ts";
-import { guardOf } from "./finish.ts";
-import { Guard } from "./guard.ts";
+import { guardOf, guardsOf } from "./finish.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import { loginHeaders, redirect, renderPage } from "./pages.ts";
 import { wantsJson } from "./request-kind.ts";
@@ -42,7 +41,7 @@ export async function leave(
   let elsewhere: string | Answer | undefined;
   for (const session of sessions) {
     end(session, "logged_out", exchange);
-    const guard = guardOf(site, ({ options }) => options.realm.tag === session.record.realm);
+    const guard = guardOf(site, (one) => one.isOwn(session.record));
     if (elsewhere !== undefined || !guard?.options.method.logout) continue;
     const { accessToken, refreshToken, idToken } = session.record;
     const tokens = { access: accessToken, refresh: refreshToken, id: idToken };
@@ -68,13 +67,11 @@ export async function leave(
 /** Which sessions and cookies a log-out is about. */
 function leftBy(site: LoginSite, authId: string | null) {
   if (authId === null) return { isMeant: () => true, isCookie: () => true };
-  const realms = (site.logins ?? []).flatMap((one) =>
-    one instanceof Guard && (one.options.authId ?? "") === authId ? [one.options.realm] : [],
-  );
+  const guards = guardsOf(site, ({ options }) => (options.authId ?? "") === authId);
   return {
-    isMeant: ({ record }: Session) => realms.some(({ tag }) => tag === record.realm),
+    isMeant: ({ record }: Session) => guards.some((one) => one.isOwn(record)),
     isCookie: (name: string) =>
-      realms.some(({ sessionCookie, flowCookie }) => name === sessionCookie || name.startsWith(flowCookie)),
+      guards.some(({ options: { realm } }) => name === realm.sessionCookie || name.startsWith(realm.flowCookie)),
   };
 }
 

@@ -25,8 +25,10 @@ export interface LoginMethod {
   readonly realmId: string;
   /** As visitors know it. */
   readonly title: string;
-  /** What users of it are told from others by: issuer, entity id, or origin. */
+  /** What users of it are told from others by: issuer, entity id, or origin; "" until the provider has said it. */
   readonly url: string;
+  /** Resolves once `url` is there. Rejects with `LoginRefusal` where it cannot be found out. Absent: it always is. */
+  known?(): Promise<unknown>;
   /** What a session must have been granted. */
   readonly scopes: readonly string[];
   /** The provider tells what the route's lists ask for only with one of these; absent or empty: no list needs a scope. */

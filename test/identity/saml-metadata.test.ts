@@ -179,6 +179,35 @@ for (const { name, create } of databases) {
       }
     });
 
+    it(`I4: metadata of a SAML provider, on ${name} that cannot be read admits no session of the provider before`, async () => {
+      const { provider } = world;
+      const empty = await startMetadataServer();
+      try {
+        const route = await world.samlRoute("/replaced");
+        const one = world.browser();
+        assert.equal(told(await provider.signIn(one, at("/replaced"), route)), "200");
+        const asked = async (): Promise<string> => told(await one.ask(at("/replaced"), { headers: html }));
+        assert.equal(await asked(), "200");
+        empty.serve("gone", {}, 500);
+        await world.change(route.id, { saml: { idp_metadata: "", idp_metadata_url: empty.url } });
+        assert.equal(await eventually(asked, (now) => now !== "200"), refused(500, "saml_metadata"));
+        const explained = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, {
+          method: "GET",
+          url: at("/replaced"),
+          headers: { cookie: one.cookies(at("/replaced")) },
+        });
+        assert.equal(explained.body.error_code, errorCode("saml_metadata"), JSON.stringify(explained.body));
+        await world.change(route.id, { saml: { idp_metadata: provider.metadata() } });
+        assert.equal(
+          await eventually(asked, (now) => now !== refused(500, "saml_metadata")),
+          "200",
+          "it is good again",
+        );
+      } finally {
+        empty.stop();
+      }
+    });
+
     for (const [what, serve, why] of [
       ["what is no XML", () => server.serve("{}", { "content-type": "application/json" }), /not with XML/],
       ["a redirect", () => server.serve("", { location: "/elsewhere" }, 302), /redirects/],

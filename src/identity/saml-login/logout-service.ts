@@ -44,12 +44,11 @@ async function ended(
   { exchange, context, guard, method }: AddressedRoute,
   { id, name, sessionIndexes, relayState }: LogoutRequest,
 ): Promise<Step> {
-  const { tag } = guard.options.realm;
   const isMeant = (index: string): boolean =>
     sessionIndexes.length === 0 || index === "" || sessionIndexes.includes(index);
   const meant = context.sessions
     .ofSubject(name.nameId)
-    .filter(({ record: { realm, identity } }) => realm === tag && isMeant(identity.providerSession));
+    .filter(({ record }) => guard.isOwn(record) && isMeant(record.identity.providerSession));
   for (const session of meant) context.end(session, "provider_logged_out", exchange);
   const why = `${method.title} logs ${name.nameId} out: ended ${meant.length} sessions`;
   const answer = await method.logoutAnswer(id, relayState);

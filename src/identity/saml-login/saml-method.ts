@@ -97,6 +97,10 @@ export class SamlMethod implements LoginMethod {
     return this.#needs.source.known?.entityId ?? "";
   }
 
+  async known(): Promise<void> {
+    await this.#needs.source.get();
+  }
+
   get warning(): string | undefined {
     const { warning, known } = this.#needs.source;
     const all = [warning, ...(known?.warnings ?? []).map((one) => `in its metadata ${one}`)];
