@@ -75,8 +75,19 @@ export function refuse(
   context.log.info("login refused", { request: exchange.id, reason: errorName, detail: reason });
   const { accountId } = guard?.options ?? site;
   context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
-  const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+  const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), links: [startAgain(errorName, "")] };
   return turnedAway(by, reason, refusalAnswer(errorName, shown));
+}
+
+/**
+ * A way on for somebody whose login is lost, and with it where it should have led.
+ *
+ * @param origin of the host that they wanted to visit; "" for the one that shows the link
+ */
+export function startAgain(errorName: LoginRefusal["reason"], origin: string) {
+  // A login that is complete has left a session.
+  if (errorName === "login_used") return { text: "Open the site", href: `${origin}/` };
+  return { text: "Start again", href: `${origin}/.postern/login?path=%2F` };
 }
 
 /** Another tab has finished first, in the same browser: this one goes on to what it wanted. */
@@ -112,13 +123,17 @@ export function guardsOf(site: LoginSite, matches: (guard: Guard) => boolean): r
   return (site.logins ?? []).filter((one): one is Guard => one instanceof Guard && matches(one));
 }
 
-export function checkState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
+/** The state that came back, however old it is. */
+export function readState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
   const text = parameters.get("state") ?? "";
   if (text === "") throw new LoginRefusal("login_state_missing", "there is no state");
   const state = openState(text, sealer, clock.now());
-  if (state === "late") throw new LoginRefusal("login_late", "the state is older than 15 minutes");
   if (state === undefined) throw new LoginRefusal("login_state_unreadable", "the state is not of this server");
   return state;
+}
+
+export function checkAge({ isLate }: ReturnType<typeof readState>): void {
+  if (isLate) throw new LoginRefusal("login_late", "the state is older than 15 minutes");
 }
 
 function checkFlow(
@@ -129,7 +144,8 @@ function checkFlow(
 ) {
   const { sealer, used } = context;
   const { host } = exchange.request;
-  const state = checkState(parameters, context);
+  const state = readState(parameters, context);
+  checkAge(state);
   if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state is of another host");
   const isOfRealm = ({ options }: Guard): boolean => options.realm.tag === state.realm;
   if (!guardOf(site, isOfRealm)) {

@@ -55,13 +55,17 @@ export function sealState({ id, host, realm, startedAt }: FlowState, sealer: Flo
   return sealer.seal([id, host, realm, startedAt.toString(36)].join(" "), stateAbout);
 }
 
-/** "late" for one that is too old, undefined for one that is not ours. */
-export function openState(text: string, sealer: FlowSealer, nowMs: number): FlowState | "late" | undefined {
+/** Undefined for a state that is not ours. */
+export function openState(
+  text: string,
+  sealer: FlowSealer,
+  nowMs: number,
+): (FlowState & { readonly isLate: boolean }) | undefined {
   const opened = text.length > maxSealed ? undefined : sealer.open(text, stateAbout);
   if (opened === undefined) return undefined;
   const [id = "", host = "", realm = "", time = ""] = opened.split(" ");
   const startedAt = Number.parseInt(time, 36);
-  return isFresh(startedAt, nowMs) ? { id, host, realm, startedAt } : "late";
+  return { id, host, realm, startedAt, isLate: !isFresh(startedAt, nowMs) };
 }
 
 /** The name of the cookie of a flow. */

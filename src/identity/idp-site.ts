@@ -7,7 +7,7 @@ import type { Step } from "../traffic/step.ts";
 import type { Connection } from "./calls/connection.ts";
 import { oauthCallback } from "./code-method.ts";
 import type { LoginContext } from "./context.ts";
-import { checkState, guardOf, readParameters } from "./finish.ts";
+import { checkAge, guardOf, readParameters, readState, startAgain } from "./finish.ts";
 import { keySetAnswer, notAllowed } from "./host-paths.ts";
 import { LoginRefusal } from "./calls/identity.ts";
 import { loggedOutPage } from "./leave.ts";
@@ -51,7 +51,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     if (path === "/.well-known/jwks.json" || path === "/.postern/jwks.json") return keySetAnswer(context);
     const tag = /^\/oidc\/([0-9a-z]{8})\/backchannel-logout$/.exec(path)?.[1];
     if (tag !== undefined) return method === "POST" ? backchannel(exchange, tag) : notAllowed("POST");
-    const page = { title: "Logins come back here.", lines: ["There is nothing else to see at this address."] };
+    const page = { title: "This address only handles logins.", lines: ["Open the site that you want to use instead."] };
     return answered(by, "no login path", renderPage(404, page));
   };
   /** OpenID Connect Back-Channel Logout §2.5 to 2.8. */
@@ -113,10 +113,14 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
 
 /** On to the host where the browser's flow cookie is; nowhere without a state of ours. */
 async function switchOver(exchange: Exchange, context: LoginContext): Promise<Step> {
+  let from: string | undefined;
   try {
     await context.gate.enter();
     const parameters = readParameters(exchange.request.query);
-    const { host, realm } = checkState(parameters, context);
+    const state = readState(parameters, context);
+    const { host, realm } = state;
+    from = host;
+    checkAge(state);
     const site = context.siteFor(host);
     const guard = site && guardOf(site, ({ options }) => options.realm.tag === realm);
     if (!guard) throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
@@ -134,7 +138,10 @@ async function switchOver(exchange: Exchange, context: LoginContext): Promise<St
     return answered(by, `on to ${host}`, redirect(303, url.href));
   } catch (error) {
     if (!(error instanceof LoginRefusal)) throw error;
-    const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request) };
+    const hasLogins = from !== undefined && (context.siteFor(from)?.logins?.length ?? 0) > 0;
+    const origin = originOf(from ?? "", context.settings.httpsPort());
+    const links = hasLogins ? [startAgain(error.reason, origin)] : [];
+    const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), links };
     return turnedAway(by, error.message, refusalAnswer(error.reason, shown));
   }
 }

@@ -82,7 +82,7 @@ function json(status: number, value: object): FixedAnswer {
 
 export function loggedOutPage(back: string | undefined): FixedAnswer {
   const links = back === undefined ? [] : [{ text: "Log in again", href: back }];
-  return renderPage(200, { title: "You are logged out.", lines: ["This page does not log you in again."], links });
+  return renderPage(200, { title: "You are logged out.", lines: ["You can close this page."], links });
 }
 
 /** Sessions of the host that the browser holds. */
@@ -95,15 +95,17 @@ export function sessionsOf(exchange: Exchange, { sessions }: LoginContext): Sess
   return found;
 }
 
-/** A POST of the host's own pages, or a navigation that no other site has caused. */
+/**
+ * A POST of the host's own pages, or a navigation that no other host has caused. A sibling host is another one: it may be
+ * another tenant's.
+ */
 function isMeant({ request }: Exchange, origin: string): boolean {
   const { method, headers } = request;
-  if (method === "POST") return headers.get("origin") === origin;
   const site = headers.get("sec-fetch-site");
+  // Extensions may take the origin away, and no page can set the other field.
+  if (method === "POST") return headers.get("origin") === origin || site === "same-origin";
   return (
-    method === "GET" &&
-    headers.get("sec-fetch-mode") === "navigate" &&
-    (site === "none" || site?.startsWith("same-") === true)
+    method === "GET" && headers.get("sec-fetch-mode") === "navigate" && (site === "none" || site === "same-origin")
   );
 }
 
@@ -112,9 +114,15 @@ function confirmPage({ request }: Exchange, back: string, authId: string | null)
   const action = `${request.path}?path=${encodeURIComponent(back)}${which}`;
   return renderPage(
     200,
-    { title: "Log out?", lines: ["This ends your session here."], form: { action, text: "Log out" } },
-    // The answer to the form may lead on to the provider.
     {
+      title: "Log out?",
+      lines: ["You will need to log in again to use this site."],
+      form: { action, text: "Log out" },
+    },
+    {
+      // With `no-referrer`, browsers would send the form without its origin (Fetch §3.2).
+      "referrer-policy": "same-origin",
+      // The answer to the form may lead on to the provider.
       "content-security-policy":
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https: http:; frame-ancestors 'none'; base-uri 'none'",
     },

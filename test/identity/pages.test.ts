@@ -12,7 +12,7 @@ const html = { accept: "text/html" };
 const json = { accept: "application/json" };
 
 /** Of every page: nothing that runs or is fetched, nothing kept, in no frame, and as wide as a phone. */
-function assertPage({ headers, text }: Visited): void {
+function assertPage({ headers, text }: Visited, referrers = "no-referrer"): void {
   assert.equal(headers["content-type"], "text/html; charset=utf-8");
   assert.match(text, /<meta name="viewport" content="width=device-width">/);
   assert.doesNotMatch(text, /<script|<img|<link|\son\w+=|javascript:/i);
@@ -21,7 +21,7 @@ function assertPage({ headers, text }: Visited): void {
   assert.match(policy, /frame-ancestors 'none'/);
   assert.doesNotMatch(policy, /script-src/);
   assert.equal(headers["cache-control"], "no-store");
-  assert.equal(headers["referrer-policy"], "no-referrer");
+  assert.equal(headers["referrer-policy"], referrers);
   assert.equal(headers["x-content-type-options"], "nosniff");
 }
 
@@ -114,11 +114,62 @@ for (const http of ["h1", "h2"] as const) {
       }
     });
 
+    it(`pages of logins over ${http} lead back to a login that is lost, at the host that it was for`, async () => {
+      const callback = `${world.origin("idp.localhost")}/oauth2/callback`;
+      const begun = await world.browser(http).ask(at("/secret-garden/github"), { headers: html });
+      const state = new URL(String(begun.headers.location)).searchParams.get("state") ?? "";
+      const again = /href="([^"]*\/\.postern\/login\?path=%2F)">Start again</;
+      const linkOf = async (url: string, browser = world.browser(http)): Promise<[string, string | undefined]> => {
+        const { text, headers } = await browser.ask(url, { headers: html });
+        return [String(headers["postern-error-code"]), again.exec(text)?.[1]];
+      };
+      const own = at("/.postern/callback");
+      assert.deepEqual(await linkOf(own), [errorCode("login_state_missing"), "/.postern/login?path=%2F"]);
+      assert.deepEqual(await linkOf(`${own}?state=x`), [
+        errorCode("login_state_unreadable"),
+        "/.postern/login?path=%2F",
+      ]);
+      assert.deepEqual(await linkOf(`${own}?state=${state}`), [errorCode("login_no_flow"), "/.postern/login?path=%2F"]);
+      // No state of ours, no host: nothing that a stranger writes is a link.
+      assert.deepEqual(await linkOf(`${callback}?state=x`), [errorCode("login_state_unreadable"), undefined]);
+      const elsewhere = `${callback}/abcdefgh?state=${state}`;
+      assert.deepEqual(await linkOf(elsewhere), [errorCode("login_elsewhere"), `${at("/.postern/login")}?path=%2F`]);
+      const arrived = await world.browser(http).visit(`${at("/.postern/login")}?path=%2F`);
+      assert.deepEqual([arrived.status, arrived.url], [200, at("/secret-garden/github")]);
+    });
+
+    it(`pages of logins over ${http} log out by a navigation of the host's own or of nobody's alone`, async () => {
+      for (const [method, fields, status] of [
+        ["GET", { "sec-fetch-site": "none" }, 401],
+        ["GET", { "sec-fetch-site": "same-origin" }, 401],
+        ["GET", { "sec-fetch-site": "same-site" }, 200],
+        ["GET", { "sec-fetch-site": "cross-site" }, 200],
+        ["GET", {}, 200],
+        ["POST", { origin: world.origin() }, 401],
+        ["POST", { origin: "null", "sec-fetch-site": "same-origin" }, 401],
+        ["POST", { origin: "null", "sec-fetch-site": "same-site" }, 200],
+        ["POST", { origin: world.origin("other.localhost"), "sec-fetch-site": "same-site" }, 200],
+        ["POST", { origin: "null" }, 200],
+        ["POST", {}, 200],
+      ] as const) {
+        const browser = world.browser(http);
+        await browser.visit(at("/secret-garden/github"));
+        const headers = { ...html, "sec-fetch-mode": "navigate", ...fields };
+        await browser.ask(at("/.postern/logout"), { method, headers, ...(method === "POST" && { body: "" }) });
+        assert.equal(
+          (await browser.ask(at("/.postern/session"))).status,
+          status,
+          `${method} ${JSON.stringify(fields)}`,
+        );
+      }
+    });
+
     it(`pages of logins over ${http} log nobody out who has not meant it, and tell programs in JSON`, async () => {
       const browser = world.browser(http);
       await browser.visit(at("/secret-garden/github"));
       const asked = await browser.ask(at("/.postern/logout"), { headers: html });
-      assertPage(asked);
+      // Without its origin, the form would be taken for another site's.
+      assertPage(asked, "same-origin");
       assert.match(asked.text, /<form method="post" action="\/\.postern\/logout/);
       const refused = await browser.ask(at("/.postern/logout"), { headers: json });
       assert.deepEqual([refused.status, (JSON.parse(refused.text) as { signed_in: boolean }).signed_in], [403, true]);

@@ -184,6 +184,29 @@ describe("a real browser", { skip: skipWithout("chromium") }, () => {
     assert.notEqual(world.providers.calls.length, logins);
   });
 
+  it("a real browser asks before it logs out by another site's link, and logs out by the button of that page", async () => {
+    const page = await context.newPage();
+    await page.goto(at("/"));
+    await page.goto(await otherSite(`<a href="${at("/.postern/logout?path=/pub")}">a prize</a>`));
+    await page.getByRole("link").click();
+    await page.waitForURL(at("/.postern/logout?path=/pub"));
+    assert.match(await text(page), /^Log out\?/);
+    assert.notEqual((await context.cookies(at("/"))).length, 0);
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByText("You are logged out.").waitFor();
+    assert.equal((await context.cookies(at("/"))).length, 0);
+    await page.getByRole("link", { name: "Log in again" }).click();
+    await page.waitForURL(at("/pub"));
+  });
+
+  it("a real browser starts again from a login that is lost", async () => {
+    const page = await context.newPage();
+    await page.goto(at("/.postern/callback?code=x&state=nothing"));
+    await page.getByRole("link", { name: "Start again" }).click();
+    await page.waitForURL(at("/"));
+    assert.match(await text(page), /ada@example\.com/);
+  });
+
   it("a real browser is shown whom it is signed in as where that is not enough, and not who may come in", async () => {
     const page = await context.newPage();
     const answer = await page.goto(at("/staff"));

@@ -26,8 +26,8 @@ export async function logoutService(at: AddressedRoute): Promise<Step> {
   const back = host === undefined ? undefined : `${originOf(host, context.settings.httpsPort())}/`;
   const why = `${method.title} says that ${outcome} of its sessions have ended`;
   if (outcome === "all") return answered(method.kind, why, loggedOutPage(back));
-  const lines = [`${method.title} has not ended all of its sessions: log out there as well, or close the browser.`];
-  return answered(method.kind, why, renderPage(200, { title: "You are logged out here.", lines }));
+  const lines = [`${method.title} did not end all of your sessions. Log out there too, or close your browser.`];
+  return answered(method.kind, why, renderPage(200, { title: "You are logged out of this site.", lines }));
 }
 
 /** Ending a session twice harms nobody, so a control plane that cannot be asked holds up no log-out. */

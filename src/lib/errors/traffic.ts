@@ -136,20 +136,20 @@ export const trafficErrors = {
   saml_relay_state: entry(
     5300,
     400,
-    "The answer of the identity provider belongs to no login that was begun here.",
-    "Open the address again; the provider must send RelayState back as it came.",
+    "The answer of the identity provider belongs to no login that started here.",
+    "Open the page again. If it fails again, the provider must return RelayState unchanged.",
   ),
   saml_assertion: entry(
     5305,
     403,
-    "The answer of the identity provider could not be accepted.",
-    "Ask the operator, quoting the request id: its trace says what was wrong.",
+    "The answer of the identity provider is not valid.",
+    "Send the request id to the owner of this site, who finds the reason in its trace.",
   ),
   saml_logout_message: entry(
     5308,
     400,
-    "The logout message of the identity provider could not be accepted.",
-    "Ask the operator, quoting the request id: its trace says what was wrong.",
+    "The logout message of the identity provider is not valid.",
+    "Send the request id to the owner of this site, who finds the reason in its trace.",
   ),
   saml_authn_statement: entry(
     5311,
@@ -160,15 +160,15 @@ export const trafficErrors = {
   saml_group: entry(
     5312,
     403,
-    "You are in none of the groups that this address admits.",
-    "Ask its operator for access, or sign in as somebody else.",
+    "Your account is in none of the groups that have access.",
+    "Ask the owner of this site for access, or use a different account.",
   ),
-  saml_late: entry(5313, 400, "The login took too long.", "Open the address again and sign in within 15 minutes."),
+  saml_late: entry(5313, 400, "The login took too long.", "Open the page again and log in within 15 minutes."),
   saml_logout_late: entry(
     5314,
     400,
     "The logout at the identity provider took too long.",
-    "You are logged out here; log out at the provider by itself.",
+    "You are logged out of this site. Log out at the identity provider too.",
   ),
   saml_unsolicited: entry(
     5317,
