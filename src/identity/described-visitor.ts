@@ -2,7 +2,7 @@
 import type { DescribedVisitor } from "../traffic/login.ts";
 import { nobody } from "./calls/identity.ts";
 import type { Identity } from "./calls/identity.ts";
-import { teamNamed } from "./memberships.ts";
+import { teamNamed } from "./calls/memberships.ts";
 import type { LoginContext } from "./context.ts";
 import type { Session } from "./session.ts";
 

@@ -2,7 +2,7 @@
 import { wholeFieldText } from "../traffic/tls-certificates.ts";
 import type { Identity } from "./calls/identity.ts";
 import type { Tokens } from "./calls/connection.ts";
-import { isTeam, nameOfMembership } from "./memberships.ts";
+import { isTeam, nameOfMembership } from "./calls/memberships.ts";
 import type { Lists } from "./verdict.ts";
 
 /** Name and value in turns. An absent value is an absent field. @param tokens those that are forwarded, if any are */

@@ -1,6 +1,6 @@
 /** Whether somebody is on a route's lists (security I5). A claim that is missing never matches. */
 import type { Identity } from "./calls/identity.ts";
-import { isTeam, nameOfMembership } from "./memberships.ts";
+import { isTeam, nameOfMembership } from "./calls/memberships.ts";
 
 export interface Lists {
   readonly emailAddresses: ReadonlySet<string>;

@@ -1,12 +1,10 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import { hash } from "node:crypto";
-import type { BodyStage } from "../traffic/body-stage.ts";
-import { Refusal } from "../lib/errors.ts";
-import type { Exchange, HeaderFields, ResponseHead } from "../traffic/exchange.ts";
-import { HeaderList } from "../traffic/header-list.ts";
+import type { Exchange } from "../traffic/exchange.ts";
 import type { LoginGuard } from "../traffic/login.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
 import type { OpenConnection } from "../traffic/open-connection.ts";
+import { OwnResponse } from "../traffic/own-response.ts";
 import { denied, passed } from "../traffic/step.ts";
 import type { Answer, FixedAnswer, Step } from "../traffic/step.ts";
 import type { PhaseEnd } from "./language/action.ts";
@@ -17,7 +15,6 @@ import { watchMessages } from "./messages.ts";
 import type { PolicyPlace } from "./language/context.ts";
 import { runRules } from "./run.ts";
 import type { RuleCounts, RuleStates } from "./run.ts";
-import { throughStages } from "./staged-body.ts";
 
 const none: readonly CompiledRule[] = Object.freeze([]);
 const through = passed(policyModuleName, "no rule ended it");
@@ -186,7 +183,7 @@ class PolicyHooks {
     const steps = (context.exchange as Exchange).steps;
     const replaced = runRules(rules, states, context, steps);
     const finish = (other: PhaseEnd | undefined): Step | Promise<Step> =>
-      other === undefined ? response.step() : stepOf(other);
+      other === undefined ? finished(response) : stepOf(other);
     return replaced instanceof Promise ? replaced.then(finish) : finish(replaced);
   }
 }
@@ -239,48 +236,11 @@ function stepOf(end: PhaseEnd | undefined): Step {
 
 const broken = denied(policyModuleName, "policy_action_failed", "the answer's body could not be changed by its rules");
 
-/** An answer of the policy's own, as its response rules see and change it. */
-class OwnResponse implements ResponseHead {
-  status: number;
-  readonly headers: HeaderFields;
-  #body: string | Uint8Array;
-  readonly #stages: BodyStage[] = [];
+function finished(response: OwnResponse): Step | Promise<Step> {
+  const answer = response.answer();
+  return answer instanceof Promise ? answer.then(answeredWith, () => broken) : answeredWith(answer);
+}
 
-  constructor({ status, headers, body }: FixedAnswer) {
-    this.status = status;
-    this.headers = new HeaderList();
-    for (const [name, value] of Object.entries(headers)) {
-      for (const one of [value].flat()) this.headers.append(name, one);
-    }
-    this.#body = body;
-  }
-
-  body(maxBytes: number): Promise<Buffer> {
-    const body = Buffer.from(this.#body as string);
-    return body.length > maxBytes ? Promise.reject(new Refusal("payload_too_large")) : Promise.resolve(body);
-  }
-
-  replaceBody(bytes: Buffer): void {
-    this.#body = bytes;
-  }
-
-  transform(stage: BodyStage): void {
-    this.#stages.push(stage);
-  }
-
-  step(): Step | Promise<Step> {
-    const body = this.#body;
-    if (this.#stages.length === 0) return this.#stepWith(body);
-    return throughStages(Buffer.from(body as string), this.#stages).then(
-      (bytes) => this.#stepWith(bytes),
-      () => broken,
-    );
-  }
-
-  #stepWith(body: string | Uint8Array): Step {
-    const headers: Record<string, string[]> = {};
-    for (const [name, value] of this.headers.entries()) (headers[name] ??= []).push(value);
-    const answer: FixedAnswer = { status: this.status, headers, body };
-    return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer };
-  }
+function answeredWith(answer: FixedAnswer): Step {
+  return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer };
 }

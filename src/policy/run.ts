@@ -171,6 +171,7 @@ class RuleRun {
 function outcomeOf(end: PhaseEnd | undefined, isChanged: boolean): Step["outcome"] {
   if (end === undefined) return isChanged ? "changed" : "passed";
   if (end.by === "login") return end.step.outcome;
+  if (end.by === "forward") return "changed";
   return end.by === "answer" ? "answered" : "denied";
 }
 

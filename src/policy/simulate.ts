@@ -24,7 +24,7 @@ import type { LogEntry } from "./language/context.ts";
 import { policyHooks } from "./hooks.ts";
 import { openOutside } from "./parts/outside.ts";
 import { simulatedLogin } from "./simulated-login.ts";
-import { throughStages } from "./staged-body.ts";
+import { throughStages } from "../traffic/staged-body.ts";
 
 /** Where, and among what, the policy runs. */
 export interface SimulatedPlace {

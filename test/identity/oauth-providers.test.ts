@@ -175,7 +175,7 @@ describe("OAuth providers", () => {
     await lists("github", {});
   });
 
-  it("I5: keep GitHub's organizations apart from teams, whatever those are called", async () => {
+  it("I5: OAuth providers keep GitHub's organizations apart from teams, whatever those are called", async () => {
     const team = { id: 4711, slug: "ops", organization: "Acme" };
     for (const [person, list, expected] of [
       [{ organizations: ["4711"] }, { teams: ["4711"] }, "3105"],

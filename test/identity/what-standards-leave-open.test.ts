@@ -123,7 +123,7 @@ describe("what OAuth and OpenID Connect leave open", () => {
     });
   }
 
-  it("refuses userinfo that is signed by another key, for another client or of another subject", async () => {
+  it("I1: an issuer's userinfo is refused when it is signed by another key, for another client or of another subject", async () => {
     const { issuer, path } = await issuerWith({});
     for (const sign of [
       (claims: object) => issuer.sign({ ...claims }, {}, issuer.other),

@@ -68,7 +68,7 @@ export class Rehearsal extends DecidedExchange {
   }
 
   get response(): ResponseHead | undefined {
-    return this.#response;
+    return this.answered ?? this.#response;
   }
 
   body(maxBytes: number): Promise<Buffer> {

@@ -5,7 +5,8 @@ import type { Exchange, ResponseHead } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { cutLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
-import type { Answer, Step } from "../../traffic/step.ts";
+import { OwnResponse } from "../../traffic/own-response.ts";
+import type { Answer, FixedAnswer, Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { CompiledRoute } from "../../routing/sites/compiled.ts";
 import { moduleFailed, noBackend, refused, tooManyHops, unroutable } from "../../routing/sites/refusals.ts";
@@ -17,6 +18,7 @@ import { matchRoute } from "./match-route.ts";
 import type { ModuleResponse } from "./response-stages.ts";
 
 const none: HeaderPairs = [];
+const noHooks: readonly ResponseHook[] = [];
 
 /**
  * A request on its way through everything that decides over it, in this order: site and source, head, paths of the
@@ -26,6 +28,10 @@ const none: HeaderPairs = [];
 export abstract class DecidedExchange extends ExchangeRecord implements Exchange {
   /** Internal endpoints that it went to. */
   #hops = 0;
+  /** Response hooks of those that have forwarded it, the last one first. */
+  #callers: readonly ResponseHook[] = noHooks;
+  /** The answer of an internal endpoint's own, while hooks of its callers act on it. */
+  protected answered: OwnResponse | undefined;
   abstract get response(): ResponseHead | undefined;
   abstract body(maxBytes: number): Promise<Buffer>;
   abstract replaceBody(bytes: Buffer): void;
@@ -69,7 +75,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       if (step instanceof Promise) {
         step.then(
           (decided) => {
-            if (this.isOver || !this.#take(decided)) return;
+            if (this.isOver || !this.#decided(decided)) return;
             if (decided.forwardTo === undefined || route === undefined) this.#run(hooks, at + 1, route, before);
             else this.#forwardTo(decided.forwardTo, route, before);
           },
@@ -77,7 +83,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
         );
         return;
       }
-      if (!this.#take(step)) return;
+      if (!this.#decided(step)) return;
       if (step.forwardTo !== undefined && route !== undefined) return this.#forwardTo(step.forwardTo, route, before);
     }
     if (route?.upstream === undefined) this.#deny(route?.ending ?? noBackend);
@@ -123,7 +129,36 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       settled: [...target.settled, ...route.settled],
     };
     this.route = joined;
+    this.#callers = route.response as readonly ResponseHook[];
     this.#run(target.request as readonly RequestHook[], 0, joined, before);
+  }
+
+  /** Takes the step of a request hook; false when it ends the request phase. */
+  #decided(step: Step): boolean {
+    const { answer } = step;
+    if (answer === undefined || this.#callers.length === 0) return this.#take(step);
+    // As in one policy, a refusal is not changed by response rules.
+    if ("error" in answer || step.outcome !== "answered" || step.drops === true) return this.#take(step);
+    void this.#answerCallers(step, answer);
+    return false;
+  }
+
+  /** The answer of an internal endpoint is to its callers what a response of an upstream is: their hooks act on it. */
+  async #answerCallers(step: Step, given: FixedAnswer): Promise<void> {
+    const hooks = this.#callers;
+    this.#callers = noHooks;
+    try {
+      const response = new OwnResponse(given);
+      this.answered = response;
+      for (const hook of hooks) {
+        const decided = await this.askResponse(hook);
+        if (this.isOver || !this.#take(decided)) return;
+      }
+      const answer = await response.answer();
+      if (!this.isOver) this.#take({ ...step, answer });
+    } catch (error) {
+      this.moduleFailed(error);
+    }
   }
 
   /** Runs the response hooks from `index` on; false when one of them ended the exchange. */

@@ -51,7 +51,7 @@ export class HttpExchange
   }
 
   get response(): ResponseHead | undefined {
-    return this.#response;
+    return this.answered ?? this.#response;
   }
 
   get connectionReused(): boolean | undefined {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import { LoginRefusal, nobody } from "../calls/identity.ts";
-import { isTeam, organizationNamed, teamNamed } from "../memberships.ts";
+import { isTeam, organizationNamed, teamNamed } from "../calls/memberships.ts";
 import type { IdentityCall, OAuthProvider } from "./provider.ts";
 
 const api = "https://api.github.com";

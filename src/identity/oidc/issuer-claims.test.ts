@@ -10,7 +10,7 @@ const emailOf = (claims: object, info: object, of = issuer): string => {
 };
 
 describe("what an issuer says of somebody", () => {
-  it("I5: takes email_verified for the address beside it and for no address of another source", () => {
+  it("I5: an issuer vouches by email_verified for the address beside it and for no address of another source", () => {
     for (const [claims, info, expected] of [
       [{ email: ada, email_verified: true }, {}, `${ada} verified`],
       [{}, { email: ada, email_verified: true }, `${ada} verified`],
@@ -27,7 +27,7 @@ describe("what an issuer says of somebody", () => {
     }
   });
 
-  it("I5: takes email_verified as text from issuers alone that are known to send it so", () => {
+  it("I5: an issuer vouches by email_verified as text only where it is known to send text", () => {
     for (const [of, verified, expected] of [
       ["https://appleid.apple.com", "true", "verified"],
       ["https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI", "true", "verified"],

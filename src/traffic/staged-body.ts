@@ -1,6 +1,6 @@
 import type { Transform } from "node:stream";
-import { streamOf } from "../traffic/body-stage.ts";
-import type { BodyStage } from "../traffic/body-stage.ts";
+import { streamOf } from "./body-stage.ts";
+import type { BodyStage } from "./body-stage.ts";
 
 /** A whole body, through the stages that response rules have put on it. Rejects when one of them fails. */
 export async function throughStages(body: Buffer, stages: readonly BodyStage[]): Promise<Buffer> {
