@@ -77,7 +77,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
         }
         const maybe =
           subject === ""
-            ? sessions.ofClient(accountId, connection.issuer, connection.clientId)
+            ? sessions.ofProviderSession(accountId, connection.issuer, connection.clientId, session)
             : sessions.ofSubject(subject);
         const ended = maybe.filter(
           ({ record }) =>

@@ -5,7 +5,9 @@ import { sessionOf, snapshotOf } from "../../test/support/logins.ts";
 import { recordOf } from "./records.ts";
 import type { Session, SessionRecord } from "./session.ts";
 import { makeSessions } from "./sessions.ts";
+import { sessionsIn } from "./packed-sessions.ts";
 import type { Sessions } from "./sessions.ts";
+import { SleepingSessions } from "./sleeping.ts";
 
 const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
 const never = (): boolean => false;
@@ -47,7 +49,7 @@ const people: readonly Partial<SessionRecord>[] = [
     name: "",
     username: "",
     memberships: [],
-    providerSession: "",
+    providerSession: at === 2 ? 'sid "2"' : `sid-${at}`,
     authenticatedAt: 0,
     managedDomain: "",
   },
@@ -79,9 +81,11 @@ describe("sessions of a snapshot", () => {
       [(all: Sessions) => all.ofSubject("s"), []],
       [(all: Sessions) => all.ofEmail("uSER0@example.COM"), ["appses_1", "appses_4"]],
       [(all: Sessions) => all.ofEmail("user0"), []],
-      [(all: Sessions) => all.ofClient("ac_1", "https://id.example", "c"), ["appses_5"]],
-      [(all: Sessions) => all.ofClient("ac_2", "https://github.com", "c"), ["appses_3"]],
-      [(all: Sessions) => all.ofClient("ac_1", "https://github.com", "d"), []],
+      [(all: Sessions) => all.ofProviderSession("ac_1", "https://id.example", "c", "sid-4"), ["appses_5"]],
+      [(all: Sessions) => all.ofProviderSession("ac_2", "https://github.com", "c", 'sid "2"'), ["appses_3"]],
+      [(all: Sessions) => all.ofProviderSession("ac_1", "https://github.com", "c", 'sid "2"'), []],
+      [(all: Sessions) => all.ofProviderSession("ac_1", "https://github.com", "c", "sid"), []],
+      [(all: Sessions) => all.ofProviderSession("ac_1", "https://github.com", "d", "sid-0"), []],
       [(all: Sessions) => [all.longestIdle("ac_1")], ["appses_2"]],
       [(all: Sessions) => [all.longestIdle("ac_3")], ["none"]],
     ] as const) {
@@ -113,6 +117,17 @@ describe("sessions of a snapshot", () => {
       for (const id of Object.keys(expected)) asleep.byId(id);
       assert.deepEqual(timesOf(asleep), expected);
     }
+  });
+
+  it("sessions of a snapshot sleep on when a log-out names the session of another at the provider", () => {
+    const { clock, records } = bothWays(people);
+    const sleeping = new SleepingSessions();
+    for (const one of sessionsIn(snapshotOf(records))) sleeping.add(one, clock);
+    sleeping.settle();
+    const take = (session: string): unknown =>
+      sleeping.takeOfProviderSession("ac_1", "https://github.com", "c", session).map(({ record }) => record.id);
+    assert.deepEqual([take("none"), take('"'), sleeping.size], [[], [], 5]);
+    assert.deepEqual([take("sid-1"), sleeping.size], [["appses_2"], 4]);
   });
 
   it("sessions of a snapshot end once, and another snapshot takes the place of all but what is new", () => {

@@ -37,7 +37,8 @@ export interface Sessions {
   ofSubject(subject: string): Session[];
   /** Of whoever has this e-mail address, in whatever case. */
   ofEmail(email: string): Session[];
-  ofClient(accountId: string, providerUrl: string, clientId: string): Session[];
+  /** Those of a client that belong to a session at its provider. */
+  ofProviderSession(accountId: string, providerUrl: string, clientId: string, session: string): Session[];
   /** The one of the account that was unused for longest. */
   longestIdle(accountId: string): Session | undefined;
   stop(): void;
@@ -129,12 +130,9 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
       allWoken(sleeping.takeByEmail(wanted));
       return awake.where(({ identity }) => identity.email.toLowerCase() === wanted);
     },
-    ofClient(accountId, providerUrl, clientId) {
-      allWoken(sleeping.takeOfClient(accountId, providerUrl, clientId));
-      return awake.where(
-        (record) =>
-          record.accountId === accountId && record.providerUrl === providerUrl && record.clientId === clientId,
-      );
+    ofProviderSession(...asked) {
+      allWoken(sleeping.takeOfProviderSession(...asked));
+      return awake.where((record) => isOfProviderSession(record, ...asked));
     },
     longestIdle(accountId) {
       const found = awake.longestIdle(accountId);
@@ -143,4 +141,13 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
     },
     stop: () => awake.stop(),
   };
+}
+
+function isOfProviderSession(
+  record: SessionRecord,
+  ...[accountId, providerUrl, clientId, session]: Parameters<Sessions["ofProviderSession"]>
+): boolean {
+  const isOfClient =
+    record.accountId === accountId && record.providerUrl === providerUrl && record.clientId === clientId;
+  return isOfClient && record.identity.providerSession === session;
 }

@@ -118,13 +118,14 @@ export class SleepingSessions {
       .flatMap((number) => this.#takeIf(number, ({ identity }) => identity.email.toLowerCase() === email) ?? []);
   }
 
-  /** Those of a client at a provider. */
-  takeOfClient(accountId: string, providerUrl: string, clientId: string): Woken[] {
+  /** Those of a client at a provider that belong to this session there. The others sleep on. */
+  takeOfProviderSession(accountId: string, providerUrl: string, clientId: string, session: string): Woken[] {
     const isOf = ({ place }: Arrival): boolean =>
       place.accountId === accountId && place.common.providerUrl === providerUrl && place.common.clientId === clientId;
     const found: Woken[] = [];
     for (const [number, arrival] of this.#arrivals.entries()) {
-      if (arrival && isOf(arrival)) found.push(...(this.#takeIf(number, () => true) ?? []));
+      if (!arrival || !isOf(arrival) || !mayName(this.#texts.read(number), session)) continue;
+      found.push(...(this.#takeIf(number, ({ identity }) => identity.providerSession === session) ?? []));
     }
     return found;
   }
@@ -206,6 +207,11 @@ export class SleepingSessions {
     this.#size -= 1;
     return [{ record, cameAt: arrival.at }];
   }
+}
+
+/** Whether a text of own values may have this one. Most have not, and need not be parsed. */
+function mayName(text: string, session: string): boolean {
+  return !/^[\w.:-]+$/.test(session) || text.includes(`"${session}"`);
 }
 
 function enter(index: Digests, { bytes, places }: Gist, place: number, number: number): void {
