@@ -68,6 +68,30 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     return links.evaluateAll((all) => all.map((one) => String(one.getAttribute("href")).slice("#/objects/".length)));
   };
 
+  it("the console's views show a denied request on the overview though more than 100 came after it", async () => {
+    const host = `denied.localhost:${platform.httpsPort}`;
+    const edge = await ok("POST", "/edges/https", { hostports: [host] });
+    const action = (type: string, config: object = {}) => ({
+      value: JSON.stringify({ on_http_request: [{ actions: [{ type, config }] }] }),
+    });
+    for (const [match, traffic_policy] of [
+      ["/denied-once", action("deny")],
+      ["/", action("custom-response", { status_code: 200, body: "answered" })],
+    ] as const) {
+      await ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match, traffic_policy });
+    }
+    await eventually(
+      async () => (await platform.request(`https://${host}/denied-once`)).status,
+      (status) => status === 403,
+    );
+    for (let count = 0; count < 110; count += 1) await platform.request(`https://${host}/answered`);
+    const { requests } = await ok("GET", "/requests?limit=100");
+    assert.ok(!requests.some(({ outcome }: { outcome: string }) => outcome === "denied"));
+    await visit("overview");
+    await page.getByRole("region", { name: "Denied and failed" }).getByText("/denied-once").first().waitFor();
+    await ok("DELETE", `/edges/https/${edge.id}`);
+  });
+
   it("the console's views show what was at a revision, changed or deleted since, or say that they show the present", async () => {
     const world = makeWorld({ ok, apiKey: platform.apiKey } as unknown as TestApi);
     const made: { readonly kind: string; readonly id: string; readonly path: string; readonly text: string }[] = [];
@@ -208,7 +232,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
       .first()
       .click();
     await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
-    await again.getByText(`--request DELETE https://${host}/way/in`).waitFor();
+    await again.getByText(`-X DELETE https://${host}/way/in`).waitFor();
     assert.equal(await again.getByRole("link").count(), 0, "a link would ask by GET");
     await assertAccessible(page, "asking again", "#main");
   });

@@ -4,6 +4,7 @@ import { Dialog, Failure, Tag, TextInput } from "../ui/elements.tsx";
 import { Diff } from "../ui/diff.tsx";
 import { call, explainError } from "./api.ts";
 import type { ApiObject, JsonObject } from "./api.ts";
+import { asDocument } from "./as-document.ts";
 import { Copies } from "./copies.tsx";
 import type { Description, Kind } from "./description.ts";
 import { titleOf } from "./description.ts";
@@ -114,7 +115,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
               />
             </div>
             <div class="row actions">
-              <Commands change={change} patch={patch} />
+              <Commands change={change} patch={patch} description={description} />
               <span class="grow" />
               <button type="button" onClick={onClose}>
                 Back
@@ -209,12 +210,25 @@ function Conflict({ base, mine, theirs, onMine, onTheirs }: ConflictProps) {
   );
 }
 
-function Commands({ change, patch }: { readonly change: Change; readonly patch: JsonObject }) {
+interface CommandsProps {
+  readonly change: Change;
+  readonly patch: JsonObject;
+  readonly description: Description;
+}
+
+function Commands({ change, patch, description }: CommandsProps) {
   const { kind, parents, object, input } = change;
   const path = pathOf(kind, parents, object?.id);
   if (input === null) return <Copies method="DELETE" path={path} />;
-  const yaml = yamlOf(kind, { ...(object && { id: object.id }), ...input });
-  return <Copies method={object ? "PATCH" : "POST"} path={path} body={object ? patch : input} yaml={yaml} />;
+  const yaml = asDocument(kind, parents, object, input, description);
+  return (
+    <Copies
+      method={object ? "PATCH" : "POST"}
+      path={path}
+      body={object ? patch : input}
+      {...(yaml !== undefined && { yaml })}
+    />
+  );
 }
 
 /** Of one of the kind, or of all of them. */
@@ -222,9 +236,4 @@ export function pathOf({ path }: Kind, parents: readonly string[], id?: string):
   let at = 0;
   const collection = path.replaceAll(/\{\w+\}/g, () => parents[at++] ?? "");
   return id === undefined ? collection : `${collection}/${id}`;
-}
-
-/** As documents have it, to be given a name. */
-export function yamlOf({ name }: Kind, fields: JsonObject): string {
-  return `objects:\n  ${name}:\n    NAME: ${JSON.stringify(fields)}\n`;
 }

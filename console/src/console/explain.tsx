@@ -63,7 +63,7 @@ export function Explain({ description }: { readonly description: Description }) 
         </div>
         <RequestFields value={described} onChange={setDescribed} />
         <div class="row">
-          <Copies method="POST" path={`/edges/https/${chosen}/explain`} body={askedOf(described)} />
+          {chosen !== "" && <Copies method="POST" path={`/edges/https/${chosen}/explain`} body={askedOf(described)} />}
           <span class="grow" />
           <button type="submit" class="primary" disabled={chosen === ""}>
             Explain

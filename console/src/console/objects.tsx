@@ -3,7 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { Command } from "../ui/elements.tsx";
 import type { ApiObject, Json, JsonObject } from "./api.ts";
 import { atRevision, call, isPast, readOptions } from "./api.ts";
-import { Review, pathOf, yamlOf } from "./change.tsx";
+import { asDocument } from "./as-document.ts";
+import { Review, pathOf } from "./change.tsx";
 import { fieldsOf } from "./writes.ts";
 import type { Change } from "./writes.ts";
 import { Copies } from "./copies.tsx";
@@ -37,6 +38,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
   const isGone = data.isGone && !edits && !deletes;
   const object = isGone ? undefined : data.value;
   const kindOf = (one: string): string | undefined => kindOfId(one, description);
+  const yaml = object && asDocument(kind, parents, object, fieldsOf(object, kind, description), description);
   return (
     <section aria-label={titleOf(kind.name)} class="column">
       <Head title={data.value ? labelOf(data.value) : titleOf(kind.name)} doc={kind.doc}>
@@ -86,11 +88,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
         <p class="row small">
           <a href={linkTo("history", id)}>History of this</a>
           <span class="grow" />
-          <Copies
-            method="GET"
-            path={pathOf(kind, parents, id)}
-            {...(kind.update !== undefined && { yaml: yamlOf(kind, { id, ...fieldsOf(object, kind, description) }) })}
-          />
+          <Copies method="GET" path={pathOf(kind, parents, id)} {...(yaml !== undefined && { yaml })} />
         </p>
       )}
       {object && deletes && (

@@ -87,7 +87,7 @@ export function Copy({ text, children, label, kind = "plain tiny" }: CopyProps) 
     setTimeout(() => setState(""), 1_500);
   };
   return (
-    <button type="button" class={kind} aria-label={label} title={label} onClick={() => void copy()}>
+    <button type="button" data-copies="" class={kind} aria-label={label} title={label} onClick={() => void copy()}>
       <span aria-live="polite">{state || (children ?? "Copy")}</span>
     </button>
   );

@@ -1,6 +1,7 @@
 /** `postern api METHOD PATH [JSON]`: one request, as the API's reference and the console's pages write it. */
 import { operations } from "../../../sdk/src/index.ts";
-import { apiFailure, apiSettings, openSend } from "../api/api-client.ts";
+import { apiFailure, openSend } from "../api/api-client.ts";
+import type { apiSettings } from "../api/api-client.ts";
 import { printAnswer } from "../api/print.ts";
 import { readBody } from "../api/request-body.ts";
 import { sharedSettings, writeOptions, writeSettings } from "../api/settings.ts";

@@ -1,6 +1,7 @@
 /** `postern api RESOURCE VERB [ID …]`: a command per operation, made from the description of the API; and single requests. */
 import type { Listing, Operation } from "../../../sdk/src/index.ts";
-import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
+import { apiFailure, openApi } from "../api/api-client.ts";
+import type { apiSettings } from "../api/api-client.ts";
 import type { Command } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 import { nearest } from "../../lib/nearest.ts";
@@ -154,14 +155,7 @@ function overview(given: string, resources: ReadonlyMap<string, readonly Operati
     given === ""
       ? "`postern api` takes RESOURCE VERB [ID …], see `postern api --help`"
       : `there is no resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists them`;
-  return listing(
-    "api",
-    grammar,
-    "RESOURCE VERB [ID …]",
-    ["Resources and their verbs:", ...rows],
-    refusal,
-    0,
-  );
+  return listing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
 }
 
 function resourceOverview(resource: string, given: string | undefined, operations: readonly Operation[]): Command {

@@ -1,0 +1,46 @@
+/** Objects as documents have them, for whoever copies one to go on with it in a file. */
+import type { ApiObject, Json, JsonObject } from "./api.ts";
+import { inputOf } from "./description.ts";
+import type { Description, Kind, Schema } from "./description.ts";
+
+/** Stands for a secret that stays as it is. */
+const unchanged: Json = { $unchanged: true };
+
+/** A document with the object as it is, or as `input` makes it; undefined for kinds that documents do not hold. */
+export function asDocument(
+  kind: Kind,
+  parents: readonly string[],
+  object: ApiObject | undefined,
+  input: JsonObject,
+  description: Description,
+): string | undefined {
+  const { api, resolve } = description;
+  const held = api.components.schemas["Document"]?.properties?.["objects"]?.properties ?? {};
+  if (!(kind.name in held)) return undefined;
+  const { properties = {}, required = [] } = kind.createSchema ?? {};
+  const given = object ? (inputOf(object, kind.createSchema ?? {}, resolve) as Readonly<Record<string, Json>>) : {};
+  const fields: Record<string, Json> = { ...ownersOf(kind, parents) };
+  for (const [name, schema] of Object.entries(properties)) {
+    const value = input[name] ?? given[name];
+    if (value !== undefined) fields[name] = object ? withoutSecrets(value, resolve(schema), resolve) : value;
+    // What is never shown cannot be copied.
+    else if (object && required.includes(name)) fields[name] = unchanged;
+  }
+  return `objects:\n  ${kind.name}:\n    NAME: ${JSON.stringify({ ...(object && { id: object.id }), ...fields })}\n`;
+}
+
+/** The ids in the path of the kind, by their names. */
+function ownersOf({ path }: Kind, parents: readonly string[]): Readonly<Record<string, Json>> {
+  return Object.fromEntries(Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""], at) => [name, parents[at] ?? ""]));
+}
+
+function withoutSecrets(value: Json, schema: Schema, resolve: Description["resolve"]): Json {
+  if (schema["x-secret"] === true) return value === "" || value === null ? value : unchanged;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value as Readonly<Record<string, Json>>).map(([name, inner]) => {
+      const own = schema.properties?.[name];
+      return [name, own ? withoutSecrets(inner, resolve(own), resolve) : inner];
+    }),
+  );
+}
