@@ -5,7 +5,11 @@ import { one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const bothPlanesSettings = {
-  tcpPorts: one("Ports that tcp tunnels and reserved addresses are given.", portRange, { default: "20000-29999" }),
+  tcpPorts: one(
+    "Ports that tcp tunnels and reserved addresses are given, and that accounts may name. Other ports need an operator's key.",
+    portRange,
+    { default: "20000-29999" },
+  ),
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",
   ),
