@@ -4,6 +4,8 @@ const slash = 47;
 const dot = 46;
 const percent = 37;
 const backslash = 92;
+/** The longest spelling of "..". */
+const dotsBytes = 6;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Path characters that need no look: pchar of RFC 3986 §3.3 and "/", without "%" and ".". */
@@ -66,6 +68,7 @@ function rewrite(path: string): string | Fault {
   let text = "";
   let hasDots = false;
   let beyondAscii = false;
+  let segmentStart = 0;
   for (let at = 0; at < length; at += 1) {
     const code = path.charCodeAt(at);
     if (code === percent) {
@@ -75,7 +78,7 @@ function rewrite(path: string): string | Fault {
       if (byte === backslash) return encodedBackslash;
       if (byte === 0) return encodedNul;
       if (byte === dot) {
-        if (isDotSegment(path, at)) return encodedDots;
+        if (at - segmentStart < dotsBytes && isDotSegment(path, segmentStart)) return encodedDots;
         text += ".";
       } else if (plain[byte] === 1) text += String.fromCharCode(byte);
       else text += `%${path.slice(at + 1, at + 3).toUpperCase()}`;
@@ -86,8 +89,10 @@ function rewrite(path: string): string | Fault {
       if (isParameterised(path, at)) return parameters;
       hasDots = true;
       text += ".";
-    } else if (plain[code] === 1) text += path[at];
-    else text += `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
+    } else if (plain[code] === 1) {
+      if (code === slash) segmentStart = at + 1;
+      text += path[at];
+    } else text += `%${code.toString(16).toUpperCase().padStart(2, "0")}`;
   }
   if (beyondAscii && !isUtf8(text)) return notUtf8;
   return hasDots ? removeDotSegments(text) : text;
@@ -106,11 +111,9 @@ function nibble(code: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
 
-/** Whether the segment around `at` is "." or ".." once its encoded dots are decoded, parameters left aside. */
-function isDotSegment(path: string, at: number): boolean {
-  const start = path.lastIndexOf("/", at) + 1;
-  const end = path.indexOf("/", at);
-  return /^(?:\.|%2e){1,2}(?:$|;|%3b)/i.test(end < 0 ? path.slice(start) : path.slice(start, end));
+/** Whether the segment that starts there is "." or ".." once its encoded dots are decoded, parameters left aside. */
+function isDotSegment(path: string, start: number): boolean {
+  return /^(?:\.|%2e){1,2}(?:$|\/|;|%3b)/i.test(path.slice(start, start + dotsBytes + 3));
 }
 
 /** Whether a segment that starts at `at` is "." or ".." with parameters, which some servers cut off first. */
