@@ -264,12 +264,14 @@ describe("a request over HTTP/2", () => {
   });
 
   it("a request over HTTP/2 may be answered before its body has come", async () => {
-    const { session } = await start((_request, response) => {
+    const { server, session } = await start((_request, response) => {
       response.statusCode = 413;
       response.end("too much");
     });
     const stream = session.request({ ":method": "POST", ":path": "/" }, { endStream: false });
     stream.write("some");
+    // The client has the whole answer; then its silence ends the stream.
+    stream.once("end", () => server.clock.pass(10_000));
     const answer = await h2Answer(stream);
     assert.equal(answer.status, 413);
     assert.equal(String(answer.body), "too much");

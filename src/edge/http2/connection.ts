@@ -190,6 +190,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
         return this.#windowUpdate(streamId, readUint31(bytes, start));
       case frameType.rstStream:
         this.#streams.get(streamId)?.lost();
+        this.#streams.answeredEarly.ended(streamId);
         this.count("resets");
         return;
       case frameType.ping:
@@ -281,6 +282,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     }
     if (now - this.#streams.idleSince > limits.keepAliveMs) return this.#goAway(errorCode.noError, "");
     if (now - this.#bornAt > limits.maxConnectionAgeMs) this.drain();
+    this.#streams.answeredEarly.look();
     for (const stream of this.#streams.all()) {
       if (now - stream.stalledSince > limits.writeTimeoutMs) {
         this.streamError(stream, errorCode.cancel, "the client takes nothing");

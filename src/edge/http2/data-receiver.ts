@@ -59,6 +59,11 @@ export class DataReceiver {
     const stream = this.#streams.get(streamId);
     if (stream === undefined) {
       this.credited(length);
+      const { answeredEarly } = this.#streams;
+      if (answeredEarly.drop(streamId, length)) {
+        if ((flags & flag.endStream) !== 0) answeredEarly.ended(streamId);
+        return;
+      }
       if (!this.#streams.wasReset(streamId)) faults.broken(errorCode.streamClosed, "DATA on a closed stream");
       return;
     }

@@ -71,6 +71,7 @@ export class HeaderReceiver {
   #request(streamId: number, endStream: boolean): void {
     const streams = this.#streams;
     if (streamId <= streams.lastId) {
+      if (streams.answeredEarly.has(streamId)) return this.#lateTrailers(streamId, endStream);
       if (!streams.wasReset(streamId)) this.#faults.broken(errorCode.streamClosed, "HEADERS on a closed stream");
       return;
     }
@@ -83,9 +84,18 @@ export class HeaderReceiver {
     const { scheme, context } = this.#shared;
     const request = readHead(head, scheme, context.limits.maxTargetBytes, endStream, this.#hosts);
     if ("fault" in request) return this.#malformed(streamId, request, endStream);
-    const opened = new Http2Stream(streamId, streams, this.#shared, request, this.#peer.initialWindow);
+    const opened = new Http2Stream(streamId, streams, this.#shared, request, endStream, this.#peer.initialWindow);
     streams.add(opened);
     opened.exchange.start();
+  }
+
+  /** Trailers of a request that was answered before: they end it, and are not looked at. */
+  #lateTrailers(streamId: number, endStream: boolean): void {
+    const { answeredEarly } = this.#streams;
+    answeredEarly.ended(streamId);
+    if (endStream) return;
+    this.#streams.refuse(streamId, errorCode.protocolError);
+    this.#faults.count("resets");
   }
 
   /** A request that never became one: answered where that says more than a reset. */
@@ -100,7 +110,7 @@ export class HeaderReceiver {
     } else {
       const room = Math.min(streams.room, this.#peer.initialWindow);
       streams.sendWindow -= answerRefusal(streams.output, streamId, refusal, id, room);
-      streams.refuse(streamId, endStream ? undefined : errorCode.noError);
+      streams.answeredUnopened(streamId, endStream);
     }
     this.#faults.count("resets");
   }

@@ -2,6 +2,7 @@ import type { Deadlines } from "../../lib/deadlines.ts";
 import type { WindowBudget } from "../../lib/receive-window.ts";
 import { Roster } from "../../lib/roster.ts";
 import { defaultWindow, frameType, maxWindow } from "../../http2/frames.ts";
+import { AnsweredStreams } from "./answered-streams.ts";
 import type { Http2Output } from "./output.ts";
 import type { Http2Stream, StreamOwner } from "./stream.ts";
 
@@ -23,6 +24,8 @@ export interface StreamSetOwner {
 export class StreamSet implements StreamOwner {
   readonly output: Http2Output;
   readonly windows: WindowBudget;
+  /** Streams that are answered and that the client has not ended. */
+  readonly answeredEarly: AnsweredStreams;
   /** Highest stream id that the client has used. */
   lastId = 0;
   /** DATA that the client lets the connection send. */
@@ -44,6 +47,7 @@ export class StreamSet implements StreamOwner {
     this.#deadlines = deadlines;
     this.#owner = owner;
     this.idleSince = deadlines.now;
+    this.answeredEarly = new AnsweredStreams(output, deadlines, (id) => this.#remember(id));
   }
 
   get size(): number {
@@ -75,10 +79,15 @@ export class StreamSet implements StreamOwner {
     return this.#reset.has(id);
   }
 
-  /** A stream that never opened; with a code it is reset at once. */
-  refuse(id: number, code: number | undefined): void {
+  /** Resets a stream that never opened. */
+  refuse(id: number, code: number): void {
     this.#remember(id);
-    if (code !== undefined) this.output.number(frameType.rstStream, id, code);
+    this.output.number(frameType.rstStream, id, code);
+  }
+
+  /** A stream that never opened was answered. */
+  answeredUnopened(id: number, endStream: boolean): void {
+    if (!endStream) this.answeredEarly.add(id, maxStreams);
   }
 
   /** Changes the windows of all streams. False when one becomes too large (RFC 9113 §6.9.2). */
@@ -131,6 +140,10 @@ export class StreamSet implements StreamOwner {
   waits(stream: Http2Stream): void {
     if (stream.stalledSince === Infinity) stream.stalledSince = this.#deadlines.now;
     this.#waiting.add(stream);
+  }
+
+  answered(stream: Http2Stream): void {
+    this.answeredEarly.add(stream.id, maxStreams);
   }
 
   gone(stream: Http2Stream): void {

@@ -26,6 +26,8 @@ export interface StreamOwner {
   credited(byteCount: number): void;
   /** The stream has bytes that wait for room. */
   waits(stream: Http2Stream): void;
+  /** The stream is answered, and its client has not ended it. */
+  answered(stream: Http2Stream): void;
   /** The stream is over. */
   gone(stream: Http2Stream): void;
 }
@@ -48,8 +50,10 @@ export class Http2Stream implements ClientSide, Listed {
   windowBytes = 0;
   bodySince: number;
   readonly #owner: StreamOwner;
-  /** Bytes of the body still to come; -1 when unknown. */
+  /** Bytes of the body still to come; -1 when unknown. That they have come does not end the stream. */
   #expected: number;
+  /** The exchange waits for a body, or for its end. */
+  readonly #hasBody: boolean;
   /** Bytes of the response still to be given to us; -1 when unknown. */
   #promised = -1;
   /** What we let the client send; there is none before it has sent any. */
@@ -61,6 +65,8 @@ export class Http2Stream implements ClientSide, Listed {
   #isHeld = false;
   /** The client holds its body back until it is told to go on. */
   #awaitsContinue: boolean;
+  /** The client asks for a WebSocket: it sends no body, and waits with the stream open. */
+  readonly #isConnect: boolean;
   /** Both directions are the bytes of a WebSocket. */
   #isUpgraded = false;
   #localEnded = false;
@@ -68,12 +74,22 @@ export class Http2Stream implements ClientSide, Listed {
   #ending: { readonly trailers: FieldTable | undefined } | undefined;
   #isGone = false;
 
-  constructor(id: number, owner: StreamOwner, shared: ClientConnection, request: ReceivedRequest, sendWindow: number) {
+  /** @param endStream the client has ended the stream with its head */
+  constructor(
+    id: number,
+    owner: StreamOwner,
+    shared: ClientConnection,
+    request: ReceivedRequest,
+    endStream: boolean,
+    sendWindow: number,
+  ) {
     this.id = id;
     this.#owner = owner;
     this.sendWindow = sendWindow;
     this.bodySince = shared.context.deadlines.now;
-    this.remoteEnded = request.bodyLength === 0 && !request.websocket;
+    this.remoteEnded = endStream;
+    this.#isConnect = request.websocket;
+    this.#hasBody = request.bodyLength !== 0 || request.websocket;
     this.#expected = request.websocket ? -1 : request.bodyLength;
     this.#awaitsContinue = request.expectsContinue;
     this.exchange = new HttpExchange(shared, this, request);
@@ -81,7 +97,8 @@ export class Http2Stream implements ClientSide, Listed {
 
   /** The client has body bytes to send, and room to send them. */
   get awaitsBody(): boolean {
-    return !this.remoteEnded && !this.responseBegun && !this.#awaitsContinue && this.#window?.credit !== 0;
+    if (this.remoteEnded || !this.#hasBody) return false;
+    return !this.responseBegun && !this.#awaitsContinue && this.#window?.credit !== 0;
   }
 
   get isGone(): boolean {
@@ -126,7 +143,7 @@ export class Http2Stream implements ClientSide, Listed {
     if (this.#expected > 0) return false;
     this.remoteEnded = true;
     this.#closeWindow();
-    if (!this.#isGone) this.exchange.requestEnded(trailers);
+    if (!this.#isGone && this.#hasBody) this.exchange.requestEnded(trailers);
     if (this.#localEnded) this.#close();
     return true;
   }
@@ -265,8 +282,8 @@ export class Http2Stream implements ClientSide, Listed {
     const isCutOff = !this.remoteEnded;
     // The client still has its own end to send, and what comes before it.
     if (isCutOff && this.#isUpgraded) return;
-    // The request was not needed to its end (RFC 9113 §8.1).
-    if (isCutOff) this.#sendReset(errorCode.noError);
+    if (isCutOff && this.#isConnect) this.#sendReset(errorCode.noError);
+    else if (isCutOff) this.#owner.answered(this);
     this.#close();
     if (isCutOff) this.exchange.requestEnded(undefined);
   }
