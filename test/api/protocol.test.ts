@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { DatabaseSync } from "node:sqlite";
@@ -12,6 +13,7 @@ import type { Log, LogFields } from "../../src/lib/log.ts";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
 import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
+import { sendUntilClosed, uploadRefused } from "../support/refused-upload.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
 
@@ -203,6 +205,30 @@ describe("the protocol of the API", () => {
     const answer = await raw(api, `${head}content-type: application/json\r\ncontent-length: 1048577\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 413 /);
     assert.match(answer, /\r\nconnection: close\r\n/i);
+  });
+
+  it("the protocol of the API reads an upload that it refuses: 20 of 20 of 9 MB see the answer", async () => {
+    const url = `${api.baseUrl}/bot_users`;
+    const base = ["-H", "Service-Version: 2", "-H", "Content-Type: application/json", "-o", "/dev/null"];
+    const keyed = [...base, "-H", `Authorization: Bearer ${api.apiKey}`];
+    const ways = { 413: [keyed, [...keyed, "-H", "Transfer-Encoding: chunked"]], 401: [base] };
+    for (const [status, all] of Object.entries(ways)) {
+      for (const options of all) {
+        const seen = await uploadRefused(20, { url, byteCount: 9_000_000, options });
+        assert.deepEqual(seen, Array<string>(20).fill(` ${status} 0`));
+      }
+    }
+  });
+
+  it("P2: the protocol of the API cuts off a client that goes on sending a refused body for 64 MiB", async () => {
+    const { port } = new URL(api.baseUrl);
+    const socket = connect({ host: "127.0.0.1", port: Number(port), allowHalfOpen: true });
+    socket.on("error", () => {});
+    socket.write("POST /bot_users HTTP/1.1\r\nhost: a\r\ncontent-length: 999999999\r\n\r\n");
+    socket.resume();
+    await once(socket, "end");
+    const sent = await sendUntilClosed(socket);
+    assert.ok(sent > 64 && sent < 128, `${sent} MiB`);
   });
 
   it("the protocol of the API asks for a long body only when it is going to be read", async () => {

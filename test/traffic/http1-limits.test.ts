@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
 import type { Answerer, Front } from "../support/front.ts";
+import { sendUntilClosed, uploadRefused } from "../support/refused-upload.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
 const upgrade =
@@ -10,6 +11,8 @@ const upgrade =
   "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
 const switched =
   "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
+
+const nobody: Answerer = () => {};
 
 async function accepted(front: Front, count = 1): Promise<void> {
   await eventually(() => front.context.connections.size === count);
@@ -193,6 +196,33 @@ describe("a connection", () => {
         assert.match(await other.untilEnd(), /^HTTP\/1\.1 413 /);
       },
     );
+  });
+
+  it(
+    "a client whose upload is refused sees the answer: 20 of 20 uploads of 9 MB by curl",
+    { timeout: 120_000 },
+    async () => {
+      await withFront(nobody, { limits: { maxBodyBytes: 1000 } }, async ({ port }) => {
+        const options = ["-H", "Host: a.example.com", "-o", "/dev/null"];
+        const seen = await uploadRefused(20, { url: `http://127.0.0.1:${port}/`, byteCount: 9_000_000, options });
+        assert.deepEqual(seen, Array<string>(20).fill(" 413 0"));
+      });
+    },
+  );
+
+  it("D2: a client whose upload is refused is cut off after 5 silent seconds, or 64 MiB", async () => {
+    const head = "POST / HTTP/1.1\r\nHost: a.example.com\r\nContent-Length: 999999999\r\n\r\n";
+    await withFront(nobody, { limits: { maxBodyBytes: 1000 } }, async ({ context, clock, connect }, silent) => {
+      assert.match(await silent.send(head).untilEnd(), /^HTTP\/1\.1 413 /);
+      assert.equal(context.counters.openConnections, 1);
+      clock.pass(5_000);
+      assert.equal(context.counters.openConnections, 0);
+      const much = connect().send(head);
+      await much.untilEnd();
+      const sent = await sendUntilClosed(much.socket);
+      assert.ok(sent > 64 && sent < 128, `${sent} MiB`);
+      await eventually(() => context.counters.openConnections === 0);
+    });
   });
 
   it("a connection that pipelines is answered in the order of its requests, however many come at once", async () => {

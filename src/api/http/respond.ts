@@ -1,16 +1,19 @@
 /** Replies and errors → responses. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Reply } from "../operation/call.ts";
 import { hasBody } from "./body.ts";
 import type { Cors } from "./cors.ts";
+import { dropRest } from "./drop-rest.ts";
 import { errorBody } from "./error-body.ts";
 import type { Exchange } from "./exchange.ts";
 import { headersOf } from "./request-checks.ts";
 
 export interface RespondOptions {
   readonly log: Log;
+  readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly cors: Cors;
   readonly requestsPerMinute: number;
   /** Told the status of every response. */
@@ -51,7 +54,9 @@ export function makeResponder(options: RespondOptions): Responder {
       headers.push("ratelimit-reset", String(allowance.resetSeconds));
     }
     if (extra) headers.push(...extra);
-    if (options.isStopping() || (!request.complete && isLong(request))) headers.push("connection", "close");
+    const isCutOff = !request.complete && isLong(request);
+    if (options.isStopping() || isCutOff) headers.push("connection", "close");
+    if (isCutOff) dropRest(request, options.clock);
     response.writeHead(status, headers);
     if (request.method === "HEAD") response.end();
     // A text that has as many bytes as characters is ASCII. As such it leaves with the head in one copy, where UTF-8 takes two.

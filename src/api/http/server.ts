@@ -59,6 +59,7 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
   const { send, fail } = makeResponder({
     ...base,
     log,
+    clock,
     requestsPerMinute: limits.requestsPerMinute,
     count,
     isStopping: () => stopping,

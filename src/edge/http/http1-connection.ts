@@ -6,6 +6,7 @@ import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { SocketReader, TurnReader } from "../../lib/turn-reader.ts";
 import { readInTurns } from "../../lib/turn-reader.ts";
+import { UnreadRest } from "../../lib/unread-rest.ts";
 import { cutSocket } from "../../lib/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "./client-connection.ts";
@@ -31,12 +32,6 @@ import { receiveHttp1 } from "./http1-request.ts";
 
 /** Request body bytes read ahead of what was taken on, at which the socket is no longer read. */
 const readAheadBytes = 64 * 1024;
-/**
- * After a response that leaves the request unread: how long, and how much, is still read and thrown away, so that
- * the client gets to see the response before a reset.
- */
-const lingerMs = 5_000;
-const lingerBytes = 1024 * 1024;
 
 /**
  * Serves HTTP/1.1 on a connected socket, after the TLS handshake where there is one. `sites` is asked for each
@@ -85,7 +80,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   #awaitsContinue = false;
   #unconsumed = 0;
   #windowBytes = 0;
-  #lingered = 0;
+  /** What the client still sends behind our end. */
+  #rest: UnreadRest | undefined;
 
   constructor(socket: Socket, shared: ClientConnection) {
     const { context } = shared;
@@ -109,7 +105,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
         this.bodyBytes(bytes);
         return;
       case lingering:
-        if ((this.#lingered += bytes.length) > lingerBytes) this.destroy();
+        this.#drop(bytes.length);
         return;
       case closed:
         return;
@@ -381,10 +377,17 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (this.#reader.state === closed) return;
     this.#reader.finish(lingering);
     this.#output.flush();
-    this.expiresAt = this.#context.deadlines.now + lingerMs;
+    this.#rest = new UnreadRest(this.#context.deadlines.now);
+    this.expiresAt = this.#rest.expiresAt;
     // Ending a stream twice makes an error, with a stack, that nobody reads.
     if (!this.#socket.writableEnded) this.#socket.end();
     if (this.#socket.readableEnded) this.#socket.destroySoon();
     else if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  #drop(byteCount: number): void {
+    const rest = this.#rest;
+    if (rest?.drop(byteCount, this.#context.deadlines.now) !== true) return this.destroy();
+    this.expiresAt = rest.expiresAt;
   }
 }

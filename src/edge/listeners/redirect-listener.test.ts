@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { after, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { makeManualClock } from "../../../test/support/clock.ts";
+import { uploadRefused } from "../../../test/support/refused-upload.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import { defaultListenerLimits } from "./limits.ts";
@@ -54,6 +56,22 @@ describe("the plain HTTP listener", () => {
     assert.match(answer, /^HTTP\/1\.1 308 Permanent Redirect\r\n/);
     assert.equal(locationOf(answer), "https://shop.example.com/a/b?c=d&e");
     assert.match(answer, /\r\nConnection: close\r\n/);
+  });
+
+  it("the plain HTTP listener reads an upload that it redirects: 20 of 20 of 9 MB see the redirect", async () => {
+    const options = ["-H", "Host: shop.example.com", "-o", "/dev/null"];
+    const url = `http://127.0.0.1:${usual.port}/`;
+    const seen = await uploadRefused(20, { url, byteCount: 9_000_000, options });
+    assert.deepEqual(seen, Array<string>(20).fill(" 308 0"));
+  });
+
+  it("D2: the plain HTTP listener cuts off a client that sends nothing for 5 seconds behind its answer", async () => {
+    const socket = connect({ host: "127.0.0.1", port: usual.port, allowHalfOpen: true });
+    socket.write("POST / HTTP/1.1\r\nHost: shop.example.com\r\nContent-Length: 5\r\n\r\n");
+    socket.resume();
+    await once(socket, "end");
+    clock.pass(5_000);
+    await once(socket, "close");
   });
 
   it("the plain HTTP listener answers a certificate authority itself, at the one path that it asks for", async () => {

@@ -6,6 +6,8 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
 import type { Arrival } from "./arrival.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { UnreadRest } from "../../lib/unread-rest.ts";
 import { startListener } from "./listener.ts";
 import type { ListenAddress, Listener, PublicListenerContext } from "./listener.ts";
 import { answerPlain, renderPlain, targetOf, unreadableAnswer } from "./plain-answer.ts";
@@ -29,8 +31,6 @@ export interface RedirectOptions extends PublicListenerContext {
 
 const headLimits = { maxHeadBytes: 16 * 1024, maxTargetBytes: 8 * 1024, maxFields: 100 };
 const headTimeoutMs = 10_000;
-/** A body that came with the request is read this long: closing over it would reset the answer away. */
-const lingerMs = 1000;
 
 /**
  * The plain HTTP listener: sends every request to the same host and path on HTTPS, one per connection, except that
@@ -56,8 +56,7 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
     const finish = (answer: PlainAnswer): void => {
       readNoMore();
       socket.end(renderPlain(answer));
-      socket.resume();
-      arrival.waitUntil(clock.after(lingerMs, () => socket.destroy()));
+      dropRest(arrival, clock);
     };
     const onData = (bytes: Buffer): void => {
       if (!head.add(bytes, headLimits.maxHeadBytes)) return;
@@ -80,4 +79,20 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
     socket.resume();
   };
   return startListener({ ...options, name: "http", accept });
+}
+
+/** Reads and drops what the client still sends: closing over it would reset the answer away. */
+function dropRest(arrival: Arrival, clock: Clock): void {
+  const { socket } = arrival;
+  const rest = new UnreadRest(clock.monotonic());
+  socket.on("data", (bytes) => {
+    if (!rest.drop(bytes.length, clock.monotonic())) socket.destroy();
+  });
+  socket.resume();
+  const look = (): void => {
+    const leftMs = rest.expiresAt - clock.monotonic();
+    if (leftMs <= 0) socket.destroy();
+    else arrival.waitUntil(clock.after(leftMs, look));
+  };
+  look();
 }
