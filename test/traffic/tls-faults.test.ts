@@ -59,6 +59,15 @@ async function freed(before: number, own: number): Promise<void> {
   while (openSockets() > before + own) await turn();
 }
 
+/** Type and length of the last TLS record. */
+function lastRecord(bytes: Buffer): readonly number[] {
+  let last: readonly number[] = [];
+  for (let at = 0; at + 5 <= bytes.length; at += 5 + (last[1] as number)) {
+    last = [bytes[at] as number, bytes.readUInt16BE(at + 3)];
+  }
+  return last;
+}
+
 for (const [name, target] of Object.entries(listeners)) {
   describe(`D2: the connection to ${name} is closed at once`, { timeout: 30_000 }, () => {
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
@@ -98,6 +107,29 @@ for (const [name, target] of Object.entries(listeners)) {
         await serverGone(bare);
         await freed(before, bare.destroyed ? 0 : 1);
         bare.destroy();
+      }
+    });
+
+    it(`D2: the connection to ${name} is closed with an alert when what follows a ClientHello is longer than a piece of it`, async () => {
+      const { port, ...options } = target();
+      for (const [version, alertRecord] of [
+        ["TLSv1.2", [recordTypes.alert, 2]],
+        ["TLSv1.3", [recordTypes.data, 19]],
+      ] as const) {
+        const hello = await helloOf({ ...options, minVersion: version, maxVersion: version });
+        for (const type of [recordTypes.changeCipherSpec, recordTypes.data, recordTypes.unknown]) {
+          for (const size of [100, 900, 1100, 2000, 16_000]) {
+            const record = Buffer.alloc(size, 0x41);
+            record.set([type, 3, 3, (size - 5) >> 8, (size - 5) & 255]);
+            const bare = await bareClient(port);
+            const received: Buffer[] = [];
+            bare.on("data", (bytes: Buffer) => received.push(bytes));
+            bare.write(Buffer.concat([hello, record]));
+            await serverGone(bare);
+            bare.destroy();
+            assert.deepEqual(lastRecord(Buffer.concat(received)), alertRecord, `${version}, ${size} bytes of ${type}`);
+          }
+        }
       }
     });
 

@@ -106,7 +106,11 @@ export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
       if (pending.settled !== undefined) settle(pending, new Error("the TLS handshake failed"));
       letGo(socket);
     });
-    readInPieces(socket, maxPieceBytes);
+    if (socket.readableLength > maxPieceBytes) {
+      readInPieces(socket, maxPieceBytes);
+      // Bound, as `readPiece` is.
+      socket.destroy = destroyBehindAlert.bind(socket, socket.destroy, pending);
+    }
     handshakes.run(pending, begin, tls, socket);
   };
   return {
@@ -128,6 +132,16 @@ function begin(tls: Server, socket: Socket): void {
  */
 function destroySoon(this: Socket): void {
   setImmediate(() => this.destroy());
+}
+
+/**
+ * Node destroys the socket as soon as the handshake fails. Where a piece before has been answered in the same turn, the
+ * alert waits behind that answer, and leaves in the next turn.
+ */
+function destroyBehindAlert(this: Socket, destroy: Socket["destroy"], pending: Pending, error?: Error): Socket {
+  if (pending.settled === undefined) return destroy.call(this, error);
+  setImmediate(() => destroy.call(this, error));
+  return this;
 }
 
 /** What waited for the end is kept no longer than until then: the connection may be open for hours. */
