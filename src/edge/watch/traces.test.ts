@@ -118,3 +118,19 @@ describe("a ring", () => {
     assert.equal(ring.size, 0);
   });
 });
+
+it("D9: a denied request costs the same to note with 10,000 accounts as with 10", () => {
+  const spent = (accounts: number): number => {
+    const traces = makeTraces(requestTraces, makeManualClock(), { ...defaultTraceLimits, total: accounts });
+    const note = (index: number): void =>
+      traces.note(exchange(`req_${index}`, { accountId: `ac_${index % accounts}` }));
+    for (let index = 0; index <= accounts; index += 1) note(index);
+    const before = process.cpuUsage();
+    for (let index = 0; index < 20_000; index += 1) note(index);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  spent(10);
+  const [few, many] = [spent(10), spent(10_000)];
+  assert.ok(many < 20 * few, `${few} µs with 10 accounts, ${many} µs with 10,000`);
+});

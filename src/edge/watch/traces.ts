@@ -2,6 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
+import { LargestFirst } from "./largest-first.ts";
 import { Ring } from "../../lib/ring.ts";
 
 export interface TraceLimits {
@@ -67,6 +68,7 @@ export function makeTraces<Finished, Trace extends { readonly id: string; readon
   limits: TraceLimits,
 ): Traces<Finished, Trace> {
   const accounts = new Map<string, AccountTraces<Trace>>();
+  const sizes = new LargestFirst<string>();
   let total = 0;
 
   const tracesOf = (accountId: string): AccountTraces<Trace> => {
@@ -83,14 +85,15 @@ export function makeTraces<Finished, Trace extends { readonly id: string; readon
     return ofAccount;
   };
   const makeRoom = (): void => {
-    let most: readonly [string, AccountTraces<Trace>] | undefined;
-    for (const one of accounts) if (!most || sizeOf(one[1]) > sizeOf(most[1])) most = one;
-    if (!most) return;
-    const [accountId, ofAccount] = most;
+    const accountId = sizes.largest;
+    const ofAccount = accountId === undefined ? undefined : accounts.get(accountId);
+    if (accountId === undefined || ofAccount === undefined) return;
     let count = Math.ceil(sizeOf(ofAccount) * lost);
     total -= count;
     for (; count > 0; count -= 1) if (!ofAccount.forwarded.drop()) ofAccount.ended.drop();
-    if (sizeOf(ofAccount) === 0) accounts.delete(accountId);
+    const left = sizeOf(ofAccount);
+    sizes.set(accountId, left);
+    if (left === 0) accounts.delete(accountId);
   };
   const all = (accountId: string): Trace[] => {
     const ofAccount = accounts.get(accountId);
@@ -104,7 +107,9 @@ export function makeTraces<Finished, Trace extends { readonly id: string; readon
       const ofAccount = tracesOf(accountId);
       if (!hasEnded && !ofAccount.sampled.take()) return;
       const ring = hasEnded ? ofAccount.ended : ofAccount.forwarded;
-      if (ring.put(traceOf(finished, clock.now()))) total += 1;
+      if (!ring.put(traceOf(finished, clock.now()))) return;
+      total += 1;
+      sizes.set(accountId, sizeOf(ofAccount));
       if (total > limits.total) makeRoom();
     },
     find: (accountId, id) => all(accountId).find((one) => one.id === id),
