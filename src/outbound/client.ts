@@ -7,6 +7,7 @@ import { Agent as TlsAgent, request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { Agent as PlainAgent, request as requestHttp } from "../lib/http.ts";
 import type { Clock } from "../lib/clock.ts";
+import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import { isPublicAddress } from "../lib/public-address.ts";
 import { checkedLookup } from "./addresses.ts";
 import type { AddressRule } from "./addresses.ts";
@@ -167,18 +168,16 @@ function read(
   resolve: (value: OutboundAnswer) => void,
   reject: (error: Error) => void,
 ): void {
-  const pieces: Buffer[] = [];
+  const pieces = new GatheredBytes();
   // A socket that is closed by the end has none.
   const address = response.socket.remoteAddress ?? "";
-  let length = 0;
   response.on("data", (bytes: Buffer) => {
-    length += bytes.length;
-    if (length > maxBytes) response.destroy(new AnswerTooLong());
-    else pieces.push(bytes);
+    if (pieces.length + bytes.length > maxBytes) response.destroy(new AnswerTooLong());
+    else pieces.add(bytes);
   });
   response.on("error", reject);
   response.on("end", () => {
-    const body = Buffer.concat(pieces);
+    const body = pieces.join();
     resolve({
       status: response.statusCode ?? 0,
       headers: response.headers,

@@ -1,5 +1,6 @@
 import { Transform } from "node:stream";
 import type { TransformCallback } from "node:stream";
+import { GatheredBytes } from "../lib/gathered-bytes.ts";
 
 /** What a response body goes through on its way to the client: a stream that is made for it, or one step of the whole. */
 export type BodyStage = (() => Transform) | WholeStage;
@@ -16,15 +17,10 @@ export function streamOf(stage: BodyStage): Transform {
   return typeof stage === "function" ? stage() : new WholeStream(stage);
 }
 
-const noBytes = Buffer.alloc(0);
-
 /** A body that is being collected for a stage. */
 export class WholeBody {
   readonly #stage: WholeStage;
-  /** Mostly it comes in one. */
-  #first: Buffer | undefined;
-  #others: Buffer[] | undefined;
-  #bytes = 0;
+  readonly #bytes = new GatheredBytes();
 
   constructor(stage: WholeStage) {
     this.#stage = stage;
@@ -32,16 +28,13 @@ export class WholeBody {
 
   /** Throws when there are more bytes than announced. */
   write(chunk: Buffer): void {
-    this.#bytes += chunk.length;
+    this.#bytes.add(chunk);
     // The edge holds upstreams to their Content-Length; this only bounds what a fault in that could cost.
-    if (this.#bytes > this.#stage.maxBytes) throw new Error("change a body: it is longer than announced");
-    if (this.#first === undefined) this.#first = chunk;
-    else (this.#others ??= []).push(chunk);
+    if (this.#bytes.length > this.#stage.maxBytes) throw new Error("change a body: it is longer than announced");
   }
 
   end(): Buffer {
-    const first = this.#first ?? noBytes;
-    return this.#stage.change(this.#others === undefined ? first : Buffer.concat([first, ...this.#others]));
+    return this.#stage.change(this.#bytes.join());
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Transform } from "node:stream";
+import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import { streamOf } from "./body-stage.ts";
 import type { BodyStage } from "./body-stage.ts";
 
@@ -11,9 +12,9 @@ export async function throughStages(body: Buffer, stages: readonly BodyStage[]):
 
 function through(stage: Transform, bytes: Buffer): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const pieces: Buffer[] = [];
-  stage.on("data", (piece: Buffer) => pieces.push(piece));
-  stage.on("end", () => resolve(Buffer.concat(pieces)));
+  const pieces = new GatheredBytes();
+  stage.on("data", (piece: Buffer) => pieces.add(piece));
+  stage.on("end", () => resolve(pieces.join()));
   stage.on("error", reject);
   stage.end(bytes);
   return promise;

@@ -9,7 +9,7 @@ import type { AddressBook } from "./address-book.ts";
 import { heartbeatOf } from "./limits.ts";
 import { answer, AnsweredStreams, maxMessageBytes } from "./call.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
-import { JsonReceiver } from "./json-message.ts";
+import { JsonReceiver, MessageRoom } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import { parseAuth, renderAuth, renderRefusedAuth } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
@@ -71,6 +71,7 @@ export class AgentConnection {
   readonly #ip: string;
   readonly #opens: TokenBucket;
   readonly #messages: TokenBucket;
+  readonly #room: MessageRoom;
   readonly #answered = new AnsweredStreams(maxAnswered);
   #deadline: Timer | undefined;
   #session: ServerSession | undefined;
@@ -92,6 +93,7 @@ export class AgentConnection {
     this.#ip = normaliseAddress(socket.remoteAddress ?? "") ?? "";
     this.#opens = new TokenBucket(clock, limits.agentStreamsPerSecond, limits.agentStreamBurst);
     this.#messages = new TokenBucket(clock, limits.messagesPerSecond, limits.messageBurst);
+    this.#room = new MessageRoom(limits.maxWaitingMessages);
     host.addresses.connected(this.#ip);
     this.#deadline = clock.after(limits.authenticationMs, () =>
       this.#mux.fail(new ProtocolViolation(errorCode.protocol, "not authenticated in time")),
@@ -115,10 +117,23 @@ export class AgentConnection {
     if (this.#refused || !this.#opens.take()) {
       throw new ProtocolViolation(errorCode.enhanceYourCalm, "too many streams");
     }
-    stream.receiver = new TypeReceiver(stream, this.#typed);
+    const { clock, limits } = this.#host;
+    const deadline = clock.after(limits.messageMs, () => this.#overdue(stream));
+    stream.receiver = new TypeReceiver(
+      stream,
+      (type) => this.#typed(type, stream, deadline),
+      () => deadline.cancel(),
+    );
   }
 
-  readonly #typed = (type: number, stream: MuxStream): void => {
+  /** The agent has opened a stream, and its message is not whole. */
+  #overdue(stream: MuxStream): void {
+    this.#host.log.info("agent message not complete in time", { ip: this.#ip });
+    stream.abort();
+  }
+
+  #typed(type: number, stream: MuxStream, deadline: Timer): void {
+    if (!asked.has(type)) deadline.cancel();
     if (type === streamType.heartbeat) {
       stream.receiver = new HeartbeatEcho(stream);
       return;
@@ -138,17 +153,25 @@ export class AgentConnection {
     }
     const beforeAuth = isAuth ? this.#host.limits.maxAuthBytes : maxUnauthenticatedBytes;
     const maxBytes = this.#session ? maxMessageBytes : beforeAuth;
-    stream.receiver = new JsonReceiver(stream, maxBytes, (error, message) => {
-      if (error) this.#unreadable(stream, error, isAuth);
-      else if (this.#messages.take()) this.#message(type, stream, message);
-      else this.#host.clock.after(this.#messages.waitMs(), () => this.#late(type, stream, message));
-    });
-  };
+    const told = (error: Error | undefined, message: JsonObject): void => {
+      deadline.cancel();
+      if (error) {
+        this.#room.giveBack(receiver.roomTaken);
+        this.#unreadable(stream, error, isAuth);
+      } else this.#inTurn(type, stream, message, receiver.roomTaken);
+    };
+    const receiver = new JsonReceiver(stream, maxBytes, told, this.#room);
+    stream.receiver = receiver;
+  }
 
-  #late(type: number, stream: MuxStream, message: JsonObject): void {
-    if (stream.over) return;
-    if (this.#messages.take()) this.#message(type, stream, message);
-    else this.#host.clock.after(this.#messages.waitMs(), () => this.#late(type, stream, message));
+  /** @param roomTaken what the message keeps of the session's room until its turn */
+  #inTurn(type: number, stream: MuxStream, message: JsonObject, roomTaken: number): void {
+    if (!stream.over && !this.#messages.take()) {
+      this.#host.clock.after(this.#messages.waitMs(), () => this.#inTurn(type, stream, message, roomTaken));
+      return;
+    }
+    this.#room.giveBack(roomTaken);
+    if (!stream.over) this.#message(type, stream, message);
   }
 
   #unreadable(stream: MuxStream, error: Error, isAuth: boolean): void {

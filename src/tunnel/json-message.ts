@@ -1,6 +1,7 @@
 /** One JSON object on a stream whose sender does not end it, so that its end is found by its braces (§4). */
 import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
 import { Refusal } from "../lib/errors.ts";
+import { GatheredBytes } from "../lib/gathered-bytes.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -33,17 +34,49 @@ export class JsonEnd {
   }
 }
 
+/** How many bytes the unfinished messages of a session may have, together. */
+export class MessageRoom {
+  readonly maxBytes: number;
+  #taken = 0;
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
+  }
+
+  get taken(): number {
+    return this.#taken;
+  }
+
+  take(byteCount: number): boolean {
+    if (this.#taken + byteCount > this.maxBytes) return false;
+    this.#taken += byteCount;
+    return true;
+  }
+
+  giveBack(byteCount: number): void {
+    this.#taken -= byteCount;
+  }
+}
+
 /** Collects one object, then calls `done` once: with it, or with the error. */
 export class JsonReceiver implements ByteReceiver {
   readonly #stream: ByteStream;
   readonly #maxBytes: number;
+  readonly #room: MessageRoom | undefined;
+  /** Taken of the room; whoever is told of the message gives it back. */
+  roomTaken = 0;
   readonly #done: (error: Error | undefined, message: JsonObject) => void;
   readonly #end = new JsonEnd();
-  #parts: Buffer[] = [];
-  #length = 0;
+  readonly #bytes = new GatheredBytes();
   #finished = false;
 
-  constructor(stream: ByteStream, maxBytes: number, done: (error: Error | undefined, message: JsonObject) => void) {
+  constructor(
+    stream: ByteStream,
+    maxBytes: number,
+    done: (error: Error | undefined, message: JsonObject) => void,
+    room?: MessageRoom,
+  ) {
+    this.#room = room;
     this.#stream = stream;
     this.#maxBytes = maxBytes;
     this.#done = done;
@@ -52,16 +85,21 @@ export class JsonReceiver implements ByteReceiver {
   data(bytes: Buffer): void {
     if (this.#finished) return;
     this.#stream.consumed(bytes.length);
-    this.#length += bytes.length;
-    if (this.#length > this.#maxBytes) {
+    if (this.#bytes.length + bytes.length > this.#maxBytes) {
       this.#fail(new Refusal("agent_request_invalid", `The message is larger than ${this.#maxBytes} bytes.`));
       return;
     }
+    if (this.#room?.take(bytes.length) === false) {
+      const why = `The unfinished messages of the session are larger than ${this.#room.maxBytes} bytes together.`;
+      this.#fail(new Refusal("agent_request_invalid", why));
+      return;
+    }
+    this.roomTaken += bytes.length;
     try {
       const end = this.#end.find(bytes);
-      this.#parts.push(end === -1 ? bytes : bytes.subarray(0, end));
+      this.#bytes.add(end === -1 ? bytes : bytes.subarray(0, end));
       if (end === -1) return;
-      const message = JSON.parse(Buffer.concat(this.#parts).toString("utf8")) as JsonObject;
+      const message = JSON.parse(this.#bytes.join().toString("utf8")) as JsonObject;
       this.#finish();
       this.#done(undefined, message);
     } catch (error) {
@@ -90,7 +128,7 @@ export class JsonReceiver implements ByteReceiver {
 
   #finish(): void {
     this.#finished = true;
-    this.#parts = [];
+    this.#bytes.clear();
   }
 }
 

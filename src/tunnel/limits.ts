@@ -22,6 +22,10 @@ export interface TunnelLimits {
   /** Messages that an agent has answered: on average, and at once. Beyond it they wait. */
   readonly messagesPerSecond: number;
   readonly messageBurst: number;
+  /** From the opening of an agent's stream until its message is whole. */
+  readonly messageMs: number;
+  /** Of a session's messages that are not whole, or wait for their turn, together, bytes. */
+  readonly maxWaitingMessages: number;
   readonly maxTunnels: number;
   /** Public connections that wait for a stream, per session, and for how long. */
   readonly maxWaiting: number;
@@ -61,6 +65,8 @@ export const defaultTunnelLimits: TunnelLimits = {
   agentStreamBurst: 5000,
   messagesPerSecond: 100,
   messageBurst: 2500,
+  messageMs: 30_000,
+  maxWaitingMessages: 16 * 1024 * 1024,
   maxTunnels: 2048,
   maxWaiting: 1024,
   maxWaitMs: 10_000,

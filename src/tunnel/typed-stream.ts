@@ -25,10 +25,13 @@ export const streamType = {
 export class TypeReceiver implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #begin: (type: number, stream: MuxStream) => void;
+  readonly #gone: (() => void) | undefined;
   #type = 0;
   #length = 0;
 
-  constructor(stream: MuxStream, begin: (type: number, stream: MuxStream) => void) {
+  /** @param gone called when the stream is over before its type has come */
+  constructor(stream: MuxStream, begin: (type: number, stream: MuxStream) => void, gone?: () => void) {
+    this.#gone = gone;
     this.#stream = stream;
     this.#begin = begin;
   }
@@ -51,5 +54,8 @@ export class TypeReceiver implements ByteReceiver {
   }
 
   drained(): void {}
-  closed(): void {}
+
+  closed(): void {
+    this.#gone?.();
+  }
 }

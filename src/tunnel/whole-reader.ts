@@ -1,4 +1,5 @@
 import type { ByteReceiver } from "../lib/byte-stream.ts";
+import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import type { MuxStream } from "./mux/stream.ts";
 
 /** Reads a stream to its end. `done` is called once: with all of it, or undefined where it was cut or is too long. */
@@ -6,8 +7,7 @@ export class WholeReader implements ByteReceiver {
   readonly #stream: MuxStream;
   readonly #maxBytes: number;
   readonly #done: (bytes: Buffer | undefined) => void;
-  readonly #parts: Buffer[] = [];
-  #length = 0;
+  readonly #bytes = new GatheredBytes();
   #isSettled = false;
 
   /** @param maxBytes of what is not too long */
@@ -18,16 +18,15 @@ export class WholeReader implements ByteReceiver {
   }
 
   data(bytes: Buffer): void {
-    this.#length += bytes.length;
-    if (this.#length > this.#maxBytes) return this.#stream.abort();
+    if (this.#bytes.length + bytes.length > this.#maxBytes) return this.#stream.abort();
     // What is kept must not hold the much larger buffer that it came in.
-    this.#parts.push(Buffer.from(bytes));
+    this.#bytes.add(this.#bytes.length === 0 ? Buffer.from(bytes) : bytes);
     this.#stream.consumed(bytes.length);
   }
 
   ended(): void {
     this.#stream.end();
-    this.#settle(this.#parts.length === 1 ? this.#parts[0] : Buffer.concat(this.#parts));
+    this.#settle(this.#bytes.join());
   }
 
   drained(): void {}

@@ -195,6 +195,36 @@ describe("the agent listener", { timeout: 30_000 }, () => {
       assert.match(String((await agent.answer(5))["Error"]), /larger than 1048576 bytes/);
     });
 
+    it("A11: the agent listener after authentication ends streams whose message is not whole after 30 s", async () => {
+      const agent = await authenticated();
+      agent.write(frame(1, syn, 5, Buffer.concat([word(1), Buffer.from('{"Opts":')])), frame(1, syn, 7, "ab"));
+      agent.write(question(9, 2, { Id: "tn_none" }));
+      await agent.answer(9);
+      set.clock.pass(29_999);
+      agent.write(question(11, 2, { Id: "tn_none" }));
+      await agent.answer(11);
+      assert.deepEqual(
+        agent.frames.filter(({ type }) => type === 0),
+        [],
+      );
+      set.clock.pass(1);
+      await agent.until(() => [5, 7].every((id) => agent.frames.some((one) => one.type === 0 && one.streamId === id)));
+    });
+
+    it("A11: the agent listener after authentication bounds what a session's unfinished messages have together", async () => {
+      await set.restart({ limits: { maxWaitingMessages: 1000 } });
+      const agent = await authenticated();
+      const part = (id: number): Buffer =>
+        frame(1, syn, id, Buffer.concat([word(1), Buffer.from(`{"x":"${"y".repeat(394)}`)]));
+      agent.write(part(5), part(7), part(9));
+      assert.match(String((await agent.answer(9))["Error"]), /larger than 1000 bytes together/);
+      // What was refused is given back, and so is what is whole.
+      agent.write(frame(1, 0, 5, '"}'), frame(1, 0, 7, '"}'));
+      await Promise.all([agent.answer(5), agent.answer(7)]);
+      agent.write(part(11), frame(1, 0, 11, '"}'));
+      assert.doesNotMatch(String((await agent.answer(11))["Error"]), /together/);
+    });
+
     it("the agent listener after authentication answers streams of unknown types with an end", async () => {
       const agent = await authenticated();
       agent.write(frame(1, syn, 5, Buffer.concat([word(77), Buffer.from("whatever")])));

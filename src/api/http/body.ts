@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
@@ -118,18 +119,15 @@ function utf8(bytes: Buffer): string {
 
 function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let chunks: Buffer[] | undefined = [];
-    let total = 0;
+    let body: GatheredBytes | undefined = new GatheredBytes();
     request.on("data", (chunk: Buffer) => {
-      total += chunk.length;
-      if (total > maxBytes && chunks) {
-        chunks = undefined;
-        reject(tooLarge(maxBytes));
-      }
-      chunks?.push(chunk);
+      body?.add(chunk);
+      if (body === undefined || body.length <= maxBytes) return;
+      body = undefined;
+      reject(tooLarge(maxBytes));
     });
     request.on("end", () => {
-      if (chunks) resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, total));
+      if (body) resolve(body.join());
     });
     request.on("error", reject);
     request.on("close", () => {

@@ -1,5 +1,6 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { HttpContext } from "./context.ts";
 import type { ResponseBody } from "./response-stages.ts";
@@ -16,8 +17,7 @@ export class HeldResponse implements ResponseBody {
   readonly #length: number;
   readonly #context: Pick<HttpContext, "counters" | "limits">;
   readonly #credit: () => void;
-  #pieces: Buffer[] = [];
-  #size = 0;
+  readonly #kept = new GatheredBytes();
   #replaced: Buffer | undefined;
   #whole: { readonly maxBytes: number; readonly settled: PromiseWithResolvers<Buffer> } | undefined;
 
@@ -43,19 +43,18 @@ export class HeldResponse implements ResponseBody {
   /** False: hold on until credited. */
   keep(bytes: Buffer): boolean {
     const { counters, limits } = this.#context;
-    this.#pieces.push(bytes);
-    this.#size += bytes.length;
+    this.#kept.add(bytes);
     counters.heldBytes += bytes.length;
     const whole = this.#whole;
     if (whole === undefined) return false;
-    if (this.#size > whole.maxBytes) this.fail("payload_too_large");
+    if (this.#kept.length > whole.maxBytes) this.fail("payload_too_large");
     else if (counters.heldBytes > limits.maxHeldBytes) this.fail("edge_full");
     return this.#whole !== undefined;
   }
 
   ended(trailers: FieldTable | undefined): void {
     this.end = { trailers };
-    this.#whole?.settled.resolve(this.#join());
+    this.#whole?.settled.resolve(this.#kept.join());
     this.#whole = undefined;
   }
 
@@ -66,8 +65,9 @@ export class HeldResponse implements ResponseBody {
       return Promise.resolve(this.#replaced);
     }
     if (this.#length === 0) return Promise.resolve(noBytes);
-    if (this.#length > maxBytes || this.#size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
-    if (this.end) return Promise.resolve(this.#join());
+    if (this.#length > maxBytes || this.#kept.length > maxBytes)
+      return Promise.reject(new Refusal("payload_too_large"));
+    if (this.end) return Promise.resolve(this.#kept.join());
     const whole = { maxBytes, settled: Promise.withResolvers<Buffer>() };
     this.#whole = whole;
     this.#credit();
@@ -79,7 +79,6 @@ export class HeldResponse implements ResponseBody {
     if (this.#length !== 0 && this.end === undefined) throw new Error("replace a response body: it has not arrived");
     this.take();
     this.#replaced = bytes;
-    this.#size = bytes.length;
     this.#context.counters.heldBytes += bytes.length;
   }
 
@@ -91,16 +90,9 @@ export class HeldResponse implements ResponseBody {
 
   /** What is to be passed on, which is no longer kept. */
   take(): readonly Buffer[] {
-    const pieces = this.#replaced === undefined ? this.#pieces : [this.#replaced];
-    this.#pieces = [];
+    const replaced = this.#replaced;
     this.#replaced = undefined;
-    this.#context.counters.heldBytes -= this.#size;
-    this.#size = 0;
-    return pieces;
-  }
-
-  #join(): Buffer {
-    if (this.#pieces.length !== 1) this.#pieces = [Buffer.concat(this.#pieces)];
-    return this.#pieces[0] as Buffer;
+    this.#context.counters.heldBytes -= replaced?.length ?? this.#kept.length;
+    return replaced === undefined ? this.#kept.take() : [replaced];
   }
 }

@@ -2,6 +2,7 @@
  * Requests of policies to internal endpoints: exchanges as any other, whose client is the edge
  * itself. The endpoint's own modules and rules decide over them.
  */
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { nameOf } from "../../lib/plain-names.ts";
 import { AnswerTooLong } from "../../outbound/client.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
@@ -81,7 +82,7 @@ class CollectingClient implements ClientSide {
   readonly #maxBytes: number;
   readonly #settled = Promise.withResolvers<CallAnswer>();
   #head: Pick<CallAnswer, "status" | "headers"> | undefined;
-  #pieces: Buffer[] = [];
+  readonly #body = new GatheredBytes();
   #length = 0;
 
   constructor(maxBytes: number) {
@@ -94,7 +95,7 @@ class CollectingClient implements ClientSide {
 
   /** Nobody waits any more. */
   giveUp(why: Error): void {
-    this.#pieces = [];
+    this.#body.clear();
     this.#settled.reject(why);
     this.exchange?.clientGone();
   }
@@ -109,7 +110,7 @@ class CollectingClient implements ClientSide {
 
   sendBody(bytes: Buffer): boolean {
     this.#length += bytes.length;
-    if (this.#length <= this.#maxBytes) this.#pieces.push(bytes);
+    if (this.#length <= this.#maxBytes) this.#body.add(bytes);
     // Not from inside of the exchange that is just sending.
     else queueMicrotask(() => this.giveUp(new AnswerTooLong()));
     return this.#length <= this.#maxBytes;
@@ -117,7 +118,7 @@ class CollectingClient implements ClientSide {
 
   sendEnd(): void {
     if (!this.#head || this.#length > this.#maxBytes) return;
-    this.#settled.resolve({ ...this.#head, body: Buffer.concat(this.#pieces), address: "" });
+    this.#settled.resolve({ ...this.#head, body: this.#body.join(), address: "" });
   }
 
   abort(): void {

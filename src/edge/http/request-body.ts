@@ -1,5 +1,6 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import { Refusal } from "../../lib/errors.ts";
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext } from "./context.ts";
@@ -23,8 +24,7 @@ export class RequestBody {
   readonly #maxHeldBytes: number;
   /** The client waits for 100 before it sends. */
   #awaitsContinue: boolean;
-  #pieces: Buffer[] | undefined;
-  #size = 0;
+  #kept: GatheredBytes | undefined;
   #owed = 0;
   #whole:
     | { readonly maxBytes: number; readonly resolve: (body: Buffer) => void; readonly reject: (error: Error) => void }
@@ -46,18 +46,17 @@ export class RequestBody {
 
   /** Bytes that are kept. */
   get size(): number {
-    return this.#size;
+    return this.#kept?.length ?? 0;
   }
 
   /** Keeps a piece, which the client is owed until it is passed on or a module waits for all of them. */
   keep(bytes: Buffer): void {
-    (this.#pieces ??= []).push(bytes);
-    this.#size += bytes.length;
+    (this.#kept ??= new GatheredBytes()).add(bytes);
     this.#counters.heldBytes += bytes.length;
     this.#owed += bytes.length;
     const whole = this.#whole;
     if (whole === undefined) return;
-    if (this.#size > whole.maxBytes) this.fail("payload_too_large");
+    if (this.size > whole.maxBytes) this.fail("payload_too_large");
     else if (this.#counters.heldBytes > this.#maxHeldBytes) this.fail("edge_full");
     else this.credit();
   }
@@ -79,7 +78,7 @@ export class RequestBody {
   /** All of it, once it has ended; the pieces are still there to be passed on. Rejects with a `Refusal`. */
   collect(maxBytes: number): Promise<Buffer> {
     if (this.#length === 0) return Promise.resolve(noBytes);
-    if (this.#length > maxBytes || this.#size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
+    if (this.#length > maxBytes || this.size > maxBytes) return Promise.reject(new Refusal("payload_too_large"));
     if (this.hasEnded) return Promise.resolve(this.#join());
     this.#promise ??= new Promise((resolve, reject) => {
       this.#whole = { maxBytes, resolve, reject };
@@ -95,8 +94,8 @@ export class RequestBody {
     this.take();
     this.#length = bytes.length;
     if (bytes.length === 0) return;
-    this.#pieces = [bytes];
-    this.#size = bytes.length;
+    this.#kept = new GatheredBytes();
+    this.#kept.add(bytes);
     this.#counters.heldBytes += bytes.length;
   }
 
@@ -109,11 +108,11 @@ export class RequestBody {
 
   /** The pieces, which are no longer kept. */
   take(): readonly Buffer[] {
-    const pieces = this.#pieces ?? noPieces;
-    this.#pieces = undefined;
-    this.#counters.heldBytes -= this.#size;
-    this.#size = 0;
-    return pieces;
+    const kept = this.#kept;
+    if (kept === undefined) return noPieces;
+    this.#kept = undefined;
+    this.#counters.heldBytes -= kept.length;
+    return kept.take();
   }
 
   /** The client is not credited for so many bytes until `credit`. */
@@ -129,9 +128,6 @@ export class RequestBody {
   }
 
   #join(): Buffer {
-    const pieces = this.#pieces;
-    if (pieces === undefined) return noBytes;
-    if (pieces.length !== 1) this.#pieces = [Buffer.concat(pieces)];
-    return (this.#pieces as Buffer[])[0] as Buffer;
+    return this.#kept?.join() ?? noBytes;
   }
 }

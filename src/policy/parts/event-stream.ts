@@ -1,5 +1,6 @@
 /** An event stream as messages (WHATWG HTML §9.2.5), each passed on as soon as it is whole. */
 import { Transform } from "node:stream";
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { TransformCallback } from "node:stream";
 
 /**
@@ -28,8 +29,8 @@ export interface EventStreamOptions {
  */
 export function makeEventStream({ change, tooLong, ended }: EventStreamOptions): Transform {
   /** What has arrived of the message. */
-  let held: Buffer[] = [];
-  let heldBytes = 0;
+  const held = new GatheredBytes();
+  let messageBytes = 0;
   let isPassing = false;
   /** Nothing of the present line has arrived. */
   let isLineEmpty = true;
@@ -40,20 +41,19 @@ export function makeEventStream({ change, tooLong, ended }: EventStreamOptions):
 
   const hold = (stream: Transform, bytes: Buffer): void => {
     if (bytes.length === 0) return;
-    if (!isPassing && heldBytes + bytes.length > maxMessageBytes) {
+    if (!isPassing && messageBytes + bytes.length > maxMessageBytes) {
       isPassing = true;
       tooLong?.();
-      for (const piece of held) stream.push(piece);
-      held = [];
+      for (const piece of held.take()) stream.push(piece);
     }
     if (isPassing) stream.push(bytes);
-    else held.push(bytes);
-    heldBytes += bytes.length;
+    else held.add(bytes);
+    messageBytes += bytes.length;
   };
   const complete = async (stream: Transform): Promise<void> => {
-    const message = held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held);
-    held = [];
-    heldBytes = 0;
+    const message = held.join();
+    held.clear();
+    messageBytes = 0;
     const wasPassing = isPassing;
     isPassing = false;
     if (wasPassing || message.length === 0) return;
