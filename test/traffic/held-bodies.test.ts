@@ -17,7 +17,7 @@ const body = "a".repeat(5000);
 let fixture: EdgeWithAgent;
 
 before(async () => {
-  fixture = await startEdgeWithAgent({ metrics, limits: { http: { maxHeldBytes: 10_000 } } });
+  fixture = await startEdgeWithAgent({ metrics, limits: { http: { maxHeldBytes: 21_000 } } });
   fixture.route({ webhook_verification: { enabled: true, provider: "github", secret: "s" } });
 });
 after(() => fixture.stop());

@@ -19,7 +19,7 @@ const metrics = makeMetrics();
 const mebibyte = 1024 * 1024;
 let fixture: EdgeWithAgent;
 before(async () => {
-  fixture = await startEdgeWithAgent({ metrics, limits: { http: { maxHeldBytes: 2 * mebibyte } } });
+  fixture = await startEdgeWithAgent({ metrics, limits: { http: { maxHeldBytes: 4 * mebibyte } } });
 });
 after(() => fixture.stop());
 

@@ -37,6 +37,8 @@ export class ClientConnection {
   carrier: Destroyable | undefined;
   /** Everything that is served at the host that `site` was asked for last, of which it chose one. */
   wholeSite: Site | undefined;
+  /** Bytes that wait at the edge for the exchanges of this connection. */
+  heldBytes = 0;
   readonly #sites: SiteLookup;
   /** What the TLS handshake was bound to; the same for as long as the connection lasts. */
   readonly #handshake: Handshake;

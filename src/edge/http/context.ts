@@ -107,13 +107,19 @@ export interface HttpLimits extends UpstreamLimits {
   readonly maxTargetBytes: number;
   /** Whole request bodies beyond this are refused with 413; Infinity for none. */
   readonly maxBodyBytes: number;
-  /** Bytes of bodies, all together, that are held until a module has seen the whole of each. Beyond it 503. */
+  /**
+   * Bytes of bodies that wait at the edge, all together: half of it for one account, a quarter for one connection. Beyond
+   * it requests get 503, and responses that their client does not take are cut.
+   */
   readonly maxHeldBytes: number;
   /** From the first byte of a head to its last, and from accept to the first byte. */
   readonly headTimeoutMs: number;
   /** Between requests on a kept connection. */
   readonly keepAliveMs: number;
-  /** A request body slower than this, over `bodyWindowMs`, is given up. */
+  /**
+   * A request body slower than this, over `bodyWindowMs`, is given up, and so is a response over HTTP/2 of which its
+   * client takes less, over `writeTimeoutMs`.
+   */
   readonly minBodyBytesPerSecond: number;
   readonly bodyWindowMs: number;
   /** How long a client may read nothing of what is sent to it. */

@@ -15,6 +15,8 @@ export interface HttpCounters {
   openExchanges: number;
   /** Of bodies that came and were not passed on yet. */
   heldBytes: number;
+  /** The part of them that is known to be of an account, by its id. */
+  readonly heldByAccount: Map<string, number>;
 }
 
 export function makeCounters(): HttpCounters {
@@ -27,6 +29,7 @@ export function makeCounters(): HttpCounters {
     openConnections: 0,
     openExchanges: 0,
     heldBytes: 0,
+    heldByAccount: new Map(),
   };
 }
 

@@ -47,7 +47,7 @@ export class HttpExchange
   constructor(shared: ClientConnection, client: ClientSide, request: ReceivedRequest) {
     super(shared, request);
     this.#client = client;
-    this.#body = new RequestBody(client, request, shared.context);
+    this.#body = new RequestBody(client, request, this);
   }
 
   get response(): ResponseHead | undefined {
@@ -111,8 +111,8 @@ export class HttpExchange
       this.requestFailed("payload_too_large");
     } else if (this.#upstream?.takesBody === true) {
       this.#upstream.sendBody(bytes);
-    } else {
-      this.#body.keep(bytes);
+    } else if (!this.#body.keep(bytes)) {
+      this.requestFailed("edge_full");
     }
   }
 
@@ -188,8 +188,7 @@ export class HttpExchange
   }
 
   keepBody(): HeldResponse {
-    const { context } = this.shared;
-    return (this.#held ??= new HeldResponse(this.#responseLength, context, () => this.#upstream?.creditUpstream()));
+    return (this.#held ??= new HeldResponse(this.#responseLength, this, () => this.#upstream?.creditUpstream()));
   }
 
   #sendResponse(head: ResponseRead, response: ModuleResponse, bodyLength: number): void {

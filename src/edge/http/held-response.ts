@@ -2,7 +2,8 @@ import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
-import type { HttpContext } from "./context.ts";
+import { Holding } from "./holding.ts";
+import type { HoldingExchange } from "./holding.ts";
 import type { ResponseBody } from "./response-stages.ts";
 
 const noBytes = Buffer.alloc(0);
@@ -15,7 +16,7 @@ export class HeldResponse implements ResponseBody {
   /** It has come to its end. */
   end: { readonly trailers: FieldTable | undefined } | undefined;
   readonly #length: number;
-  readonly #context: Pick<HttpContext, "counters" | "limits">;
+  readonly #holding: Holding;
   readonly #credit: () => void;
   readonly #kept = new GatheredBytes();
   #replaced: Buffer | undefined;
@@ -25,9 +26,9 @@ export class HeldResponse implements ResponseBody {
    * @param length of the body; -1 when only its end will tell
    * @param credit lets the upstream send more
    */
-  constructor(length: number, context: Pick<HttpContext, "counters" | "limits">, credit: () => void) {
+  constructor(length: number, exchange: HoldingExchange, credit: () => void) {
     this.#length = length;
-    this.#context = context;
+    this.#holding = new Holding(exchange);
     this.#credit = credit;
   }
 
@@ -42,13 +43,12 @@ export class HeldResponse implements ResponseBody {
 
   /** False: hold on until credited. */
   keep(bytes: Buffer): boolean {
-    const { counters, limits } = this.#context;
     this.#kept.add(bytes);
-    counters.heldBytes += bytes.length;
+    this.#holding.add(bytes.length);
     const whole = this.#whole;
     if (whole === undefined) return false;
     if (this.#kept.length > whole.maxBytes) this.fail("payload_too_large");
-    else if (counters.heldBytes > limits.maxHeldBytes) this.fail("edge_full");
+    else if (this.#holding.isTooMuch) this.fail("edge_full");
     return this.#whole !== undefined;
   }
 
@@ -79,7 +79,7 @@ export class HeldResponse implements ResponseBody {
     if (this.#length !== 0 && this.end === undefined) throw new Error("replace a response body: it has not arrived");
     this.take();
     this.#replaced = bytes;
-    this.#context.counters.heldBytes += bytes.length;
+    this.#holding.add(bytes.length);
   }
 
   /** Whoever waits for the whole body waits no more. */
@@ -92,7 +92,7 @@ export class HeldResponse implements ResponseBody {
   take(): readonly Buffer[] {
     const replaced = this.#replaced;
     this.#replaced = undefined;
-    this.#context.counters.heldBytes -= replaced?.length ?? this.#kept.length;
+    this.#holding.clear();
     return replaced === undefined ? this.#kept.take() : [replaced];
   }
 }

@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { ClientSide } from "./client-side.ts";
-import type { HttpContext } from "./context.ts";
+import { defaultLimits } from "./context.ts";
+import { makeCounters } from "./counters.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 import { RequestBody } from "./request-body.ts";
 
 function makeBody(bodyLength: number) {
-  const counters = { heldBytes: 0 };
+  const counters = makeCounters();
+  const context = { counters, limits: { ...defaultLimits, maxHeldBytes: 1000 } };
   let consumed = 0;
   const client = { requestConsumed: (count: number) => (consumed += count), sendInterim: () => {} };
   const body = new RequestBody(
     client as unknown as ClientSide,
     { bodyLength, expectsContinue: false } as ReceivedRequest,
-    { counters, limits: { maxHeldBytes: 1000 } } as unknown as HttpContext,
+    { shared: { context, heldBytes: 0 }, accountId: "ac_1" },
   );
   return { body, counters, consumed: () => consumed };
 }

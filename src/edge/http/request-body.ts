@@ -3,8 +3,8 @@ import { Refusal } from "../../lib/errors.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { ClientSide } from "./client-side.ts";
-import type { HttpContext } from "./context.ts";
-import type { HttpCounters } from "./counters.ts";
+import { Holding } from "./holding.ts";
+import type { HoldingExchange } from "./holding.ts";
 import type { ReceivedRequest } from "./received-request.ts";
 
 const noBytes = Buffer.alloc(0);
@@ -20,25 +20,20 @@ export class RequestBody {
   trailers: FieldTable | undefined;
   readonly #client: ClientSide;
   #length: number;
-  readonly #counters: HttpCounters;
-  readonly #maxHeldBytes: number;
+  readonly #exchange: HoldingExchange;
   /** The client waits for 100 before it sends. */
   #awaitsContinue: boolean;
   #kept: GatheredBytes | undefined;
+  #holding: Holding | undefined;
   #owed = 0;
   #whole:
     | { readonly maxBytes: number; readonly resolve: (body: Buffer) => void; readonly reject: (error: Error) => void }
     | undefined;
   #promise: Promise<Buffer> | undefined;
 
-  constructor(
-    client: ClientSide,
-    request: ReceivedRequest,
-    { counters, limits }: Pick<HttpContext, "counters" | "limits">,
-  ) {
+  constructor(client: ClientSide, request: ReceivedRequest, exchange: HoldingExchange) {
     this.#client = client;
-    this.#counters = counters;
-    this.#maxHeldBytes = limits.maxHeldBytes;
+    this.#exchange = exchange;
     this.#length = request.bodyLength;
     this.#awaitsContinue = request.expectsContinue;
     this.hasEnded = request.bodyLength === 0;
@@ -49,16 +44,22 @@ export class RequestBody {
     return this.#kept?.length ?? 0;
   }
 
-  /** Keeps a piece, which the client is owed until it is passed on or a module waits for all of them. */
-  keep(bytes: Buffer): void {
-    (this.#kept ??= new GatheredBytes()).add(bytes);
-    this.#counters.heldBytes += bytes.length;
+  /**
+   * Keeps a piece, which the client is owed until it is passed on or a module waits for all of them. False when the edge
+   * may not hold so much, and no module waits, which would be told.
+   */
+  keep(bytes: Buffer): boolean {
+    const kept = (this.#kept ??= new GatheredBytes());
+    const holding = (this.#holding ??= new Holding(this.#exchange));
+    kept.add(bytes);
+    holding.add(bytes.length);
     this.#owed += bytes.length;
     const whole = this.#whole;
-    if (whole === undefined) return;
-    if (this.size > whole.maxBytes) this.fail("payload_too_large");
-    else if (this.#counters.heldBytes > this.#maxHeldBytes) this.fail("edge_full");
+    if (whole === undefined) return !holding.isTooMuch;
+    if (kept.length > whole.maxBytes) this.fail("payload_too_large");
+    else if (holding.isTooMuch) this.fail("edge_full");
     else this.credit();
+    return true;
   }
 
   end(trailers: FieldTable | undefined): void {
@@ -96,7 +97,7 @@ export class RequestBody {
     if (bytes.length === 0) return;
     this.#kept = new GatheredBytes();
     this.#kept.add(bytes);
-    this.#counters.heldBytes += bytes.length;
+    (this.#holding ??= new Holding(this.#exchange)).add(bytes.length);
   }
 
   /** Tells a client that holds its body back to send it. */
@@ -111,7 +112,7 @@ export class RequestBody {
     const kept = this.#kept;
     if (kept === undefined) return noPieces;
     this.#kept = undefined;
-    this.#counters.heldBytes -= kept.length;
+    this.#holding?.clear();
     return kept.take();
   }
 

@@ -286,6 +286,11 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     for (const stream of this.#streams.all()) {
       if (now - stream.stalledSince > limits.writeTimeoutMs) {
         this.streamError(stream, errorCode.cancel, "the client takes nothing");
+      } else if (now - stream.waitingSince >= limits.writeTimeoutMs) {
+        const isSlow = stream.takenBytes * 1000 < limits.minBodyBytesPerSecond * limits.writeTimeoutMs;
+        stream.takenBytes = 0;
+        stream.waitingSince = now;
+        if (isSlow) this.streamError(stream, errorCode.cancel, "the client takes the response too slowly");
       } else if (now - stream.bodySince >= limits.bodyWindowMs) {
         const isSlow = stream.windowBytes * 1000 < limits.minBodyBytesPerSecond * limits.bodyWindowMs;
         stream.windowBytes = 0;

@@ -138,7 +138,12 @@ export class StreamSet implements StreamOwner {
   }
 
   waits(stream: Http2Stream): void {
-    if (stream.stalledSince === Infinity) stream.stalledSince = this.#deadlines.now;
+    const { now } = this.#deadlines;
+    if (stream.stalledSince === Infinity) stream.stalledSince = now;
+    if (stream.waitingSince === Infinity) {
+      stream.waitingSince = now;
+      stream.takenBytes = 0;
+    }
     this.#waiting.add(stream);
   }
 

@@ -1,10 +1,12 @@
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { ReceiveWindow } from "../../lib/receive-window.ts";
 import type { WindowBudget } from "../../lib/receive-window.ts";
 import type { Listed } from "../../lib/roster.ts";
 import type { ClientSide } from "../http/client-side.ts";
 import { HttpExchange } from "../http/exchange.ts";
+import { Holding } from "../http/holding.ts";
 import type { ReceivedRequest } from "../http/received-request.ts";
 import type { ClientConnection } from "../http/client-connection.ts";
 import { errorCode, frameType, maxFrameBytes } from "../../http2/frames.ts";
@@ -46,6 +48,9 @@ export class Http2Stream implements ClientSide, Listed {
   responseBegun = false;
   /** In `Deadlines.now`: since when bytes have been waiting for the client's windows; Infinity when none are. */
   stalledSince = Infinity;
+  /** The same, however little the client lets out, and `takenBytes` is what it has let out since. */
+  waitingSince = Infinity;
+  takenBytes = 0;
   /** Body bytes since `bodySince`, which is in `Deadlines.now`. */
   windowBytes = 0;
   bodySince: number;
@@ -60,8 +65,9 @@ export class Http2Stream implements ClientSide, Listed {
   #window: ReceiveWindow | undefined;
   /** Handed to the exchange and not credited yet. */
   #outstanding = 0;
-  #queue: Buffer[] = [];
-  #queued = 0;
+  /** What waits for room, and its part of what the edge holds; there mostly is none. */
+  #queue: GatheredBytes | undefined;
+  #holding: Holding | undefined;
   #isHeld = false;
   /** The client holds its body back until it is told to go on. */
   #awaitsContinue: boolean;
@@ -108,6 +114,10 @@ export class Http2Stream implements ClientSide, Listed {
   /** Bytes that wait for room. */
   get hasQueue(): boolean {
     return this.#queued > 0;
+  }
+
+  get #queued(): number {
+    return this.#queue?.length ?? 0;
   }
 
   // From the client.
@@ -199,11 +209,17 @@ export class Http2Stream implements ClientSide, Listed {
       this.#send(bytes, this.#promised === 0);
       return true;
     }
-    this.#queue.push(bytes);
-    this.#queued += bytes.length;
+    const queue = (this.#queue ??= new GatheredBytes());
+    const holding = (this.#holding ??= new Holding(this.exchange));
+    queue.add(bytes);
+    holding.add(bytes.length);
     this.pump(Infinity);
-    if (this.#queued > 0) owner.waits(this);
-    this.#isHeld = this.#queued >= maxQueuedBytes || owner.output.isFull;
+    if (queue.length > 0) {
+      owner.waits(this);
+      // Not from inside of the exchange that is just sending.
+      if (holding.isTooMuch) queueMicrotask(() => this.#giveUp());
+    }
+    this.#isHeld = queue.length >= maxQueuedBytes || owner.output.isFull;
     return !this.#isHeld;
   }
 
@@ -241,21 +257,18 @@ export class Http2Stream implements ClientSide, Listed {
 
   /** Sends what waits, at most `maxFrames` frames. Returns whether it could go on with more room. */
   pump(maxFrames: number): boolean {
-    let frames = 0;
-    while (this.#queued > 0 && frames < maxFrames) {
+    for (let frames = 0; frames < maxFrames && this.#queue !== undefined && this.#queued > 0; frames += 1) {
       const room = Math.min(this.sendWindow, this.#owner.room, maxFrameBytes);
       if (room <= 0) break;
-      const first = this.#queue[0] as Buffer;
-      const whole = first.length <= room;
-      const part = whole ? first : first.subarray(0, room);
-      if (whole) this.#queue.shift();
-      else this.#queue[0] = first.subarray(room);
-      this.#queued -= part.length;
+      const part = this.#queue.takeFirst(room);
+      this.#holding?.remove(part.length);
+      this.takenBytes += part.length;
       this.#send(part, this.#queued === 0 && this.#promised === 0);
-      frames += 1;
     }
-    if (this.#queued === 0 && this.#ending !== undefined) this.#end(this.#ending.trailers);
-    return this.#queued > 0;
+    if (this.#queued > 0) return true;
+    this.stalledSince = this.waitingSince = Infinity;
+    if (this.#ending !== undefined) this.#end(this.#ending.trailers);
+    return false;
   }
 
   /** There is room again: the pipeline goes on when it was held. */
@@ -263,6 +276,14 @@ export class Http2Stream implements ClientSide, Listed {
     if (!this.#isHeld || this.#queued >= maxQueuedBytes || this.#isGone) return;
     this.#isHeld = false;
     this.exchange.clientDrained();
+  }
+
+  /** More waits at the edge than may. */
+  #giveUp(): void {
+    if (this.#isGone) return;
+    const { id, shared } = this.exchange;
+    shared.context.log.info("response cut: too much of what clients do not take is held", { request: id });
+    this.reset(errorCode.enhanceYourCalm);
   }
 
   #send(bytes: Buffer, endStream: boolean): void {
@@ -296,8 +317,8 @@ export class Http2Stream implements ClientSide, Listed {
   #close(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    this.#queue = [];
-    this.#queued = 0;
+    this.#queue?.clear();
+    this.#holding?.clear();
     this.#window?.close();
     if (this.#outstanding > 0) this.#owner.credited(this.#outstanding);
     this.#owner.gone(this);
