@@ -96,7 +96,14 @@ function cutFrom(line: string, taken: string[]): string {
     from = inCookie.lastIndex;
     if (from === line.length) break;
   }
-  return (left + line.slice(from)).replace(leadingSeparators, "");
+  return withoutBlanksBehind((left + line.slice(from)).replace(leadingSeparators, ""));
+}
+
+/** A field's value ends with neither space nor tab; what preceded a cookie that was cut may. */
+function withoutBlanksBehind(text: string): string {
+  let end = text.length;
+  while (end > 0 && (text.charCodeAt(end - 1) === 0x20 || text.charCodeAt(end - 1) === 0x09)) end -= 1;
+  return text.slice(0, end);
 }
 
 /** Drops what would set a cookie of a login from a response's fields. */

@@ -200,6 +200,15 @@ for (const protocol of protocols) {
       }
     });
 
+    it(`I2: blanks around login cookies over ${protocol} leave the rest of the field, and the edge serves on`, async () => {
+      const made = "__Host-session.00000000=x";
+      for (const sent of [`a=1 ; ${made}`, `a=1\t; ${made}`, `a=1 \t ;${made}`, `a=1 ; ${made} ; ${made}`]) {
+        const { status } = await fixture.ask(protocol, { path: "/pub", headers: { ...html, cookie: sent } });
+        assert.equal(status, 200, sent);
+        assert.equal(last().headers.cookie, "a=1", sent);
+      }
+    });
+
     it(`I2: who attacks logins over ${protocol} from a service on the same host plants no cookie of a login`, async () => {
       const [name] = cookie;
       const planted = [
