@@ -7,6 +7,7 @@ import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Downward, Link, Relayed, Upward } from "../routing/planes/messages.ts";
+import { exportFailures } from "../lib/boundary.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/open.ts";
@@ -127,6 +128,7 @@ async function serve(
   const { clock, log } = options;
   const metrics = makeMetrics();
   exportOutboundCounters(metrics);
+  exportFailures(metrics);
   const edges = makeEdges(links);
   const liveObjects = openLiveObjects(
     store,

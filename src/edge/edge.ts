@@ -1,4 +1,5 @@
 /** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
+import { exportFailures, logFailuresTo } from "../lib/boundary.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeAnswers } from "./control/answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
@@ -23,6 +24,8 @@ const lateMs = 1_000;
  * also when the link falls silent (S4). Rejects when an address cannot be listened on.
  */
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
+  logFailuresTo(options.log);
+  exportFailures(options.metrics);
   const listeners: Listener[] = [];
   const publicListeners: Listener[] = [];
   let httpsPort = 0;

@@ -1,3 +1,5 @@
+import type { Unit } from "./boundary.ts";
+
 /**
  * A duplex flow of bytes with backpressure in both directions, without the cost of a `Duplex`:
  * one receiver object, plain calls. Tunnel streams and sockets both offer it.
@@ -20,7 +22,7 @@ export interface ByteStream {
   consumed(byteCount: number): void;
 }
 
-export interface ByteReceiver {
+export interface ByteReceiver extends Unit {
   /** Bytes that arrived; valid beyond the call, not to be changed. */
   data(bytes: Buffer): void;
   /** The peer will send no more. */

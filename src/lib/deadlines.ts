@@ -1,8 +1,10 @@
+import { endUnit } from "./boundary.ts";
+import type { Unit } from "./boundary.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { Roster, Seat } from "./roster.ts";
 
 /** Something that must happen by a time; owned by whoever added it. */
-export interface Timed {
+export interface Timed extends Unit {
   /** In `Deadlines.now`; Infinity for never. Set it as often as you like: that is only an assignment. */
   expiresAt: number;
   /** Called when the time has passed; moves `expiresAt`, or is called again at the next tick. */
@@ -26,8 +28,16 @@ export class Deadlines {
       // from the end, where others take the places of those that leave: none is passed over
       for (let place = this.#entries.size - 1; place >= 0; place -= 1) {
         if (place >= this.#entries.size) continue;
-        const { member } = this.#entries.at(place);
-        if (member.expiresAt <= this.now) member.expired();
+        const entry = this.#entries.at(place);
+        const { member } = entry;
+        if (member.expiresAt > this.now) continue;
+        try {
+          member.expired();
+        } catch (error) {
+          // It is not asked again: it would throw at each tick.
+          entry.cancel();
+          endUnit("timer", member, error);
+        }
       }
     });
   }

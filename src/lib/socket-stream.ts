@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { contain, endUnit } from "./boundary.ts";
 import { phase, putOff } from "./turn.ts";
 import type { TurnTask } from "./turn.ts";
 import { readOn } from "./turn-reader.ts";
@@ -10,7 +11,7 @@ const receiveWindowBytes = 256 * 1024;
 const corked: Socket[] = [];
 const uncorking: TurnTask = {
   turn() {
-    for (const socket of corked.splice(0)) socket.uncork();
+    for (const socket of corked.splice(0)) if (!contain("connection", () => socket.uncork())) socket.destroy();
   },
 };
 
@@ -56,16 +57,27 @@ class SocketStream implements ByteStream {
       readOn(socket);
       this.#unconsumed += bytes.length;
       if (this.#unconsumed >= receiveWindowBytes) socket.pause();
-      this.receiver.data(bytes);
+      this.#tell(data, bytes);
     });
-    socket.on("end", () => this.receiver.ended());
-    socket.on("drain", () => this.receiver.drained());
+    socket.on("end", () => this.#tell(ended));
+    socket.on("drain", () => this.#tell(drained));
     socket.on("error", (error) => {
       this.#error = error;
       // Node leaves a socket open whose TLS has failed; the alert may be waiting behind a write that has just gone out.
       setImmediate(() => socket.destroy());
     });
-    socket.on("close", () => this.receiver.closed(this.#error));
+    socket.on("close", () => this.#tell(closed, this.#error));
+  }
+
+  /** What the receiver throws ends this connection and nothing else. */
+  #tell<Told>(event: (receiver: ByteReceiver, told: Told) => void, told: Told = undefined as Told): void {
+    const { receiver } = this;
+    try {
+      event(receiver, told);
+    } catch (error) {
+      endUnit("connection", receiver, error);
+      this.#socket.destroy();
+    }
   }
 
   write(bytes: Uint8Array): boolean {
@@ -94,4 +106,20 @@ class SocketStream implements ByteStream {
     this.#unconsumed -= byteCount;
     if (this.#unconsumed < receiveWindowBytes && this.#socket.isPaused()) this.#socket.resume();
   }
+}
+
+function data(receiver: ByteReceiver, bytes: Buffer): void {
+  receiver.data(bytes);
+}
+
+function ended(receiver: ByteReceiver): void {
+  receiver.ended();
+}
+
+function drained(receiver: ByteReceiver): void {
+  receiver.drained();
+}
+
+function closed(receiver: ByteReceiver, error: Error | undefined): void {
+  receiver.closed(error);
 }

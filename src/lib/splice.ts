@@ -1,4 +1,5 @@
 /** Two byte streams, each handed what the other brings. */
+import { reportFailure } from "./boundary.ts";
 import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
 
 /**
@@ -69,6 +70,12 @@ class Half implements ByteReceiver {
   closed(error: Error | undefined): void {
     if (error || !this.#hasEnded || !this.other.#hasEnded) this.#to.abort();
     this.#watch.closed?.(error);
+  }
+
+  broke(error: unknown): void {
+    reportFailure("connection", error);
+    this.#from.abort();
+    this.#to.abort();
   }
 
   #settle(): void {

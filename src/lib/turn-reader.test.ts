@@ -18,6 +18,7 @@ function reader(receive: (bytes: Buffer) => void, note: (event: string) => void 
     drained: () => note("drain"),
     ended: () => note("end"),
     failed: () => note("error"),
+    broke: () => note("broke"),
     closed: () => note("close"),
   };
 }

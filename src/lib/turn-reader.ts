@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { endUnit } from "./boundary.ts";
 import { phase, putOff } from "./turn.ts";
 import type { TurnTask } from "./turn.ts";
 
@@ -23,6 +24,8 @@ export interface SocketReader {
   ended(): void;
   /** `closed` follows. */
   failed(error: Error): void;
+  /** One of the above threw: ends the connection, and reports the error. */
+  broke(error: unknown): void;
   /** It is let go of here: nothing that Node still holds of the socket leads to it any more (decision 56). */
   closed(): void;
 }
@@ -33,10 +36,11 @@ export function readInTurns(socket: Socket, reader: SocketReader): TurnReader {
 }
 
 /** Who hears of a socket that has closed. */
-const nobody: SocketReader = { receive() {}, drained() {}, ended() {}, failed() {}, closed() {} };
+const nobody: SocketReader = { receive() {}, drained() {}, ended() {}, failed() {}, broke() {}, closed() {} };
 
 /** See `readInTurns`. */
 export class TurnReader implements TurnTask {
+  readonly #socket: Socket;
   #reader: SocketReader;
   /** Mostly one chunk comes in a turn. */
   #held: Buffer | undefined;
@@ -44,27 +48,51 @@ export class TurnReader implements TurnTask {
   #heldBytes = 0;
 
   constructor(socket: Socket, reader: SocketReader) {
+    this.#socket = socket;
     this.#reader = reader;
     socket.on("data", (bytes: Buffer) => {
       readOn(socket);
       this.#hold(bytes);
       if ((this.#heldBytes += bytes.length) > maxHeld) this.turn();
     });
-    socket.on("drain", () => this.#reader.drained());
+    socket.on("drain", () => this.#tell("drained"));
     socket.on("end", () => {
       this.turn();
-      this.#reader.ended();
+      this.#tell("ended");
     });
     socket.on("error", (error) => {
       this.turn();
-      this.#reader.failed(error);
+      this.#tell("failed", error);
     });
     socket.on("close", () => {
       this.turn();
       const last = this.#reader;
       this.#reader = nobody;
-      last.closed();
+      try {
+        last.closed();
+      } catch (error) {
+        endUnit("connection", last, error);
+      }
     });
+  }
+
+  /** What the reader throws ends its connection and nothing else. */
+  #tell(event: "drained" | "ended" | "failed", error?: Error): void {
+    try {
+      if (event === "failed") this.#reader.failed(error as Error);
+      else this.#reader[event]();
+    } catch (thrown) {
+      this.#broke(thrown);
+    }
+  }
+
+  #broke(error: unknown): void {
+    try {
+      this.#reader.broke(error);
+    } catch (another) {
+      endUnit("connection", {}, another);
+      this.#socket.destroy();
+    }
   }
 
   /** Takes what is held, at once. */
@@ -75,8 +103,12 @@ export class TurnReader implements TurnTask {
     this.#held = undefined;
     this.#more = undefined;
     this.#heldBytes = 0;
-    this.#reader.receive(held);
-    if (more !== undefined) for (const bytes of more) this.#reader.receive(bytes);
+    try {
+      this.#reader.receive(held);
+      if (more !== undefined) for (const bytes of more) this.#reader.receive(bytes);
+    } catch (error) {
+      this.#broke(error);
+    }
   }
 
   #hold(bytes: Buffer): void {

@@ -1,10 +1,13 @@
+import { endUnit } from "./boundary.ts";
+import type { Unit } from "./boundary.ts";
+
 /**
  * A turn of the event loop, in phases: what came in it is read first, all of it, then tunnels are written, then
  * sockets. Doing the same thing to many connections in a row costs less than all things to one after another: what it
  * takes stays in the processor's caches, and whom we write to is not woken for each write alone.
  */
-export interface TurnTask {
-  /** Called once for each time that it was put off. Must not throw: what others have put off would be lost. */
+export interface TurnTask extends Unit {
+  /** Called once for each time that it was put off. When it throws, `broke` is called, and other tasks run on. */
   turn(): void;
 }
 
@@ -32,7 +35,11 @@ class Phase {
     for (let at = 0; at < count; at += 1) {
       const task = tasks[at] as TurnTask;
       tasks[at] = undefined;
-      task.turn();
+      try {
+        task.turn();
+      } catch (error) {
+        endUnit("task", task, error);
+      }
     }
   }
 }

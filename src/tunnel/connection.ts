@@ -1,6 +1,7 @@
 /** One connection to the agent listener: authenticates, then gives its messages to the session. */
 import type { Socket } from "node:net";
 import { normaliseAddress } from "../lib/address.ts";
+import { reportFailure } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import { WindowReserve } from "../lib/receive-window.ts";
@@ -103,7 +104,7 @@ export class AgentConnection {
       { side: "server", clock, maxIncoming: limits.maxUnauthenticatedStreams, answersAtOnce: true },
       {
         incoming: (stream) => this.#incoming(stream),
-        bug: (error) => host.log.error("agent connection failed", { error }),
+        bug: (error) => reportFailure("session", error),
         closed: (error) => this.#closed(error),
       },
     );

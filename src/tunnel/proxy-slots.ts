@@ -2,12 +2,14 @@
  * Who may open a proxied stream now: at most so many per session (A3), and so many per tunnel that the agent has not
  * taken up (A5), because more would block or end its whole session. The rest wait, tunnels taking turns.
  */
+import { reportFailure } from "../lib/boundary.ts";
+import type { ByteStream } from "../lib/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { initialWindow } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";
 import type { MuxStream, StreamWatcher } from "./mux/stream.ts";
 import { renderProxyHeader } from "./proxy-header.ts";
-import type { PendingStream, ProxyHeader, TakeStream } from "./server-hooks.ts";
+import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "./server-hooks.ts";
 
 export interface SlotLimits {
   readonly maxStreams: number;
@@ -126,15 +128,15 @@ export class ProxySlots {
     this.#waitingCount -= slots.waiting.size;
     const waiting = [...slots.waiting];
     slots.waiting.clear();
-    for (const waiter of waiting) waiter.take(undefined, "tunnel_gone");
+    for (const waiter of waiting) give(waiter.take, undefined, "tunnel_gone");
   }
 
   /** See `AgentSession.openProxy`. */
   open(header: ProxyHeader, take: TakeStream): PendingStream | undefined {
     const slots = this.#tunnels.get(header.tunnelId);
-    if (!slots || this.#mux.over) take(undefined, "tunnel_gone");
+    if (!slots || this.#mux.over) give(take, undefined, "tunnel_gone");
     else if (slots.waiting.size === 0 && this.#hasRoom(slots)) this.#start(slots, header, take);
-    else if (this.#waitingCount >= this.#limits.maxWaiting) take(undefined, "tunnel_busy");
+    else if (this.#waitingCount >= this.#limits.maxWaiting) give(take, undefined, "tunnel_busy");
     else return this.#wait(slots, header, take);
     return undefined;
   }
@@ -228,7 +230,7 @@ export class ProxySlots {
 
   #start(slots: TunnelSlots, header: ProxyHeader, take: TakeStream): void {
     const stream = this.#mux.open();
-    if (!stream) return take(undefined, "tunnel_gone");
+    if (!stream) return give(take, undefined, "tunnel_gone");
     const text = renderProxyHeader(header);
     this.#openCount += 1;
     this.#heldCount += 1;
@@ -237,7 +239,7 @@ export class ProxySlots {
     slots.unaccepted.set(stream, this.#clock.monotonic());
     stream.writeLatin1(text);
     if (header.preamble) stream.write(header.preamble);
-    take(stream);
+    give(take, stream);
   }
 
   /** Waiting has an end, and silent streams come of age, without anything happening on the session. */
@@ -256,7 +258,7 @@ export class ProxySlots {
     for (const slots of this.#hungry ?? []) {
       for (const waiter of slots.waiting) {
         if (waiter.until > now) break;
-        if (this.withdraw(waiter)) waiter.take(undefined, "tunnel_busy");
+        if (this.withdraw(waiter)) give(waiter.take, undefined, "tunnel_busy");
       }
     }
   }
@@ -264,4 +266,14 @@ export class ProxySlots {
 
 function first<T>(set: ReadonlySet<T>): T | undefined {
   return set.values().next().value;
+}
+
+/** A taker that throws ends its own stream: the session, and everybody else who waits, go on. */
+function give(take: TakeStream, stream: ByteStream | undefined, why?: NoStream): void {
+  try {
+    take(stream, why);
+  } catch (error) {
+    reportFailure("stream", error);
+    stream?.abort();
+  }
 }

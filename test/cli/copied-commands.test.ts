@@ -8,7 +8,8 @@ import { after, before, describe, it } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { parse } from "yaml";
 import type { TestApi } from "../support/api.ts";
-import { chromiumAbsent, startChromium } from "../support/chromium.ts";
+import { startChromium } from "../support/chromium.ts";
+import { skipWithout } from "../support/programs.ts";
 import { commandEnvironment, freePorts, root, startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
@@ -21,7 +22,7 @@ const recorder = `
   globalThis.copied = [];
   Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { copied.push(text); } } });
 `;
-describe("the texts that pages offer to copy", { skip: chromiumAbsent, timeout: 600_000 }, () => {
+describe("the texts that pages offer to copy", { skip: skipWithout("chromium"), timeout: 600_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-copied-"));
   const received: string[] = [];
   let server: Running;

@@ -1,5 +1,6 @@
 /** Connections to TLS and TCP edges and endpoints: who is let in, where each goes, and how it ends. */
 import type { Socket } from "node:net";
+import { reportFailure } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Deadlines } from "../../lib/deadlines.ts";
 import type { Log } from "../../lib/log.ts";
@@ -91,7 +92,7 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
     },
   };
   const refusal = (site: ConnectionSite, source: string): Refused | undefined => {
-    const failed = (error: unknown): void => log.error("module failed", { site: site.id, error });
+    const failed = (error: unknown): void => reportFailure("connection", error, { site: site.id });
     const steps: Step[] = [];
     const step = decideConnection(site, source, steps, failed);
     if (step) return { outcome: step.by === "router" ? "broken" : "denied", steps: [...steps, step] };
@@ -117,7 +118,11 @@ export function makeConnectionServer(options: ConnectionServerOptions): Connecti
       open.add(served);
       served.watch = deadlines.add(served);
       ofAccount.enter(site.accountId);
-      served.start();
+      try {
+        served.start();
+      } catch (error) {
+        served.broke(error);
+      }
     },
     destroy() {
       options.tlsEnd.stop();

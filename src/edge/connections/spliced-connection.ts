@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { contain, reportFailure } from "../../lib/boundary.ts";
 import type { ByteReceiver } from "../../lib/byte-stream.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Deadlines, Timed } from "../../lib/deadlines.ts";
@@ -14,6 +15,7 @@ import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
+import { moduleFailed } from "../../routing/sites/refusals.ts";
 import type { Tunnel } from "../agents/tunnel.ts";
 import type { TlsEnd } from "../tls/tls-end.ts";
 import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstreams.ts";
@@ -81,13 +83,26 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
   start(): void {
     this.#socket.once("close", this.#gone);
     if (!isDecidedOpen(this.site)) return this.#decided(this.site);
-    void decideOpened(this.site, this, {
+    decideOpened(this.site, this, {
       steps: this.#steps,
       logs: this.#logs,
       isRehearsal: false,
       internal: this.#all.internal,
-      failed: (error) => this.#all.log.error("module failed", { site: this.site.id, error }),
-    }).then((site) => this.#decided(site));
+      failed: (error) => reportFailure("connection", error, { connection: this.id, site: this.site.id }),
+    })
+      .then((site) => this.#decided(site))
+      .catch((error: unknown) => this.broke(error));
+  }
+
+  /** Code that acted on it threw: it is denied where nothing was passed on, and cut otherwise. */
+  broke(error: unknown): void {
+    reportFailure("connection", error, { connection: this.id, site: this.site.id });
+    if (this.#isOver) return;
+    if (this.#opened === undefined) {
+      this.#steps.push(moduleFailed(error));
+      this.#withdraw();
+      this.#decided(undefined);
+    } else this.cut();
   }
 
   get facts(): ConnectionFacts {
@@ -128,7 +143,14 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
       this.#facts,
       this.#steps,
       () => this.#socket.destroyed,
-      (opened) => this.#join(opened),
+      (opened) => {
+        try {
+          this.#join(opened);
+        } catch (error) {
+          opened?.stream.abort();
+          this.broke(error);
+        }
+      },
     );
   }
 
@@ -226,6 +248,10 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
   #over(outcome: ClosedConnection["outcome"]): void {
     this.#isOver = true;
     this.#all.leave(this);
+    contain("connection", () => this.#tellOver(outcome));
+  }
+
+  #tellOver(outcome: ClosedConnection["outcome"]): void {
     this.#all.closed({
       id: this.id,
       site: this.site,

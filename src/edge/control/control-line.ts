@@ -1,3 +1,4 @@
+import { letGo } from "../../lib/boundary.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { loginKinds } from "../../identity/engine.ts";
@@ -66,10 +67,16 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "command":
       case "question":
-        void options.answer(message).then((answer) => link.send(answer));
+        letGo(
+          "message",
+          options.answer(message).then((answer) => link.send(answer)),
+        );
         return;
       case "relay":
-        void relayed(options, message, message.message).then((answer) => link.send(answer));
+        letGo(
+          "message",
+          relayed(options, message, message.message).then((answer) => link.send(answer)),
+        );
         return;
       case "login_stored":
         logins.reports.stored(message.call);

@@ -100,12 +100,16 @@ export class Rehearsal extends DecidedExchange {
         if ("error" in answer) this.refuse(answer.error, "no backend is left to send the request to");
         else this.answer(answer);
       })
-      .catch((error: unknown) => this.moduleFailed(error));
+      .catch((error: unknown) => this.broke(error));
   }
 
   answer(answer: Answer): void {
     this.ending = answer;
     this.#end();
+  }
+
+  broke(error: unknown): void {
+    this.moduleFailed(error);
   }
 
   /** A rehearsal closes no route. */

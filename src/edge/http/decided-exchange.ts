@@ -73,14 +73,13 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
         return this.moduleFailed(error);
       }
       if (step instanceof Promise) {
-        step.then(
-          (decided) => {
+        step
+          .then((decided) => {
             if (this.isOver || !this.#decided(decided)) return;
             if (decided.forwardTo === undefined || route === undefined) this.#run(hooks, at + 1, route, before);
             else this.#forwardTo(decided.forwardTo, route, before);
-          },
-          (error: unknown) => this.moduleFailed(error),
-        );
+          })
+          .catch((error: unknown) => this.broke(error));
         return;
       }
       if (!this.#decided(step)) return;
@@ -152,7 +151,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       this.answered = response;
       for (const hook of hooks) {
         const decided = await this.askResponse(hook);
-        if (this.isOver || !this.#take(decided)) return;
+        if (this.isOver || !this.#decided(decided)) return;
       }
       const answer = await response.answer();
       if (!this.isOver) this.#take({ ...step, answer });
@@ -168,13 +167,14 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       try {
         const step = this.askResponse(hooks[at] as ResponseHook);
         if (step instanceof Promise) {
-          return step.then(
-            (decided) => !this.isOver && this.#responded(decided, response) && this.respond(route, response, at + 1),
-            (error: unknown) => {
-              this.moduleFailed(error);
+          return step
+            .then(
+              (decided) => !this.isOver && this.#responded(decided, response) && this.respond(route, response, at + 1),
+            )
+            .catch((error: unknown) => {
+              this.broke(error);
               return false;
-            },
-          );
+            });
         }
         if (!this.#responded(step, response)) return false;
       } catch (error) {
@@ -209,6 +209,9 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     const step = refused(reason, why);
     this.#deny(detail === undefined ? step : { ...step, answer: { error: reason, detail } });
   }
+
+  /** Ends the exchange, whatever it is at: code that acted on it threw. Never throws. */
+  abstract broke(error: unknown): void;
 
   /** Records a step; false when it ended the exchange. */
   #take(step: Step): boolean {

@@ -1,3 +1,4 @@
+import { contain, reportFailure } from "../../lib/boundary.ts";
 import type { CallChain } from "../../traffic/calls.ts";
 import type { ConnectionFacts, ExchangeWatcher } from "../../traffic/exchange.ts";
 import type { LoginCookies, Visitor } from "../../traffic/login.ts";
@@ -117,21 +118,26 @@ export class ExchangeRecord implements FinishedExchange {
 
   /** Says that a module of the route has thrown. */
   hookFailed(error: unknown): void {
+    this.failed(error);
+  }
+
+  /** Logs and counts what code of ours threw while it acted on the exchange, and makes it a problem of the route. */
+  failed(error: unknown): void {
     const { route } = this;
-    const { log, routeFailed } = this.shared.context;
-    log.error("module failed", { request: this.id, route: route?.id, error });
-    if (route !== undefined) routeFailed?.(route, error);
+    reportFailure("exchange", error, { request: this.id, route: route?.id });
+    if (route !== undefined) this.shared.context.routeFailed?.(route, error);
   }
 
   /** Ends the record, once, and hands it on. */
   conclude(): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.watcher?.over();
+    const { watcher } = this;
+    if (watcher !== undefined) contain("exchange", () => watcher.over());
     const { counters, finished } = this.shared.context;
     counters.openExchanges -= 1;
     const digit = Math.floor(this.status / 100);
     counters.byClass[digit] = (counters.byClass[digit] as number) + 1;
-    finished?.(this);
+    if (finished !== undefined) contain("exchange", () => finished(this));
   }
 }

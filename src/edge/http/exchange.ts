@@ -1,3 +1,4 @@
+import { contain } from "../../lib/boundary.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { ResponseRead } from "../../http1/read-response.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -177,9 +178,11 @@ export class HttpExchange
     const goesOn = this.respond(route, response);
     if (goesOn instanceof Promise) {
       this.keepBody();
-      void goesOn.then((decided) => {
-        if (decided && !this.isOver) this.#sendHeld(head, response);
-      });
+      goesOn
+        .then((decided) => {
+          if (decided && !this.isOver) this.#sendHeld(head, response);
+        })
+        .catch((error: unknown) => this.broke(error));
     } else if (goesOn) this.#sendHeld(head, response);
   }
 
@@ -326,6 +329,22 @@ export class HttpExchange
       log.error("answer cannot be sent", { request: id, route: this.routeId, error });
       return renderAnswer({ error: "route_broken" }, answered, clock.now());
     }
+  }
+
+  /** Code that acted on the exchange threw: answers 500 where nothing was answered, else cuts the response short. */
+  broke(error: unknown): void {
+    if (!this.isOver && this.status === 0) {
+      try {
+        this.moduleFailed(error);
+      } catch (another) {
+        this.failed(another);
+      }
+    } else this.failed(error);
+    if (this.isOver) return;
+    this.cutShort = true;
+    contain("exchange", () => this.#release());
+    contain("exchange", () => this.#finish());
+    this.#client.abort();
   }
 
   breakOff(): void {

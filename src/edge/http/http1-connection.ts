@@ -12,6 +12,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
+import { reportFailure } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { HttpExchange } from "./exchange.ts";
@@ -252,6 +253,14 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
 
   /** Nothing is done about an error of the client's socket: `closed` follows it. */
   failed(): void {}
+
+  /** Ends its exchange with 500 where nothing was answered, and then the connection: nobody knows where reading stopped. */
+  broke(error: unknown): void {
+    this.#closeAfter = true;
+    if (this.#exchange === undefined) reportFailure("connection", error, { source: this.#shared.facts.source });
+    else this.#exchange.broke(error);
+    if (this.#reader.state !== lingering) this.destroy();
+  }
 
   closed(): void {
     if (this.#reader.state === closed) return;

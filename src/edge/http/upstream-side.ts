@@ -60,6 +60,8 @@ export interface ForwardedExchange extends Exchange, ConvertedExchange {
   refuse(reason: RefusalName, why: string, detail?: string): void;
   /** Ends the exchange: one of its modules has thrown. */
   moduleFailed(error: unknown): void;
+  /** Ends the exchange, whatever it is at: code that acted on it threw. */
+  broke(error: unknown): void;
   /** A module has thrown where that changes nothing for the exchange. */
   hookFailed(error: unknown): void;
 }
@@ -283,6 +285,11 @@ export class UpstreamSide implements UpstreamUser {
 
   get responseTimeoutMs(): number | undefined {
     return this.#route.responseTimeoutMs;
+  }
+
+  upstreamBroke(error: unknown): void {
+    this.#connection = undefined;
+    this.exchange.broke(error);
   }
 
   get isRepeatable(): boolean {

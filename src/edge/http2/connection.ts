@@ -2,6 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "../http/client-connection.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.ts";
+import { reportFailure } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { WindowBudget } from "../../lib/receive-window.ts";
@@ -169,6 +170,14 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
   // FrameHandler.
 
   frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
+    try {
+      this.#frame(type, flags, streamId, bytes, start, end);
+    } catch (error) {
+      this.#broke(streamId, error);
+    }
+  }
+
+  #frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void {
     if (this.#headers.openSince !== Infinity && type !== frameType.continuation) {
       return this.broken(errorCode.protocolError, "a frame inside a header block");
     }
@@ -215,11 +224,27 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
   }
 
   data(bytes: Buffer): void {
-    this.#data.take(bytes);
+    try {
+      this.#data.take(bytes);
+    } catch (error) {
+      this.#broke(this.#data.streamId, error);
+    }
   }
 
   dataEnds(flags: number): void {
-    this.#data.end(flags);
+    const { streamId } = this.#data;
+    try {
+      this.#data.end(flags);
+    } catch (error) {
+      this.#broke(streamId, error);
+    }
+  }
+
+  /** What a frame has led to threw: ends its stream, or the connection where there is none that it could be. */
+  #broke(streamId: number, error: unknown): void {
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) this.broke(error);
+    else stream.broke(error);
   }
 
   // Other frames.
@@ -340,6 +365,11 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
 
   /** Nothing is done about an error of the client's socket: `closed` follows it. */
   failed(): void {}
+
+  broke(error: unknown): void {
+    reportFailure("connection", error, { source: this.#shared.facts.source });
+    this.#goAway(errorCode.internalError, "");
+  }
 
   closed(): void {
     if (this.#isClosed) return;

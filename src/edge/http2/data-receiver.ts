@@ -36,6 +36,11 @@ export class DataReceiver {
     this.#output.number(frameType.windowUpdate, 0, windowBytes - defaultWindow);
   }
 
+  /** Of the frame that is being read; 0 when its bytes are dropped. */
+  get streamId(): number {
+    return this.#reading?.id ?? 0;
+  }
+
   /** Body bytes need no more room in the client's window. */
   credited(byteCount: number): void {
     this.#outstanding -= byteCount;

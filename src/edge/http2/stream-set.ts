@@ -109,17 +109,27 @@ export class StreamSet implements StreamOwner {
       if (this.room <= 0) return;
       // To the back: whoever was served waits for the others.
       this.#waiting.delete(stream);
-      const more = stream.pump(1);
-      stream.stalledSince = more ? this.#deadlines.now : Infinity;
-      if (more && stream.sendWindow > 0) this.#waiting.add(stream);
-      stream.resume();
+      try {
+        const more = stream.pump(1);
+        stream.stalledSince = more ? this.#deadlines.now : Infinity;
+        if (more && stream.sendWindow > 0) this.#waiting.add(stream);
+        stream.resume();
+      } catch (error) {
+        stream.broke(error);
+      }
     }
   }
 
   /** The socket takes bytes again. */
   resume(): void {
     this.pump();
-    for (const stream of this.all()) stream.resume();
+    for (const stream of this.all()) {
+      try {
+        stream.resume();
+      } catch (error) {
+        stream.broke(error);
+      }
+    }
   }
 
   // StreamOwner.

@@ -172,6 +172,12 @@ export class Http2Stream implements ClientSide, Listed {
     this.lost();
   }
 
+  /** Code that acted on the stream threw: answers 500 or resets the stream. */
+  broke(error: unknown): void {
+    this.exchange.broke(error);
+    this.reset(errorCode.internalError);
+  }
+
   // ClientSide.
 
   sendInterim(status: number, fields: FieldTable | undefined): void {

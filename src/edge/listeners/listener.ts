@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { normaliseAddress } from "../../lib/address.ts";
+import { contain, letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -94,7 +95,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     arrival.waitUntil(clock.after(limits.helloTimeoutMs, () => socket.destroy()));
     await opened;
     arrival.endWait();
-    if (!socket.destroyed) options.accept(arrival);
+    if (!socket.destroyed) contained(arrival, options.accept);
   };
   const refuse = (socket: Socket, reason: string): void => {
     refused(reason);
@@ -108,8 +109,8 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     accepted.add();
-    if (isReady) options.accept(arrival);
-    else void wait(arrival);
+    if (isReady) contained(arrival, options.accept);
+    else letGo("connection", wait(arrival), () => socket.destroy());
   };
   const enterProxied = (arrival: Arrival): void => {
     const { socket } = arrival;
@@ -140,8 +141,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       open.delete(arrival);
       arrival.closed();
     });
-    if (proxies?.(address)) enterProxied(arrival);
-    else enter(arrival);
+    contained(arrival, proxies?.(address) === true ? enterProxied : enter);
   });
   server.listen({
     ...(at.host !== undefined && { host: at.host }),
@@ -179,6 +179,11 @@ function reportErrors(server: Server, { name, clock, log }: ListenerOptions, ref
     loggedAt = clock.monotonic();
     log.error("connection not accepted", { listener: name, error });
   });
+}
+
+/** What throws there ends this connection alone. */
+function contained(arrival: Arrival, take: (arrival: Arrival) => void): void {
+  if (!contain("connection", () => take(arrival))) arrival.socket.destroy();
 }
 
 function ignore(): void {

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { contain } from "../../lib/boundary.ts";
 import { readOn } from "../../lib/turn-reader.ts";
 
 export type Look =
@@ -17,6 +18,9 @@ export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
   let needed = 1;
   const onData = (chunk: Buffer): void => {
     readOn(socket);
+    if (!contain("connection", () => taken(chunk))) socket.destroy();
+  };
+  const taken = (chunk: Buffer): void => {
     length += chunk.length;
     if (length < needed) {
       before.push(chunk);

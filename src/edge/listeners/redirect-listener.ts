@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
+import { contain } from "../../lib/boundary.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
@@ -59,6 +60,9 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
       dropRest(arrival, clock);
     };
     const onData = (bytes: Buffer): void => {
+      if (!contain("connection", () => take(bytes))) socket.destroy();
+    };
+    const take = (bytes: Buffer): void => {
       if (!head.add(bytes, headLimits.maxHeadBytes)) return;
       const read = readRequestHead(head.bytes(), 0, headLimits);
       if (read === undefined) return;

@@ -1,5 +1,6 @@
 /** One public TCP port: who wants it, and the listener that it has for as long as somebody does. */
 import type { Socket } from "node:net";
+import { letGo } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
@@ -107,7 +108,7 @@ export function makeTcpPort(number: number, context: TcpPortContext): TcpPort {
     if (claims.length === 0) return;
     retry = clock.after(retryMs, () => {
       retry = undefined;
-      void settle().then(context.retried);
+      letGo("timer", settle().then(context.retried));
     });
   };
   return {

@@ -1,4 +1,5 @@
 /** The ports of TCP edges and endpoints: opened and closed as configuration and agents say, each by itself. */
+import { letGo } from "../../lib/boundary.ts";
 import type { ConnectionSite, RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 import { makeAdmission } from "./admission.ts";
@@ -37,7 +38,7 @@ export function makeTcpPorts(options: TcpPortsOptions): TcpPorts {
     if (news.length > 0 && !isStopped) options.report(news);
   };
   const settle = (touched: Iterable<TcpPort>): void => {
-    void Promise.all(Array.from(touched, (port) => port.settle())).then(tell);
+    letGo("task", Promise.all(Array.from(touched, (port) => port.settle())).then(tell));
   };
   const context: TcpPortContext = {
     ...options,

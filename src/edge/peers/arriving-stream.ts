@@ -1,3 +1,4 @@
+import { letGo } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
 import { splice } from "../../lib/splice.ts";
@@ -75,9 +76,10 @@ export class ArrivingStream implements ByteReceiver {
       return this.#answer(answers.opened);
     }
     if (request.name === "relay") {
-      void this.#host.answer(request.message).then((answer) => {
+      const answered = this.#host.answer(request.message).then((answer) => {
         this.#answer(Buffer.concat([answers.opened, Buffer.from(JSON.stringify(answer))]));
       });
+      letGo("message", answered, () => this.#stream.abort());
       return;
     }
     this.#pending = this.#host.openProxy(request.header, (stream, why) => this.#join(stream, why));

@@ -1,4 +1,5 @@
 /** The lines from this edge to others: each is opened when something is first wanted of the other edge. */
+import { contain } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { errorCode } from "../../tunnel/mux/frame.ts";
@@ -41,7 +42,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
       line.isUnreached = !mux;
       const waiting = [...line.waiting];
       line.waiting.clear();
-      for (const one of waiting) one(mux);
+      for (const one of waiting) contain("stream", () => one(mux));
     };
     const colon = address.indexOf(":");
     const transport = transports.find(({ kind }) => kind === address.slice(0, colon));
@@ -56,7 +57,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
         unwatch();
         forget();
       };
-      const mux = openPeerLine(socket, "agent", { clock, log, incoming: refuse, closed });
+      const mux = openPeerLine(socket, "agent", { clock, incoming: refuse, closed });
       const unwatch = watchLine(mux, clock, () => greet(mux));
       settle(mux);
     });

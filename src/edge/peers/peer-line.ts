@@ -1,7 +1,7 @@
 /** One line between two edges: the multiplexer of the agent protocol over a connection whose ends are proven. */
 import type { Socket } from "node:net";
+import { reportFailure } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Log } from "../../lib/log.ts";
 import { WindowReserve } from "../../lib/receive-window.ts";
 import { Mux } from "../../tunnel/mux/mux.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
@@ -14,7 +14,6 @@ const windowBudget = 256 * 1024 * 1024;
 
 export interface PeerLineOptions {
   readonly clock: Clock;
-  readonly log: Log;
   /** A stream of the other end; its receiver must be set before returning. */
   readonly incoming: (stream: MuxStream) => void;
   /** Called once. */
@@ -23,12 +22,11 @@ export interface PeerLineOptions {
 
 /** @param side whoever dialled is the agent's side: each line carries the requests of one of the two */
 export function openPeerLine(socket: Socket, side: "agent" | "server", options: PeerLineOptions): Mux {
-  const { clock, log, incoming, closed } = options;
-  const bug = (error: unknown): void => log.error("line to another edge failed", { error });
+  const { clock, incoming, closed } = options;
   const mux = new Mux(
     socket,
     { side, clock, maxIncoming: maxStreams, answersAtOnce: false },
-    { incoming, bug, closed },
+    { incoming, bug: (error) => reportFailure("session", error), closed },
   );
   mux.sleepsThroughResets = false;
   mux.windows.allow(maxWindow, new WindowReserve(windowBudget));

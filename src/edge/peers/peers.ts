@@ -79,7 +79,6 @@ export function makePeers(options: PeersOptions): Peers {
     accepted.add(socket);
     const mux = openPeerLine(socket, "server", {
       clock,
-      log,
       incoming: (stream) => (stream.receiver = new ArrivingStream(stream, host)),
       closed() {
         accepted.delete(socket);

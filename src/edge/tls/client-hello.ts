@@ -86,7 +86,8 @@ const extensionServerName = 0;
 const extensionSignatureAlgorithms = 13;
 const extensionAlpn = 16;
 const extensionVersions = 43;
-const hostName = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/;
+/** Labels of DNS have 63 characters at most: no certificate can be made for longer ones. */
+const hostName = /^[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?$/;
 
 /**
  * Looks at the first `bytes` of a connection. The hello may be spread over records at will. Never throws;

@@ -3,6 +3,7 @@ import { constants } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { SecureContext, Server, TLSSocket, TlsOptions } from "node:tls";
+import { contain } from "../../lib/boundary.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 
 /**
@@ -96,14 +97,14 @@ export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
   tls.on("secureConnection", (socket) => {
     socket.on("error", destroySoon);
     socket.on("close", () => letGo(socket));
-    settle(handshakes.getStore() as Pending, socket);
+    if (!contain("connection", () => settle(handshakes.getStore() as Pending, socket))) socket.destroy();
   });
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
   const accept = (socket: Socket, settled: (result: TLSSocket | Error) => void): void => {
     const pending: Pending = { settled };
     socket.on("close", () => {
-      if (pending.settled !== undefined) settle(pending, new Error("the TLS handshake failed"));
+      contain("connection", () => settle(pending, new Error("the TLS handshake failed")));
       letGo(socket);
     });
     if (socket.readableLength > maxPieceBytes) {

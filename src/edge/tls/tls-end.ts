@@ -8,6 +8,7 @@ import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/exch
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { Certificates } from "./certificates.ts";
 import { makeTlsContexts } from "./contexts.ts";
+import type { ServerCertificate } from "./server-certificate.ts";
 
 export interface TlsEnd {
   /**
@@ -45,9 +46,20 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
     socket.destroy();
     return new Error(why);
   };
+  /** Undefined also for a name that no certificate can be made for: it is the client's text. */
+  const chosen = async (
+    host: string,
+    site: Pick<Site, "accountId" | "hosts">,
+  ): Promise<ServerCertificate | undefined> => {
+    try {
+      return await certificates.choose(host, site);
+    } catch {
+      return undefined;
+    }
+  };
   return {
     async accept(socket, site, hello, handshake, given) {
-      const certificate = given ?? (await certificates.choose(hello.serverName, site));
+      const certificate = given ?? (await chosen(hello.serverName, site));
       if (!certificate) return fail(socket, "there is no certificate for the server name now");
       if (socket.destroyed) return new Error("the client has gone");
       let failure = "the TLS handshake failed";
@@ -55,8 +67,15 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
         failure = "the TLS handshake took too long";
         socket.destroy();
       });
-      const handshaker = contexts.handshaker(site.id, handshake, certificate);
-      const ended = await new Promise<TLSSocket | Error>((resolve) => handshaker.accept(socket, resolve));
+      const ended = await new Promise<TLSSocket | Error>((resolve) => {
+        try {
+          contexts.handshaker(site.id, handshake, certificate).accept(socket, resolve);
+        } catch (error) {
+          resolve(error instanceof Error ? error : new Error(String(error)));
+          failure = "the TLS handshake could not begin";
+          socket.destroy();
+        }
+      });
       late.cancel();
       if (ended instanceof Error) return new Error(failure, { cause: ended });
       const facts = tlsFacts(ended, hello, certificate, handshake);

@@ -5,6 +5,7 @@ import type { ResponseRead } from "../../http1/read-response.ts";
 import { startResponseBody } from "../../http1/response-body.ts";
 import { switchFault } from "../../http1/upgrade.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
+import { reportFailure } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -156,7 +157,11 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     const unused = this.#state === opening || this.#state === idle;
     const bytes = this.#bytes;
     this.abort();
-    user?.upstreamFailed(reason, unused, why);
+    try {
+      user?.upstreamFailed(reason, unused, why);
+    } catch (error) {
+      user?.upstreamBroke(error);
+    }
     bytes?.receiver.closed(new Error(reason));
   }
 
@@ -165,6 +170,16 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     else if (this.#user === undefined) this.finish();
     else if (this.#state === awaitingHead) this.fail("upstream_timeout", this.#lateHead());
     else this.fail("upstream_timeout");
+  }
+
+  /** Ends the stream; its exchange ends alone. */
+  broke(error: unknown): void {
+    const user = this.#user;
+    const bytes = this.#bytes;
+    this.abort();
+    if (user === undefined) reportFailure("stream", error);
+    else user.upstreamBroke(error);
+    bytes?.receiver.closed(new Error("stream failed"));
   }
 
   data(bytes: Buffer): void {

@@ -37,6 +37,9 @@ class Request implements UpstreamUser {
   upstreamHead(): void {}
   upstreamBody(): void {}
   upstreamDrained(): void {}
+  upstreamBroke(error: unknown): void {
+    throw error;
+  }
 }
 
 describe("the streams of a tunnel", () => {

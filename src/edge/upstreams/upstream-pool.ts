@@ -97,7 +97,7 @@ export class UpstreamPool implements Timed {
    */
   request(user: UpstreamUser, fresh = false): void {
     if (this.#closed) {
-      user.upstreamFailed("tunnel_gone", true);
+      refuse(user, "tunnel_gone", true);
       return;
     }
     const client = this.options.clientOf?.(user.exchange) ?? anybody;
@@ -149,7 +149,7 @@ export class UpstreamPool implements Timed {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const one of waiting) this.#withdrawOpening(one);
-    for (const { user } of waiting) user.upstreamFailed("tunnel_gone", true);
+    for (const { user } of waiting) refuse(user, "tunnel_gone", true);
     if (boundMs === 0) this.#failBusy();
     else this.#mayBeOver();
   }
@@ -193,11 +193,7 @@ export class UpstreamPool implements Timed {
     for (const one of late) this.#withdrawOpening(one);
     for (const { user } of late) {
       const patienceMs = patienceOf(user, limits);
-      user.upstreamFailed(
-        "upstream_timeout",
-        false,
-        `no stream to the upstream was open within ${patienceMs / 1000} s`,
-      );
+      refuse(user, "upstream_timeout", false, `no stream to the upstream was open within ${patienceMs / 1000} s`);
     }
   }
 
@@ -227,7 +223,7 @@ export class UpstreamPool implements Timed {
       const reason = why ?? (this.options.isAgent ? "tunnel_gone" : "upstream_refused");
       const refused = this.#takeWaiting(client);
       this.#hand(refused, asker);
-      refused?.user.upstreamFailed(reason, true, detail);
+      if (refused !== undefined) refuse(refused.user, reason, true, detail);
       return;
     }
     if (this.#closed) {
@@ -291,7 +287,12 @@ export class UpstreamPool implements Timed {
 
   #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {
     this.#busy.add(connection);
-    user.upstreamReady(connection, warm);
+    try {
+      user.upstreamReady(connection, warm);
+    } catch (error) {
+      connection.abort();
+      user.upstreamBroke(error);
+    }
   }
 
   #watchUntil(until: number): void {
@@ -309,4 +310,13 @@ export class UpstreamPool implements Timed {
 /** How long a request waits for a stream. */
 function patienceOf({ responseTimeoutMs }: UpstreamUser, limits: UpstreamLimits): number {
   return Math.min(limits.openTimeoutMs, responseTimeoutMs ?? limits.upstreamTimeoutMs);
+}
+
+/** Whoever is told ends alone when that makes it throw: others wait in the same pool, and behind the same agent. */
+function refuse(user: UpstreamUser, reason: RefusalName, unused: boolean, detail?: string): void {
+  try {
+    user.upstreamFailed(reason, unused, detail);
+  } catch (error) {
+    user.upstreamBroke(error);
+  }
 }

@@ -22,6 +22,8 @@ export interface UpstreamUser {
   /** The connection is lost to the user. `unused`: the upstream cannot have seen any of the request. */
   upstreamFailed(reason: RefusalName, unused: boolean, why?: string): void;
   upstreamDrained(): void;
+  /** What the user was told made it throw: it ends alone, and the connection is lost to it. */
+  upstreamBroke(error: unknown): void;
 }
 
 /** What the connection must know of a request to read its response. */

@@ -7,6 +7,8 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { seededRandom } from "../../../test/support/random.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { initialWindow, writeHeader, writeUint32 } from "./frame.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { logFailuresTo } from "../../lib/boundary.ts";
 import { Mux } from "./mux.ts";
 import type { MuxHandler } from "./mux.ts";
 import type { MuxStream } from "./stream.ts";
@@ -339,18 +341,35 @@ describe("the multiplexer", { timeout: 30_000 }, () => {
     assert.ok(far.closedWith instanceof Error);
   });
 
-  it("the multiplexer survives a receiver that throws by ending the session and telling of the bug", async () => {
-    const { server, agent } = await pair();
-    const near = open(server);
-    near.data = () => {
-      throw new Error("a bug");
-    };
-    near.stream.write(Buffer.from("x"));
-    const far = await agent.next();
-    far.stream.write(Buffer.from("y"));
-    assert.equal((await server.over)?.message, "a bug");
-    assert.equal((server.bugs[0] as Error).message, "a bug");
-  });
+  for (const method of ["data", "ended", "drained", "closed"] as const) {
+    it(`the multiplexer ends one stream and not the session when its receiver throws in ${method}`, async () => {
+      const reported: unknown[] = [];
+      logFailuresTo({ error: (_event, { error }) => void reported.push(error) });
+      const { server, agent } = await pair();
+      const near = open(server);
+      const bug = new Error("a bug");
+      near[method] = () => {
+        near[method] = () => {};
+        throw bug;
+      };
+      const isJammed = !near.stream.write(Buffer.alloc(method === "drained" ? 200_000 : 1));
+      const far = await agent.next();
+      if (method === "closed") far.stream.abort();
+      else if (method === "ended") far.stream.end();
+      else far.stream.write(Buffer.from("y"));
+      await eventually(
+        () => reported.length,
+        (count) => count > 0,
+      );
+      assert.equal(isJammed, method === "drained");
+      assert.deepEqual(reported, [bug]);
+      const other = open(server);
+      other.stream.write(Buffer.from("x"));
+      const heard = await agent.next();
+      await heard.until(() => heard.text === "x");
+      assert.deepEqual(server.bugs, []);
+    });
+  }
 
   describe("cuts off a peer", () => {
     const frame = (type: number, flags: number, streamId: number, body: Buffer): Buffer => {

@@ -3,6 +3,7 @@
  * streams. What a turn of the event loop writes goes out at its end, streams taking turns frame by frame.
  */
 import type { Socket } from "node:net";
+import { endUnit } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
@@ -94,6 +95,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.#idleFrames = new TokenBucket(options.clock, idleFramesPerSecond, idleFrameBurst);
     socket.setNoDelay(true);
     readInTurns(socket, {
+      broke: (error) => this.#fail(error),
       receive: (bytes) => this.#heardFrom(bytes),
       // the outbox learns of each write when it is done
       drained: () => undefined,
@@ -152,7 +154,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 
   tellClosed(stream: MuxStream, error: Error | undefined): void {
-    process.nextTick(tellClosed, this.#handler, stream, error);
+    process.nextTick(tellClosed, stream, error);
   }
 
   forget(stream: MuxStream): void {
@@ -178,7 +180,12 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
 
   data(bytes: Buffer): void {
     const stream = this.#current as MuxStream;
-    if (!stream.over) stream.receiver.data(bytes);
+    if (stream.over) return;
+    try {
+      stream.receiver.data(bytes);
+    } catch (error) {
+      stream.broke(error);
+    }
   }
 
   dataEnds(): void {
@@ -223,7 +230,11 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     const stream = new MuxStream(this, streamId, false);
     this.#streams.set(streamId, stream);
     this.#incomingCount += 1;
-    this.#handler.incoming(stream);
+    try {
+      this.#handler.incoming(stream);
+    } catch (error) {
+      stream.broke(error);
+    }
     return stream;
   }
 
@@ -361,10 +372,10 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 }
 
-function tellClosed(handler: MuxHandler, stream: MuxStream, error: Error | undefined): void {
+function tellClosed(stream: MuxStream, error: Error | undefined): void {
   try {
     stream.receiver.closed(error);
   } catch (bug) {
-    handler.bug(bug);
+    endUnit("stream", stream.receiver, bug);
   }
 }

@@ -1,8 +1,18 @@
 /** One stream of the multiplexer, as a `ByteStream`. */
+import { endUnit } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
 import { ReceiveWindow } from "../../lib/receive-window.ts";
 import type { WindowBudget } from "../../lib/receive-window.ts";
-import { errorCode, flagFin, flagSyn, frameType, initialWindow, maxPayload, maxWindow } from "./frame.ts";
+import {
+  errorCode,
+  flagFin,
+  flagSyn,
+  frameType,
+  initialWindow,
+  maxPayload,
+  maxWindow,
+  ProtocolViolation,
+} from "./frame.ts";
 import { maxCopied } from "./outbox.ts";
 import type { Outbox } from "./outbox.ts";
 
@@ -189,7 +199,7 @@ export class MuxStream implements ByteStream {
     if (ends && this.#peerEnded) this.close(undefined);
     else if (this.#wantsDrain && this.#queued <= drainedAt) {
       this.#wantsDrain = false;
-      this.receiver.drained();
+      this.#tell("drained");
     }
     return length;
   }
@@ -219,7 +229,7 @@ export class MuxStream implements ByteStream {
     if (this.#peerEnded || this.#over) return;
     if (this.acceptedAfter > 0) this.#accepted();
     this.#peerEnded = true;
-    this.receiver.ended();
+    this.#tell("ended");
     if (this.#finSent) this.close(undefined);
   }
 
@@ -228,7 +238,28 @@ export class MuxStream implements ByteStream {
     if (this.#lingersSince > 0) this.#forget(droppedAfterEndMs);
     if (this.#over) return;
     this.#drop(droppedAfterEndMs);
-    this.receiver.closed(error);
+    const { receiver } = this;
+    try {
+      receiver.closed(error);
+    } catch (thrown) {
+      if (thrown instanceof ProtocolViolation) throw thrown;
+      endUnit("stream", receiver, thrown);
+    }
+  }
+
+  /** The receiver threw: this stream ends, and the session goes on. What breaks the protocol ends the session. */
+  broke(error: unknown): void {
+    if (error instanceof ProtocolViolation) throw error;
+    endUnit("stream", this.receiver, error);
+    this.abort();
+  }
+
+  #tell(event: "ended" | "drained"): void {
+    try {
+      this.receiver[event]();
+    } catch (error) {
+      this.broke(error);
+    }
   }
 
   #drop(forgottenAfterMs: number): void {

@@ -1,4 +1,5 @@
 import type { MessagePort } from "node:worker_threads";
+import { contain } from "../../../lib/boundary.ts";
 import type { Downward, Link, Upward } from "../../../routing/planes/messages.ts";
 
 /** A link over a message port that may be replaced when the other plane was started anew. */
@@ -23,7 +24,8 @@ function portLink<Out, In>(
     if (!current || !handler) return;
     current.on("message", (said: readonly (string | In)[]) => {
       for (const one of said) {
-        if (port === current) handler?.(typeof one === "string" ? (JSON.parse(one) as In) : one);
+        if (port !== current) return;
+        contain("message", () => handler?.(typeof one === "string" ? (JSON.parse(one) as In) : one));
       }
     });
     current.once("close", () => {

@@ -2,6 +2,7 @@ import { RequestReader } from "./request-reader.ts";
 import { headTooLarge } from "../../../http1/head-too-large.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
+import { endUnit } from "../../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../../lib/byte-stream.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { Deadlines } from "../../../lib/deadlines.ts";
@@ -86,6 +87,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     inner.receiver = {
       data: (bytes) => this.#received(bytes),
       ended: () => this.receiver.ended(),
+      broke: (error) => endUnit("stream", this.receiver, error),
       drained: () => {
         if (this.#sender.drained()) this.receiver.drained();
       },
