@@ -29,7 +29,7 @@ export interface ControlPlanePorts {
 const { options, ports } = workerData as ThreadData<ControlPlaneThreadOptions>;
 const { settings, sealingKeys, version, developmentProvider, serverKeys, bootstrap } = options;
 const links = ports.map(() => controlPlanePortLink());
-await runThread<ControlPlanePorts, Downward, Upward>(links, async (log) => {
+await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane(
     { ...settings, sealingKey, version, developmentProvider, serverKeys, bootstrap, clock: systemClock, log },

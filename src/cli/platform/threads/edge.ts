@@ -29,7 +29,7 @@ export interface EdgePorts {
 
 const { settings, ...own } = (workerData as ThreadData<EdgeThreadOptions>).options;
 const link = edgePortLink();
-await runThread<EdgePorts, Upward, Downward>([link], async (log) => {
+await runThread<EdgePorts, Upward, Downward>([link], "goes on", async (log) => {
   const edge = await startEdge({ ...settings, ...own, clock: systemClock, log, metrics: makeMetrics() }, link);
   await link.configured;
   return {

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
 import type { PortLink } from "./port-link.ts";
@@ -13,9 +14,13 @@ export interface Plane<Ports> {
   stop(): Promise<void>;
 }
 
+/** What an error outside every boundary does to the thread, see `outlive`. */
+export type LastResort = "goes on" | "ends";
+
 /** Runs a plane in this worker thread until it is told to stop. @param links one for each port that it was given */
 export async function runThread<Ports, Out, In>(
   links: readonly PortLink<Out, In>[],
+  lastResort: LastResort,
   start: (log: Log) => Promise<Plane<Ports>>,
 ): Promise<void> {
   const data = workerData as ThreadData<unknown>;
@@ -45,11 +50,38 @@ export async function runThread<Ports, Out, In>(
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);
   try {
-    plane = await start(openLog(data.log));
+    const log = openLog(data.log);
+    logFailuresTo(log);
+    plane = await start(log);
+    outlive(lastResort);
     tell({ type: "ready", ports: plane.ports });
   } catch (error) {
     tell({ type: "failed", error: threadError(error) });
   }
+}
+
+/** More exceptions than this in a minute say that the thread is not what it should be. */
+const maxExceptionsPerMinute = 60;
+
+/**
+ * A rejection outside every boundary has ended its own chain and interrupted nothing, so each thread goes on. An exception
+ * has left its callback half done: traffic goes on, because others' connections are worth more, unless it happens again
+ * and again; a plane with state in memory ends, and is started again from what is stored.
+ */
+function outlive(lastResort: LastResort): void {
+  process.on("unhandledRejection", (error) => reportFailure("task", error));
+  if (lastResort === "ends") return;
+  let since = performance.now();
+  let count = 0;
+  const caught = (error: Error): void => {
+    reportFailure("task", error);
+    if (performance.now() - since > 60_000) [since, count] = [performance.now(), 0];
+    count += 1;
+    if (count <= maxExceptionsPerMinute) return;
+    process.off("uncaughtException", caught);
+    throw error;
+  };
+  process.on("uncaughtException", caught);
 }
 
 /** Resolves when the last lines of the log are out of this thread: it is ended next. */

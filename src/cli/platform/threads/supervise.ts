@@ -10,6 +10,8 @@ import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-mes
 /** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
+/** So many times it may crash before it is ready for the first time; what it refuses to start with is not tried again. */
+const firstStarts = 3;
 /** A thread that ran this long starts over with the first pause. */
 const steadyMs = 60_000;
 
@@ -45,6 +47,11 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   let worker: Worker | undefined;
   let ports: Ports | undefined;
   let stopping = false;
+  /** From then on a failing start is one more crash, after which it is tried again. */
+  let hasStarted = false;
+  /** Its first start could not be made: another one would end in the same way. */
+  let isRefused = false;
+  let startError: Error | undefined;
   let crashes = 0;
   let restart: Timer | undefined;
   let startedAt = 0;
@@ -61,6 +68,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     const current = startThread(plan, ports, {
       ready(its) {
         ports = its;
+        hasStarted = true;
         first.resolve(its);
       },
       done: () => done(),
@@ -74,15 +82,16 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     worker = current;
   };
 
-  const failed = (error: ThreadError): void => {
-    if (ports === undefined) first.reject(Object.assign(new Error(error.message), error));
+  const failed = (error: ThreadError, refused: boolean): void => {
+    if (!hasStarted) startError = Object.assign(new Error(error.message), error);
+    if (!hasStarted && refused) isRefused = true;
     else plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
   };
 
   const ended = (): void => {
     worker = undefined;
-    if (stopping || ports === undefined) {
-      first.reject(new Error(`the ${plan.name} ended before it was ready`));
+    if (stopping || isRefused || (!hasStarted && crashes >= firstStarts)) {
+      first.reject(startError ?? new Error(`the ${plan.name} ended before it was ready`));
       return;
     }
     if (plan.clock.monotonic() - startedAt > steadyMs) crashes = 0;
@@ -133,8 +142,8 @@ interface ThreadNews<Ports> {
   ready(ports: Ports): void;
   /** It has done what it was asked for. */
   done(): void;
-  /** It could not start, or an error that nobody caught ends it. */
-  failed(error: ThreadError): void;
+  /** It refused to start, or an error that nobody caught ends it. */
+  failed(error: ThreadError, refused: boolean): void;
   /** It has ended, in whatever way. */
   gone(): void;
 }
@@ -160,13 +169,13 @@ function startThread<Options, Ports>(
     if (message.type === "ready") news.ready(message.ports);
     else if (message.type === "drained" || message.type === "stopped") news.done();
     else {
-      news.failed(message.error);
+      news.failed(message.error, true);
       void worker.terminate();
     }
   });
   worker.on("error", (error: unknown) => {
     const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
-    news.failed({ ...noDetails, name, message, stack });
+    news.failed({ ...noDetails, name, message, stack }, false);
   });
   worker.on("exit", () => news.gone());
   return worker;
