@@ -1,6 +1,11 @@
 import { constants } from "node:crypto";
 import { createSecureContext, createServer } from "node:tls";
-import type { SecureContext } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
+import type { Clock } from "../../lib/clock.ts";
+import { letGo } from "../../lib/boundary.ts";
+import { Lru } from "../../lib/lru.ts";
+import { makeRate } from "../../lib/rate.ts";
+import type { Rate } from "../../lib/rate.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
 import type { AgentServer } from "../../tunnel/server.ts";
 import { makeHandshaker, tlsStrength } from "../tls/handshaker.ts";
@@ -36,9 +41,14 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   const first = await own.forListed(names);
   if (!first) throw new Error("issue a certificate for the agent listener: too many were issued lately");
 
-  const answerName = async (name: string, done: (error: Error | null, context?: SecureContext) => void) => {
+  const mayName = namesPerSource(clock);
+  const answerName = async (
+    name: string,
+    source: string,
+    done: (error: Error | null, context?: SecureContext) => void,
+  ) => {
     try {
-      const leaf = await own.forStranger([name]);
+      const leaf = own.made([name]) ?? (mayName(source) ? await own.forCovered([name]) : undefined);
       if (leaf) done(null, contextOf(leaf));
       else done(new Error("issue a certificate: too many names were asked for lately"));
     } catch (error) {
@@ -49,12 +59,12 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     ...secureOptions(first),
     // An agent may know the server by any name: it proves itself by the authority that the agent was given. A
     // server can show one only for its own version range, so that this does not weaken `minVersion`.
-    SNICallback(name, done) {
+    SNICallback(this: TLSSocket, name, done) {
       if (names.includes(name)) {
         done(null);
         return;
       }
-      void answerName(name.toLowerCase(), done);
+      letGo("connection", answerName(name.toLowerCase(), this.remoteAddress ?? "", done));
     },
   });
   let shown = first;
@@ -93,6 +103,23 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
       renewal.cancel();
       listener.destroy();
     },
+  };
+}
+
+/** Names that a source may have certificates made for: agents know their server by one or two. */
+const nameRate = { perSecond: 0.2, burst: 10 };
+const maxSources = 10_000;
+
+/** Whether a source may name the server as nobody did before: one that makes names up takes none from others. */
+function namesPerSource(clock: Clock): (source: string) => boolean {
+  const sources = new Lru<string, Rate>(maxSources);
+  return (source) => {
+    let rate = sources.get(source);
+    if (!rate) {
+      rate = makeRate(nameRate.perSecond, nameRate.burst, () => clock.monotonic());
+      sources.set(source, rate);
+    }
+    return rate.take();
   };
 }
 

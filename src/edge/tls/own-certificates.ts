@@ -14,6 +14,8 @@ export interface OwnCertificates {
    * asked for of late.
    */
   forListed(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
+  /** One that there is already. */
+  made(names: readonly string[]): ServerCertificate | undefined;
   /** For one that a site's wildcard covers: whoever wants to thinks of another, and fewer are made. */
   forCovered(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** For a name that no site has: far fewer are made. */
@@ -81,6 +83,10 @@ export function makeOwnCertificates(
     };
   };
   return {
+    made(names) {
+      const certificate = leaves.get(names[0] as string)?.certificate;
+      return certificate && certificate.notAfter - clock.now() > renewMs ? certificate : undefined;
+    },
     forListed: bounded(listedRate),
     forCovered: bounded(coveredRate),
     forStranger: bounded(strangerRate),
