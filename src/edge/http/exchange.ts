@@ -345,6 +345,7 @@ export class HttpExchange
     contain("exchange", () => this.#release());
     contain("exchange", () => this.#finish());
     this.#client.abort();
+    this.#upstream?.cutConverter();
   }
 
   breakOff(): void {
@@ -357,6 +358,7 @@ export class HttpExchange
     this.#release();
     this.#finish();
     this.#client.abort();
+    this.#upstream?.cutConverter();
   }
 
   #release(): void {

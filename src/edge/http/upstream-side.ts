@@ -166,7 +166,7 @@ export class UpstreamSide implements UpstreamUser {
   /** After `release`. */
   clientGone(): void {
     if (this.#pool !== undefined) this.#settle(undefined);
-    this.#converted?.receiver.closed(undefined);
+    this.cutConverter();
   }
 
   creditUpstream(): void {
@@ -174,6 +174,13 @@ export class UpstreamSide implements UpstreamUser {
     if (owed === 0) return;
     this.#owed = 0;
     this.#connection?.consumed(owed);
+  }
+
+  /** The exchange was cut: the converter has nobody left to read for. After the exchange is over. */
+  cutConverter(): void {
+    const converted = this.#converted;
+    this.#converted = undefined;
+    converted?.receiver.closed(undefined);
   }
 
   /** Both directions of the upgraded exchange have ended. */

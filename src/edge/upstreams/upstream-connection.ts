@@ -220,6 +220,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
 
   drained(): void {
     if (this.#state === upgraded) this.#moved();
+    else if (this.#state === awaitingHead) this.#await();
     else this.#touch();
     this.#bytes?.receiver.drained();
     this.#user?.upstreamDrained();

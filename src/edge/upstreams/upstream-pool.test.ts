@@ -111,6 +111,29 @@ describe("the streams of a tunnel", () => {
     open();
     assert.deepEqual([first.told, second.told], [["tunnel_busy"], ["new"]]);
   });
+
+  it("a service that says nothing after it has held back an upload has the time to answer, and no more", () => {
+    const { request, open } = make();
+    const one = request();
+    const stream = open();
+    stream.receiver.drained();
+    clock.pass(defaultLimits.upstreamTimeoutMs + 1000);
+    assert.deepEqual(one.told, ["new", "upstream_timeout"]);
+  });
+
+  it("D1: requests that wait for a dead address cost the same each, however many wait", () => {
+    const cost = (count: number): number => {
+      const { pending, request } = make();
+      const requests = Array.from({ length: count }, request);
+      const before = process.cpuUsage();
+      for (const take of pending.splice(0)) take(undefined);
+      const { user, system } = process.cpuUsage(before);
+      assert.ok(requests.every(({ told }) => told[0] === "tunnel_gone"));
+      return (user + system) / count;
+    };
+    cost(1000);
+    assert.ok(cost(40_000) < 20 * cost(2_000));
+  });
 });
 
 function silentStream(): ByteStream {

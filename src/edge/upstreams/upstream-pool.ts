@@ -5,6 +5,8 @@ import type { UpstreamContext, UpstreamLimits } from "./context.ts";
 import type { ServingTunnel } from "../../routing/planes/questions.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
+import { Queue } from "../../lib/queue.ts";
+import type { Queued } from "../../lib/queue.ts";
 import { Roster } from "../../lib/roster.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
@@ -52,9 +54,19 @@ export interface PendingOpening {
 /** A request without a stream. The opening is the one that it asked for, or that a stream served before it asked for. */
 interface Waiting {
   readonly user: UpstreamUser;
-  readonly client: string;
+  readonly line: Line;
   readonly until: number;
+  /** Among all that wait, and among those of the same client; undefined when it waits no longer. */
+  inAll: Queued<Waiting> | undefined;
+  inLine: Queued<Waiting> | undefined;
   opening: PendingOpening | undefined;
+}
+
+/** Requests of one client that wait, and the streams that are being opened for them. */
+interface Line {
+  readonly client: string;
+  readonly waiting: Queue<Waiting>;
+  openings: number;
 }
 
 /** Where streams are not bound to a client. */
@@ -70,9 +82,9 @@ export class UpstreamPool implements Timed {
   readonly options: PoolOptions;
   readonly #idle: UpstreamConnection[] = [];
   readonly #busy = new Roster<UpstreamConnection>();
-  #waiting: Waiting[] = [];
-  /** Streams being opened, by client. */
-  readonly #openings = new Map<string, number>();
+  readonly #waiting = new Queue<Waiting>();
+  readonly #byUser = new Map<UpstreamUser, Waiting>();
+  readonly #lines = new Map<string, Line>();
   #closed = false;
   /** While it waits for something to be over in time. */
   #watch: Timer | undefined;
@@ -83,7 +95,7 @@ export class UpstreamPool implements Timed {
 
   /** Requests in flight or waiting for a stream. */
   get outstanding(): number {
-    return this.#busy.size + this.#waiting.length;
+    return this.#busy.size + this.#waiting.size;
   }
 
   /** Warm streams that nobody uses. */
@@ -108,10 +120,8 @@ export class UpstreamPool implements Timed {
     }
     const { clock, deadlines, limits } = this.options.context;
     const begun = clock.monotonic();
-    const waiting: Waiting = { user, client, until: deadlines.now + patienceOf(user, limits), opening: undefined };
-    this.#waiting.push(waiting);
-    this.#openings.set(client, (this.#openings.get(client) ?? 0) + 1);
-    if (this.#waiting.length === 1 || waiting.until < this.expiresAt) this.#watchUntil(waiting.until);
+    const waiting = this.#wait(user, client, deadlines.now + patienceOf(user, limits));
+    if (this.#waiting.size === 1 || waiting.until < this.expiresAt) this.#watchUntil(waiting.until);
     const opening = this.options.open(user.exchange, (stream, why, detail) =>
       this.#opened(stream, why, detail, waiting, begun),
     );
@@ -120,9 +130,9 @@ export class UpstreamPool implements Timed {
 
   /** The user no longer wants the stream that it waits for. */
   withdraw(user: UpstreamUser): void {
-    const at = this.#waiting.findIndex((waiting) => waiting.user === user);
-    if (at < 0) return;
-    const [waiting] = this.#waiting.splice(at, 1);
+    const waiting = this.#byUser.get(user);
+    if (waiting === undefined) return;
+    this.#leave(waiting);
     this.#withdrawOpening(waiting);
   }
 
@@ -146,8 +156,8 @@ export class UpstreamPool implements Timed {
     this.expiresAt = deadlines.now + boundMs;
     this.#watch ??= deadlines.add(this);
     for (const connection of this.#idle.splice(0)) connection.finish();
-    const waiting = this.#waiting;
-    this.#waiting = [];
+    const waiting = this.#waiting.values();
+    for (const one of waiting) this.#leave(one);
     for (const one of waiting) this.#withdrawOpening(one);
     for (const { user } of waiting) refuse(user, "tunnel_gone", true);
     if (boundMs === 0) this.#failBusy();
@@ -186,10 +196,7 @@ export class UpstreamPool implements Timed {
       return;
     }
     const { limits, deadlines } = this.options.context;
-    const { now } = deadlines;
-    const late = this.#waiting.filter((waiting) => waiting.until <= now);
-    this.#waiting = this.#waiting.filter((waiting) => waiting.until > now);
-    this.#watchUntil(this.#waiting.reduce((first, { until }) => Math.min(first, until), Infinity));
+    const late = this.#takeLate(deadlines.now);
     for (const one of late) this.#withdrawOpening(one);
     for (const { user } of late) {
       const patienceMs = patienceOf(user, limits);
@@ -214,12 +221,13 @@ export class UpstreamPool implements Timed {
     asker: Waiting,
     begun: number,
   ): void {
-    const { client } = asker;
+    const { line } = asker;
+    const { client } = line;
     asker.opening = undefined;
-    const openings = this.#openingDone(client);
+    this.#openingDone(line);
     if (stream === undefined) {
       // Those that still open are enough for those who wait.
-      if (openings >= this.#waiting.filter((waiting) => waiting.client === client).length) return;
+      if (line.openings >= line.waiting.size) return;
       const reason = why ?? (this.options.isAgent ? "tunnel_gone" : "upstream_refused");
       const refused = this.#takeWaiting(client);
       this.#hand(refused, asker);
@@ -243,7 +251,7 @@ export class UpstreamPool implements Timed {
   /** `served` got the stream that `asker` had asked for: a waiting `asker` takes over its opening, else that is withdrawn. */
   #hand(served: Waiting | undefined, asker: Waiting): void {
     if (served === undefined || served === asker) return;
-    if (this.#waiting.includes(asker)) {
+    if (asker.inAll !== undefined) {
       asker.opening = served.opening;
       served.opening = undefined;
     } else {
@@ -252,15 +260,52 @@ export class UpstreamPool implements Timed {
   }
 
   #withdrawOpening(waiting: Waiting | undefined): void {
-    if (waiting?.opening?.withdraw() === true) this.#openingDone(waiting.client);
+    if (waiting?.opening?.withdraw() === true) this.#openingDone(waiting.line);
   }
 
-  /** How many streams are still being opened for the client. */
-  #openingDone(client: string): number {
-    const openings = (this.#openings.get(client) ?? 1) - 1;
-    if (openings === 0) this.#openings.delete(client);
-    else this.#openings.set(client, openings);
-    return openings;
+  #openingDone(line: Line): void {
+    line.openings -= 1;
+    this.#drop(line);
+  }
+
+  #wait(user: UpstreamUser, client: string, until: number): Waiting {
+    let line = this.#lines.get(client);
+    if (line === undefined) this.#lines.set(client, (line = { client, waiting: new Queue(), openings: 0 }));
+    const waiting: Waiting = { user, line, until, inAll: undefined, inLine: undefined, opening: undefined };
+    waiting.inAll = this.#waiting.add(waiting);
+    waiting.inLine = line.waiting.add(waiting);
+    line.openings += 1;
+    this.#byUser.set(user, waiting);
+    return waiting;
+  }
+
+  /** It waits no longer. */
+  #leave(waiting: Waiting): void {
+    const { line, inAll, inLine, user } = waiting;
+    if (inAll === undefined || inLine === undefined) return;
+    this.#waiting.delete(inAll);
+    line.waiting.delete(inLine);
+    waiting.inAll = waiting.inLine = undefined;
+    this.#byUser.delete(user);
+    this.#drop(line);
+  }
+
+  /** Requests whose time is over leave the queue; the watch goes on to the next. Routes have times of their own. */
+  #takeLate(now: number): readonly Waiting[] {
+    const late: Waiting[] = [];
+    let next = Infinity;
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.until <= now) late.push(waiting);
+      else next = Math.min(next, waiting.until);
+    }
+    for (const waiting of late) this.#leave(waiting);
+    this.#watchUntil(next);
+    return late;
+  }
+
+  /** A client of whom nobody waits, and for whom nothing is opened, is forgotten. */
+  #drop(line: Line): void {
+    if (line.openings === 0 && line.waiting.size === 0) this.#lines.delete(line.client);
   }
 
   /** Last in, first out. @param isRepeatable a stream will do that its other end may be closing */
@@ -280,9 +325,9 @@ export class UpstreamPool implements Timed {
 
   /** First in, first out. */
   #takeWaiting(client: string): Waiting | undefined {
-    if (this.options.clientOf === undefined) return this.#waiting.shift();
-    const at = this.#waiting.findIndex((waiting) => waiting.client === client);
-    return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
+    const first = this.#lines.get(client)?.waiting.first;
+    if (first !== undefined) this.#leave(first);
+    return first;
   }
 
   #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {
