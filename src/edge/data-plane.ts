@@ -128,7 +128,7 @@ export function makeDataPlane(options: EdgeOptions, link: Link<Upward, Downward>
   });
   const policies = policyServices(options, () => ({ table, sites, context }));
   const modules = modulesWith(options, { logins, saml, policies });
-  const table = makeRoutingTable(clock, modules);
+  const table = makeRoutingTable(clock, modules, options.refused);
   const listenerLimits = sharesOf(
     { ...defaultListenerLimits, edges, ...options.limits?.connections },
     ofAllListeners,

@@ -39,6 +39,8 @@ export interface EdgeOptions extends EdgeSettings {
   readonly drainMs: number;
   /** Where there are other edges: beside it on the same ports, or at other nodes. */
   readonly peers?: PeerOptions | undefined;
+  /** Marks of work that earlier runs of this edge have hung on; none unless given. */
+  readonly refused?: ReadonlySet<number>;
   /** Chance for expressions, 0 up to, and without, 1; `Math.random` unless given. */
   readonly random?: () => number;
   readonly limits?: {

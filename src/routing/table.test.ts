@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
+import { markOf } from "../lib/work-mark.ts";
 import { systemClock } from "../lib/clock.ts";
 import { defineModule } from "../traffic/module.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
@@ -65,6 +66,18 @@ describe("the routing table", () => {
     assert.equal(httpsSite(table, "example.com"), undefined);
     assert.equal(httpsSite(table, "xexample.com"), undefined);
     assert.equal(httpsSite(table, ""), undefined);
+  });
+
+  it("R6: the routing table closes a route that held a thread, until the route changes", () => {
+    const edgeOf = edge("edghts_q", ["q.example.com"]);
+    const held = route("edghtsrt_q", "edghts_q", "path_prefix", "/");
+    const table = makeRoutingTable(systemClock, undefined, new Set([markOf(held.id, held.revision)]));
+    const [problem] = table.load(1, [edgeOf, held]);
+    assert.match(problem?.message ?? "", /^stopped: it held a thread/);
+    const found = () => httpsSite(table, "q.example.com")?.findRoute("/", "q.example.com");
+    assert.notEqual(found()?.problem, undefined);
+    table.change(2, [put(route("edghtsrt_q", "edghts_q", "path_prefix", "/"))]);
+    assert.equal(found()?.problem, undefined);
   });
 
   it("the routing table takes an exact route before a prefix, and the longest prefix on segment boundaries", () => {

@@ -30,8 +30,12 @@ import type { Doc } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
 
 /** The data plane's configuration, compiled: looked up on each request, changed write by write. */
-export function makeRoutingTable(clock: Clock, declared: readonly ModuleDeclaration[] = modules): RoutingTable {
-  return new Table(clock, declared);
+export function makeRoutingTable(
+  clock: Clock,
+  declared: readonly ModuleDeclaration[] = modules,
+  refused: ReadonlySet<number> = new Set(),
+): RoutingTable {
+  return new Table(clock, declared, refused);
 }
 
 type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
@@ -50,8 +54,8 @@ class Table implements RoutingTable {
   readonly #ports = new Ports();
   readonly #listeners: ((changed: Changed) => void)[] = [];
 
-  constructor(clock: Clock, declared: readonly ModuleDeclaration[]) {
-    const compilation = new Compilation(clock, declared);
+  constructor(clock: Clock, declared: readonly ModuleDeclaration[], refused: ReadonlySet<number>) {
+    const compilation = new Compilation(clock, declared, refused);
     const httpsEdges = new HttpsEdgeCompiler(compilation);
     this.#compilation = compilation;
     this.#tcpEdges = new ConnectionEdgeCompiler("tcp_edge", compilation);
@@ -110,6 +114,10 @@ class Table implements RoutingTable {
     const kinds = new Set(changes.map(({ kind }) => kind));
     for (const listener of this.#listeners) listener({ siteIds, credentialIds, kinds });
     return problems;
+  }
+
+  refuses(mark: number): boolean {
+    return this.#compilation.refused.has(mark);
   }
 
   serving(host: string): Site | ConnectionSite | undefined {

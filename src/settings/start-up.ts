@@ -30,6 +30,11 @@ export const planeSettings = {
     count("NUMBER", 1, 64),
     { shownDefault: "one less than there are cores; 1 for dev, and on macOS and Windows" },
   ),
+  watchdogSeconds: one(
+    "End a thread that has not answered for this long, log what it was executing, and start it again. 0 turns the watchdog off.",
+    count("SECONDS", 0, 3600),
+    { default: "10" },
+  ),
 } as const;
 
 export const logSettings = {

@@ -27,9 +27,12 @@ for (const edges of [1, 2])
 
     before(async () => {
       upstream = await startHttpService((_request, response) => response.end("served"));
-      server = startCommand(["dev", String(upstream.port), "--json", "--data", data, "--edges", String(edges)], {
-        env: { ...freePorts, NODE_OPTIONS: `--import=${root}test/support/mortal-threads.ts` },
-      });
+      server = startCommand(
+        ["dev", String(upstream.port), "--json", "--data", data, "--edges", String(edges), "--watchdog-seconds", "2"],
+        {
+          env: { ...freePorts, NODE_OPTIONS: `--import=${root}test/support/mortal-threads.ts` },
+        },
+      );
       facts = JSON.parse(await server.firstLine()) as typeof facts;
       agent = new Agent({ ca: readFileSync(facts.ca_file), keepAlive: true, host: "127.0.0.1" });
     });
@@ -159,6 +162,29 @@ for (const edges of [1, 2])
         );
         for (const socket of open) socket.destroy();
         assert.deepEqual(new Set(answers), new Set(["", "HTTP/1.1 200 "]), "some are lost, and the others serve");
+      });
+
+    it("a server serves on, on the same connections, after an error in an edge that no boundary has caught", async () => {
+      await comesTrue(areThere);
+      await comesTrue(async () => (await visit()) === "200 served");
+      const deaths = server.stderr().split("edge died").length;
+      server.process.kill("SIGWINCH");
+      await logged("task failed");
+      assert.equal(await visit(), "200 served");
+      assert.equal(server.stderr().split("edge died").length, deaths);
+    });
+
+    for (const [thread, signal] of [
+      [edges === 1 ? "edge" : "edge 1", "SIGURG"],
+      ["control plane", "SIGIO"],
+    ] as const)
+      it(`a server ends its ${thread} when it hangs, logs what it was executing, and starts it again`, async () => {
+        server.process.kill(signal);
+        await logged(`${thread} hangs, ending it`);
+        assert.match(server.stderr(), /hangForEver/);
+        await comesTrue(areThere);
+        await comesTrue(async () => (await visit()) === "200 served");
+        await comesTrue(async () => (await tunnels()) === 1);
       });
 
     it("a server says in its log why a thread of its own died", () => {

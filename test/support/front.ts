@@ -108,6 +108,7 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
   const route: CompiledRoute = {
     id: "edghtsrt_1",
     revision: 1,
+    mark: 0,
     matched: passed("router", "matched the route"),
     problem: undefined,
     request: modules.filter((module) => "request" in module),

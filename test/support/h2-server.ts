@@ -127,6 +127,7 @@ function siteOf(name: string, port: number, request: readonly CompiledModule[]):
   const route: CompiledRoute = {
     id: `edghtsrt_${name}`,
     revision: 1,
+    mark: 0,
     matched: passed("router", "matched everything"),
     problem: undefined,
     request,

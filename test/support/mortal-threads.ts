@@ -1,19 +1,42 @@
 /**
- * Preloaded into a server (`--import`): a signal to the process then kills one of its threads as a fault of the
- * program would, by an error that nobody catches. SIGUSR2: the edge, or the first of several; SIGHUP: the control plane.
+ * Preloaded into a server (`--import`): a signal to the process then kills one of its threads, or lets it hang. SIGUSR2 ends
+ * the edge, or the first of several; SIGHUP throws an error in the control plane that nobody catches; SIGWINCH throws one
+ * in the edge; SIGURG has the edge run for ever, and SIGIO the control plane.
  */
 import { BroadcastChannel, isMainThread, threadName } from "node:worker_threads";
 
+type Fate = "exit" | "throw" | "hang";
+interface Order {
+  readonly thread: string;
+  readonly fate: Fate;
+}
+
 const channel = new BroadcastChannel("mortal-threads");
 channel.unref();
+const orders = {
+  SIGUSR2: { thread: "edge", fate: "exit" },
+  SIGHUP: { thread: "control plane", fate: "throw" },
+  SIGWINCH: { thread: "edge", fate: "throw" },
+  SIGURG: { thread: "edge", fate: "hang" },
+  SIGIO: { thread: "control plane", fate: "hang" },
+} as const satisfies Partial<Record<NodeJS.Signals, Order>>;
+
 if (isMainThread) {
-  process.on("SIGUSR2", () => channel.postMessage("edge"));
-  process.on("SIGHUP", () => channel.postMessage("control plane"));
+  for (const [signal, order] of Object.entries(orders)) process.on(signal, () => channel.postMessage(order));
 } else {
   channel.addEventListener("message", (event) => {
-    if ((event as { data: unknown }).data !== threadName?.replace(/ 1$/, "")) return;
-    setImmediate(() => {
-      throw new Error(`the ${threadName} was told to die`);
-    });
+    const { thread, fate } = (event as { data: Order }).data;
+    if (thread === threadName?.replace(/ 1$/, "")) setImmediate(meet, fate);
   });
+}
+
+function meet(fate: Fate): void {
+  const message = `the ${threadName} was told to die`;
+  if (fate === "hang") hangForEver();
+  if (fate === "throw") throw new Error(message);
+  process.stderr.write(`${message}\n`, () => process.exit(1));
+}
+
+function hangForEver(): never {
+  for (let turns = 0; ; turns += 1) if (turns < 0) throw new Error("it never ends");
 }

@@ -1,6 +1,7 @@
 /** Modules with a fault in them: their route is closed and reported, every other one goes on (security R6). */
 import assert from "node:assert/strict";
 import { after, before, it, mock } from "node:test";
+import { beat, newHeart, workOf } from "../../src/lib/heartbeat.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import { passed } from "../../src/traffic/step.ts";
@@ -82,6 +83,31 @@ for (const protocol of protocols) {
       fixture.edge.remove("https_edge_route", id);
     });
   }
+
+  it(`R6: what a hook works on over ${protocol} is noted for the watchdog while it runs, and only then`, async () => {
+    const heart = newHeart();
+    beat(heart);
+    const noted: number[] = [];
+    const note = () => {
+      noted.push(workOf(heart));
+      return fine;
+    };
+    const compile = mock.method(userAgentFilter, "compile", () => ({ request: note, response: note }));
+    for (const one of ["a", "b"]) {
+      fixture.put(
+        "https_edge_route",
+        `edghtsrt_noted_${one}_${protocol}`,
+        routeOf(`/noted/${protocol}/${one}`, filter),
+      );
+    }
+    compile.mock.restore();
+    for (const one of ["a", "b"]) {
+      assert.equal((await fixture.ask(protocol, { path: `/noted/${protocol}/${one}` })).status, 200);
+      assert.equal(workOf(heart), 0);
+    }
+    assert.ok(!noted.includes(0));
+    assert.deepEqual([noted[0] === noted[1], noted[2] === noted[3], noted[0] === noted[2]], [true, true, false]);
+  });
 
   it(`R6: a module that throws when it is told of the outcome changes nothing for the visitor over ${protocol}`, async () => {
     const id = `edghtsrt_told_${protocol}`;

@@ -5,7 +5,6 @@ import type { AddressInfo, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { HttpExchange } from "../../src/edge/http/exchange.ts";
-import type { FieldTable } from "../../src/http1/field-table.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
@@ -89,15 +88,12 @@ for (const protocol of protocols) {
       it(`I2: the WebSocket converter over ${protocol}, with ${backend} behind, reads no further for a client that is broken off`, async (test) => {
         serve = (socket) => socket.resume();
         // What the end of a login session does to exchanges that it has let in.
-        let underWay: HttpExchange | undefined;
-        const { converted } = HttpExchange.prototype;
-        test.mock.method(HttpExchange.prototype, "converted", function (this: HttpExchange, fields: FieldTable) {
-          underWay = this;
-          converted.call(this, fields);
-        });
+        const converted = test.mock.method(HttpExchange.prototype, "converted");
         const client = await openWebSocket(fixture, protocol);
         while (sockets.size === 0) await turn();
-        underWay?.breakOff();
+        const [call] = converted.mock.calls;
+        assert.ok(call);
+        (call.this as HttpExchange).breakOff();
         await client.ended;
         client.destroy();
         while (sockets.size > 0) await turn();

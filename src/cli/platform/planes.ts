@@ -48,7 +48,8 @@ const stopMarginMs = 1_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
   const { clock, log, drainMs } = options;
-  const shared = { log, logForm: logFormOf(options.settings), clock };
+  const { watchdogSeconds: watchSeconds } = options.settings;
+  const shared = { log, logForm: logFormOf(options.settings), clock, watchSeconds };
   const count = options.settings.edges ?? 1;
   const room = count > 1 ? openPeerRoom() : undefined;
   const edges: Supervised<EdgePorts>[] = [];

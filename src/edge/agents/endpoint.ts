@@ -15,6 +15,8 @@ export interface EndpointSiteOptions {
   readonly host: string;
   /** Revision of the configuration when the tunnel was opened. */
   readonly revision: number;
+  /** See `CompiledRoute`. */
+  readonly mark: number;
   /** In traffic order. */
   readonly modules: readonly CompiledModule[];
   /** Others may serve its URL beside it, and these stand in for its tunnel; undefined: nobody may. */
@@ -33,12 +35,13 @@ export function connectionEndpoint(
   port: number,
   termination?: Termination,
 ): ConnectionSite {
-  const { endpointId, accountId, host, revision, modules, restriction } = options;
+  const { endpointId, accountId, host, revision, mark, modules, restriction } = options;
   return Object.freeze({
     kind: `${proto}_endpoint` as const,
     id: endpointId,
     accountId,
     revision,
+    mark,
     hostports: Object.freeze([`${host}:${port}`]),
     hosts: Object.freeze([host]),
     ports: Object.freeze(isInternalKey(host) ? [] : [port]),
@@ -56,11 +59,12 @@ export function connectionEndpoint(
 
 /** @returns a site that never changes, but for its account's restriction: a change of the tunnel is a new one */
 export function endpointSite(options: EndpointSiteOptions, advertisedPort: number): Site {
-  const { endpointId, tunnelId, accountId, host, revision, modules, restriction } = options;
+  const { endpointId, tunnelId, accountId, host, revision, mark, modules, restriction } = options;
   const decidedBy = { kind: "endpoint", id: endpointId, revision };
   const route: CompiledRoute = Object.freeze({
     id: endpointId,
     revision,
+    mark,
     matched: passed("router", `endpoint of tunnel ${tunnelId}`, decidedBy),
     problem: undefined,
     request: modules.filter((module) => module.request !== undefined),

@@ -2,6 +2,7 @@
 import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { nameOf } from "../../lib/plain-names.ts";
+import { markOf } from "../../lib/work-mark.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { endpointIdOf } from "../../lib/ids.ts";
 import type { SharedTunnel } from "../../routing/planes/directory.ts";
@@ -165,6 +166,11 @@ function endpointAt(
     throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
   }
   const company = companyOf(session, request);
+  const mark = markOf(accountId, proto, host, likenessOf(proto, request.options));
+  if (table.refuses(mark)) {
+    const why = `publish "${host}": with these options it held a thread of the server until that was ended; change its traffic policy`;
+    throw new Refusal("agent_policy_invalid", why);
+  }
   const beside = company && { name: nameOf(proto, host), likeness: likenessOf(proto, request.options) };
   const site: EndpointSiteOptions = {
     endpointId,
@@ -172,6 +178,7 @@ function endpointAt(
     accountId,
     host,
     revision: table.revision,
+    mark,
     modules: compiled,
     beside,
     restriction: () => table.restriction(accountId, "endpoints"),

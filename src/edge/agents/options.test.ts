@@ -79,6 +79,7 @@ describe("the options of an agent", () => {
         tunnelId: "tn_1",
         host: "a.example",
         revision: 1,
+        mark: 0,
         modules: compile({ WebsocketTCPConverter: {} }),
         beside: undefined,
         restriction: () => undefined,

@@ -1,3 +1,4 @@
+import { workOn } from "../../lib/heartbeat.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
@@ -102,8 +103,10 @@ async function modulesOf(
   for (const module of site.connection) {
     if (module.opened === undefined) continue;
     try {
+      workOn(site.mark);
       const asked =
         isRehearsal && module.rehearseOpened ? module.rehearseOpened(connection) : module.opened(connection);
+      workOn(0);
       const decision = asked instanceof Promise ? await asked : asked;
       steps.push(...decision.steps);
       logs.push(...decision.logs);

@@ -220,6 +220,7 @@ describe("explain", () => {
       id: "ep_2",
       accountId,
       revision: 0,
+      mark: 0,
       hostports: ["h:1"],
       hosts: ["h"],
       ports: [1],
@@ -247,6 +248,7 @@ function endpoint(blocks: Partial<CompiledRoute> = {}): Site {
   const route: CompiledRoute = {
     id: "ep_1",
     revision: 0,
+    mark: 0,
     matched: passed("router", "the endpoint"),
     problem: undefined,
     request: [],

@@ -1,3 +1,4 @@
+import { workOn } from "../../lib/heartbeat.ts";
 import { hostOfName } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -63,8 +64,20 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     else if (route !== undefined) this.#run(route.request as readonly RequestHook[], 0, route, before);
   }
 
-  /** Runs the request hooks from `index` on, then sends the request. A hook that throws ends it (security R6). */
+  /** What runs is noted for the watchdog: a route that holds the thread is refused from then on. */
   #run(hooks: readonly RequestHook[], index: number, route: CompiledRoute | undefined, before: ForwardedBefore): void {
+    workOn(route === undefined ? 0 : route.mark);
+    this.#runHooks(hooks, index, route, before);
+    workOn(0);
+  }
+
+  /** Runs the request hooks from `index` on, then sends the request. A hook that throws ends it (security R6). */
+  #runHooks(
+    hooks: readonly RequestHook[],
+    index: number,
+    route: CompiledRoute | undefined,
+    before: ForwardedBefore,
+  ): void {
     for (let at = index; at < hooks.length; at += 1) {
       let step: Step | Promise<Step>;
       try {
@@ -162,6 +175,13 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
 
   /** Runs the response hooks from `index` on; false when one of them ended the exchange. */
   protected respond(route: CompiledRoute, response: ModuleResponse, index = 0): boolean | Promise<boolean> {
+    workOn(route.mark);
+    const goesOn = this.#respond(route, response, index);
+    workOn(0);
+    return goesOn;
+  }
+
+  #respond(route: CompiledRoute, response: ModuleResponse, index: number): boolean | Promise<boolean> {
     const hooks = route.response as readonly ResponseHook[];
     for (let at = index; at < hooks.length; at += 1) {
       try {

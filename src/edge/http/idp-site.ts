@@ -7,6 +7,7 @@ export function idpSite({ settings, idp }: Pick<Logins, "settings" | "idp">, adv
   const route: CompiledRoute = Object.freeze({
     id: "logins",
     revision: 0,
+    mark: 0,
     matched: passed("router", "the login host"),
     problem: undefined,
     request: [idp],

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { afterEach, describe, it } from "node:test";
+import { afterEach, beforeEach, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import type { ByteStream } from "../../lib/byte-stream.ts";
 import { silentLog } from "../../lib/log.ts";
@@ -44,7 +44,10 @@ class Request implements UpstreamUser {
 
 describe("the streams of a tunnel", () => {
   const clock = makeManualClock();
-  const deadlines = new Deadlines(clock);
+  let deadlines: Deadlines;
+  beforeEach(() => {
+    deadlines = new Deadlines(clock);
+  });
   afterEach(() => deadlines.stop());
 
   /** A pool whose openings wait until `open` is called; `pending` are those that nobody has withdrawn. */

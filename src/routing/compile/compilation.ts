@@ -1,5 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { configuredKind } from "./cloud-endpoints.ts";
+import { markOf } from "../../lib/work-mark.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
 import { AccountRestrictions } from "./account-restrictions.ts";
@@ -12,6 +13,8 @@ import { objectKey, ObjectSet } from "./object-set.ts";
 import { Secrets } from "./secrets.ts";
 import { Units } from "./units.ts";
 import type { Unit } from "./units.ts";
+
+const heldThread = "stopped: it held a thread of the server until the watchdog ended that; change it to serve it again";
 
 /** An object that is compiled; its compiler adds what it is compiled to. */
 export interface Owner extends Unit {
@@ -54,7 +57,11 @@ export class Compilation {
   readonly secrets = new Secrets();
   readonly #modules: Readonly<Record<Place, ReadonlyMap<string, ModuleDeclaration>>>;
 
-  constructor(clock: Clock, declared: readonly ModuleDeclaration[]) {
+  /** Marks of what a thread has hung on. */
+  readonly refused: ReadonlySet<number>;
+
+  constructor(clock: Clock, declared: readonly ModuleDeclaration[], refused: ReadonlySet<number>) {
+    this.refused = refused;
     this.units = new Units(this.objects, clock);
     const on = (place: Place) =>
       new Map(declared.filter((module) => module.on.includes(place)).map((module) => [module.name, module]));
@@ -71,6 +78,7 @@ export class Compilation {
     const { object } = owner;
     owner.problem = undefined;
     try {
+      if (this.refused.size > 0 && this.refused.has(markOf(object.id, object.revision))) throw new Error(heldThread);
       return this.units.compile(owner, object, (scope) => compileChain(place, this.#modules[place], object.doc, scope));
     } catch (error) {
       owner.problem = problemOf(object, error instanceof CompileError ? error.module : undefined, error);

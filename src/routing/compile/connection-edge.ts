@@ -1,3 +1,4 @@
+import { markOf } from "../../lib/work-mark.ts";
 import { isInternalKey } from "../../lib/internal-names.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { ResourceObject } from "../../schema/object.ts";
@@ -42,6 +43,7 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
       id,
       accountId,
       revision,
+      mark: markOf(id, revision),
       hostports: hostportsOf(object),
       hosts,
       ports: portsOf(object),

@@ -3,6 +3,7 @@ import type { CompiledModule, Converter } from "../../traffic/module.ts";
 import { passed } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
+import { markOf } from "../../lib/work-mark.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { emptyChain } from "./chain.ts";
 import type { Chain } from "./chain.ts";
@@ -137,6 +138,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
 class Route implements CompiledRoute {
   readonly id: string;
   readonly revision: number;
+  readonly mark: number;
   readonly problem: Problem | undefined;
   readonly request: readonly CompiledModule[];
   readonly response: readonly CompiledModule[];
@@ -158,6 +160,7 @@ class Route implements CompiledRoute {
   ) {
     this.id = object.id;
     this.revision = object.revision;
+    this.mark = markOf(object.id, object.revision);
     this.problem = problem;
     this.request = joined(ofAccount, joined(ofEdge.request, own.request));
     this.response = joined(ofEdge.response, own.response);

@@ -40,6 +40,8 @@ export interface Site {
 export interface CompiledRoute {
   readonly id: string;
   readonly revision: number;
+  /** Stands for the route in this revision, see `workOn`; 0 for one that is never refused. */
+  readonly mark: number;
   /** The router's step of the trace: which route matched, and why. */
   readonly matched: Step;
   /** Set when a module did not compile: the route answers 500 and runs nothing. */
@@ -62,6 +64,8 @@ export interface CompiledRoute {
 
 /** A TLS or TCP edge, or an agent's endpoint of such a protocol: what whole connections lead to. */
 export interface ConnectionSite {
+  /** As of `CompiledRoute`. */
+  readonly mark: number;
   readonly kind: "tls_edge" | "tcp_edge" | "tls_endpoint" | "tcp_endpoint";
   readonly id: string;
   readonly accountId: string;
@@ -119,6 +123,8 @@ export interface PlacedRoute {
 
 export interface RoutingTable {
   readonly revision: number;
+  /** Whether work of this mark has held a thread before: it is not taken up again. */
+  refuses(mark: number): boolean;
   /** Replaces everything. Returns what could not be compiled. */
   load(revision: number, objects: Iterable<ResourceObject>): readonly Problem[];
   /** Applies one committed write; costs what it changes. Returns new and cleared problems. */

@@ -27,10 +27,12 @@ export interface EdgePorts {
   readonly agentPort: number;
 }
 
-const { settings, ...own } = (workerData as ThreadData<EdgeThreadOptions>).options;
+const { options, refused } = workerData as ThreadData<EdgeThreadOptions>;
+const { settings, ...own } = options;
 const link = edgePortLink();
 await runThread<EdgePorts, Upward, Downward>([link], "goes on", async (log) => {
-  const edge = await startEdge({ ...settings, ...own, clock: systemClock, log, metrics: makeMetrics() }, link);
+  const given = { ...settings, ...own, refused: new Set(refused), clock: systemClock, log, metrics: makeMetrics() };
+  const edge = await startEdge(given, link);
   await link.configured;
   return {
     ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },

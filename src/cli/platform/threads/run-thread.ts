@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
+import { beat } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
 import type { PortLink } from "./port-link.ts";
@@ -27,6 +28,7 @@ export async function runThread<Ports, Out, In>(
   const parent = parentPort;
   if (!parent) throw new Error("this file is the body of a worker thread");
   const tell = (message: FromThread<Ports>): void => parent.postMessage(message);
+  beat(data.heart);
   let plane: Plane<Ports> | undefined;
   const failing = async (run: () => Promise<void>): Promise<void> => {
     try {

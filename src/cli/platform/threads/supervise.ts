@@ -1,9 +1,12 @@
 import { Worker } from "node:worker_threads";
 import type { MessagePort, ResourceLimits } from "node:worker_threads";
 import type { Clock, Timer } from "../../../lib/clock.ts";
+import { newHeart } from "../../../lib/heartbeat.ts";
+import type { Heart } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { writeLines } from "../../process/log-output.ts";
 import type { LogForm } from "../../process/log-output.ts";
+import { watchThread } from "../../../lib/watch-thread.ts";
 import { prepareHeaps } from "./heap.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
@@ -12,6 +15,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** So many times it may crash before it is ready for the first time; what it refuses to start with is not tried again. */
 const firstStarts = 3;
+/** What it hung on lately, and is refused. */
+const mostRefused = 1_000;
 /** A thread that ran this long starts over with the first pause. */
 const steadyMs = 60_000;
 
@@ -25,6 +30,8 @@ export interface ThreadPlan<Options, Ports> {
   readonly log: Log;
   readonly logForm: LogForm;
   readonly clock: Clock;
+  /** Seconds without a sign of life after which it is ended and started again; 0: never. */
+  readonly watchSeconds: number;
   /** Options for a start; `ports` of the run before, so that chosen ports are kept. */
   options(ports: Ports | undefined): Options;
   /** Its lines, asked for before each start. */
@@ -47,12 +54,11 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   let worker: Worker | undefined;
   let ports: Ports | undefined;
   let stopping = false;
-  /** From then on a failing start is one more crash, after which it is tried again. */
-  let hasStarted = false;
   /** Its first start could not be made: another one would end in the same way. */
   let isRefused = false;
   let startError: Error | undefined;
   let crashes = 0;
+  const refused = new RefusedWork();
   let restart: Timer | undefined;
   let startedAt = 0;
   let exited: Promise<void> = Promise.resolve();
@@ -65,10 +71,12 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     startedAt = plan.clock.monotonic();
     const gone = Promise.withResolvers<void>();
     exited = gone.promise;
-    const current = startThread(plan, ports, {
+    const heart = newHeart();
+    const current = startThread(plan, ports, heart, refused.marks, {
       ready(its) {
+        const hung = (work: number): void => refused.add(work);
+        if (plan.watchSeconds > 0) watchThread({ ...plan, worker: current, heart, seconds: plan.watchSeconds, hung });
         ports = its;
-        hasStarted = true;
         first.resolve(its);
       },
       done: () => done(),
@@ -82,15 +90,15 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
     worker = current;
   };
 
-  const failed = (error: ThreadError, refused: boolean): void => {
-    if (!hasStarted) startError = Object.assign(new Error(error.message), error);
-    if (!hasStarted && refused) isRefused = true;
+  const failed = (error: ThreadError, refuses: boolean): void => {
+    if (ports === undefined) startError = Object.assign(new Error(error.message), error);
+    if (ports === undefined && refuses) isRefused = true;
     else plan.log.error(`${plan.name} failed`, { error: error.stack ?? error.message });
   };
 
   const ended = (): void => {
     worker = undefined;
-    if (stopping || isRefused || (!hasStarted && crashes >= firstStarts)) {
+    if (stopping || isRefused || (ports === undefined && crashes >= firstStarts)) {
       first.reject(startError ?? new Error(`the ${plan.name} ended before it was ready`));
       return;
     }
@@ -138,12 +146,24 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   };
 }
 
+/** What runs of a thread have hung on, in the order in which they did. */
+class RefusedWork {
+  readonly marks: number[] = [];
+
+  /** 0: it is not known what that was. */
+  add(mark: number): void {
+    if (mark === 0) return;
+    this.marks.push(mark);
+    if (this.marks.length > mostRefused) this.marks.shift();
+  }
+}
+
 interface ThreadNews<Ports> {
   ready(ports: Ports): void;
   /** It has done what it was asked for. */
   done(): void;
   /** It refused to start, or an error that nobody caught ends it. */
-  failed(error: ThreadError, refused: boolean): void;
+  failed(error: ThreadError, refuses: boolean): void;
   /** It has ended, in whatever way. */
   gone(): void;
 }
@@ -152,10 +172,18 @@ interface ThreadNews<Ports> {
 function startThread<Options, Ports>(
   plan: ThreadPlan<Options, Ports>,
   ports: Ports | undefined,
+  heart: Heart,
+  marks: readonly number[],
   news: ThreadNews<Ports>,
 ): Worker {
   const lines = plan.lines();
-  const data: ThreadData<Options> = { options: plan.options(ports), ports: lines, log: plan.logForm };
+  const data: ThreadData<Options> = {
+    options: plan.options(ports),
+    ports: lines,
+    log: plan.logForm,
+    heart,
+    refused: marks,
+  };
   prepareHeaps();
   const worker = new Worker(plan.file, {
     name: plan.name,

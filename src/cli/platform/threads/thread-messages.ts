@@ -1,5 +1,6 @@
 /** What a plane's thread and the thread that started it say to each other, besides the planes' own messages. */
 import type { MessagePort } from "node:worker_threads";
+import type { Heart } from "../../../lib/heartbeat.ts";
 import type { LogForm } from "../../process/log-output.ts";
 
 export type ToThread =
@@ -31,4 +32,8 @@ export interface ThreadData<Options> {
   /** To the edges in their order; an edge has one, to the control plane. */
   readonly ports: readonly MessagePort[];
   readonly log: LogForm;
+  /** What the thread that has started it watches. */
+  readonly heart: Heart;
+  /** Marks of work that earlier runs have hung on: it is refused until it changes. */
+  readonly refused: readonly number[];
 }
