@@ -71,6 +71,8 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly developmentProvider?: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  /** See `ServerOptions`. */
+  readonly refused?: ReadonlySet<number>;
   /** Tokens that must work; on a first start the ones that are absent are made. */
   readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
   readonly limits?: Partial<Omit<ApiLimits, "requestsPerMinute">>;
@@ -265,6 +267,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
     keys,
     restriction: openSourceRestriction(store),
     origins: options.apiOrigins,
+    refused: options.refused,
     limits: { ...defaultLimits, ...options.limits, requestsPerMinute: options.apiRate },
     ...makeOperations({
       httpsPort: () => edges.httpsPort() ?? options.httpsPort ?? (options.httpsListen.port || 443),

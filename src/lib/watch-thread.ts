@@ -18,6 +18,16 @@ export interface WatchedThread {
   hung?(work: number): void;
 }
 
+/** Seconds, for threads whose operator has no setting for it. */
+export const hungAfterSeconds = 10;
+
+/** Ends a thread that does not answer, and logs what it was executing. */
+export async function endHungThread(name: string, worker: Worker, log: Pick<Log, "error">): Promise<void> {
+  const stack = await sampleStack(worker.threadId);
+  log.error(`${name} hangs, ending it`, { stack: stack.join("\n") });
+  await worker.terminate();
+}
+
 /**
  * Ends a thread whose event loop stands still, and logs what it was executing. Whoever has started the thread sees it exit,
  * and starts another. Looks are counted and not time: a machine that slept, or a process that was stopped, is no hang.
@@ -26,11 +36,8 @@ export function watchThread({ name, worker, heart, seconds, clock, log, hung }: 
   let seen = -1;
   let looks = 0;
   const end = async (): Promise<void> => {
-    const work = workOf(heart);
-    const stack = await sampleStack(worker.threadId);
-    log.error(`${name} hangs, ending it`, { seconds, stack: stack.join("\n") });
-    hung?.(work);
-    await worker.terminate();
+    hung?.(workOf(heart));
+    await endHungThread(name, worker, log);
   };
   const look = clock.every(1_000, () => {
     const beats = beatsOf(heart);

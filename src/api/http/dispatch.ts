@@ -10,6 +10,7 @@ import type { Front } from "./front.ts";
 import { methodRefusal, readQuery } from "./request-checks.ts";
 import { settleHead } from "./request-head.ts";
 import { makeRouter } from "./router.ts";
+import type { StoppedOperations } from "./stopped-operations.ts";
 
 export interface DispatchOptions {
   readonly operations: readonly Operation[];
@@ -18,6 +19,7 @@ export interface DispatchOptions {
   readonly cors: Cors;
   readonly access: Access;
   readonly front?: Front;
+  readonly stopped: StoppedOperations;
   baseUrlOf(request: IncomingMessage): string;
 }
 
@@ -61,9 +63,9 @@ export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => 
       baseUrl,
       request,
     };
-    if (!hasBody(request)) return operation.run(call);
+    if (!hasBody(request)) return options.stopped.run(call);
     const reading = readBody(operation, request, response, exchange.expectsContinue);
-    return reading.then((body) => operation.run({ ...call, body }));
+    return reading.then((body) => options.stopped.run({ ...call, body }));
   };
   return (exchange) => {
     const { request } = exchange;

@@ -17,6 +17,7 @@ import { startListener } from "./listener.ts";
 import type { Listener } from "./listener.ts";
 import { operationIds } from "./operation-ids.ts";
 import { makeResponder } from "./respond.ts";
+import { makeStoppedOperations } from "./stopped-operations.ts";
 import type { SourceRestriction } from "./source-restriction.ts";
 
 export interface ServerOptions {
@@ -34,6 +35,8 @@ export interface ServerOptions {
   /** Origins whose pages may call, as browsers send them. */
   readonly origins: readonly string[];
   readonly limits: ApiLimits;
+  /** Marks of operations that earlier runs have hung on; none unless given. */
+  readonly refused?: ReadonlySet<number> | undefined;
   /** The URI of an object that an error names, when the account may see it. */
   uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
 }
@@ -65,7 +68,8 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
     isStopping: () => stopping,
     uriOf: (...named) => options.uriOf(...named),
   });
-  const dispatch = makeDispatch({ ...base, ...options, offered, access: makeAccess(options) });
+  const stopped = makeStoppedOperations(options.refused ?? new Set(), clock);
+  const dispatch = makeDispatch({ ...base, ...options, offered, access: makeAccess(options), stopped });
 
   const answer = (exchange: Exchange): void => {
     try {

@@ -1,11 +1,21 @@
 /** Login jobs in a thread of their own, so that traffic never waits for them. */
 import { Worker } from "node:worker_threads";
+import { systemClock } from "../../lib/clock.ts";
+import { newHeart } from "../../lib/heartbeat.ts";
+import type { Heart } from "../../lib/heartbeat.ts";
 import type { Log } from "../../lib/log.ts";
+import { hungAfterSeconds, watchThread } from "../../lib/watch-thread.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginRefusalName } from "../calls/identity.ts";
 import type { JobSettings, LoginJobs } from "./jobs.ts";
 
 export type WorkerSettings = Omit<JobSettings, "clock">;
+
+export interface WorkerData {
+  readonly settings: WorkerSettings;
+  /** Whoever waits for the thread watches it. */
+  readonly heart: Heart;
+}
 
 export interface JobRequest {
   readonly call: number;
@@ -33,8 +43,11 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
 
   const started = (): Worker => {
     if (worker) return worker;
-    const fresh = new Worker(new URL("./worker.ts", import.meta.url), { name: "logins", workerData: settings });
+    const heart = newHeart();
+    const workerData: WorkerData = { settings, heart };
+    const fresh = new Worker(new URL("./worker.ts", import.meta.url), { name: "logins", workerData });
     fresh.unref();
+    watchThread({ name: "the login thread", worker: fresh, heart, seconds: hungAfterSeconds, clock: systemClock, log });
     fresh.on("message", ({ call, value, refusal, message = "" }: JobAnswer) => {
       const one = waiting.get(call);
       waiting.delete(call);

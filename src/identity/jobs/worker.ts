@@ -2,12 +2,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { JobAnswer, JobRequest, WorkerSettings } from "./thread.ts";
+import { beat } from "../../lib/heartbeat.ts";
+import type { JobAnswer, JobRequest, WorkerData } from "./thread.ts";
 import { makeJobs } from "./jobs.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("this file is the body of a worker thread");
-const jobs = makeJobs({ ...(workerData as WorkerSettings), clock: systemClock });
+const { settings, heart } = workerData as WorkerData;
+beat(heart);
+const jobs = makeJobs({ ...settings, clock: systemClock });
 
 /** Always answers. */
 async function answer({ call, name, args }: JobRequest): Promise<JobAnswer> {

@@ -1,5 +1,7 @@
 /** Calls to a worker thread: bounded in number and in time; a worker that dies or hangs is started again. */
 import { Worker } from "node:worker_threads";
+import { letGo } from "../../lib/boundary.ts";
+import { endHungThread } from "../../lib/watch-thread.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { IdentityCalls } from "./calls.ts";
@@ -183,8 +185,7 @@ class Client<Made extends Calls> implements WorkerClient<Made> {
     this.#say({ type: "ping" });
     this.#silence = this.#plan.clock.after(silenceMs, () => {
       this.#silence = undefined;
-      this.#plan.log.error("identity worker hangs, ending it");
-      void this.#worker?.terminate();
+      if (this.#worker) letGo("task", endHungThread("identity worker", this.#worker, this.#plan.log));
     });
   }
 

@@ -194,6 +194,12 @@ export const apiErrors = {
     "The account stores as many bytes as it may.",
     "Delete or shorten what is not needed, or let the server's operator raise `--account-max-bytes`; waiting does not help.",
   ),
+  operation_stopped: entry(
+    249,
+    503,
+    "This operation held the management API until it was ended, so the key may not repeat it now.",
+    "Wait ten minutes, and ask for less: a simpler policy, filter or document.",
+  ),
   operator_only: entry(237, 403, "Only an operator's key may do this.", "Use the key that the first start created."),
   metrics_local_only: entry(
     240,

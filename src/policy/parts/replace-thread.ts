@@ -1,5 +1,8 @@
 /** Long texts are searched in a thread of their own: traffic goes on meanwhile. Started with the first of them. */
 import { Worker } from "node:worker_threads";
+import { letGo, reportFailure } from "../../lib/boundary.ts";
+import type { LogFields } from "../../lib/log.ts";
+import { endHungThread } from "../../lib/watch-thread.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Replacement } from "./replacement.ts";
@@ -70,8 +73,13 @@ function next(): void {
   }
   worker ??= start();
   worker.ref();
-  underWay = { settle: taken.settle, silence: systemClock.after(silenceMs, () => void worker?.terminate()) };
+  underWay = { settle: taken.settle, silence: systemClock.after(silenceMs, endHung) };
   worker.postMessage(taken.job);
+}
+
+function endHung(): void {
+  const error = (event: string, fields?: LogFields): void => reportFailure("task", new Error(event), fields);
+  if (worker) letGo("task", endHungThread("the thread that searches texts", worker, { error }));
 }
 
 /** The first of the account whose turn it is; which then stands last. */

@@ -1,5 +1,9 @@
 /** Commits to SQLite in a thread of their own: while the disk works, this thread goes on. */
 import { Worker } from "node:worker_threads";
+import { letGo, reportFailure } from "../../lib/boundary.ts";
+import { systemClock } from "../../lib/clock.ts";
+import type { LogFields } from "../../lib/log.ts";
+import { endHungThread } from "../../lib/watch-thread.ts";
 import { CommitInDoubt, superseded } from "../database/database.ts";
 import type { Database, Step } from "../database/database.ts";
 
@@ -13,6 +17,14 @@ export type Outcome =
 
 export interface Commits extends Pick<Database, "store"> {
   close(): Promise<void>;
+}
+
+/** Longer than a disk that is slow takes for a commit. What becomes of the commit is in doubt then, and found out. */
+const silenceMs = 60_000;
+
+function endHung(thread: Worker): void {
+  const error = (event: string, fields?: LogFields): void => reportFailure("task", new Error(event), fields);
+  letGo("task", endHungThread("the thread that commits", thread, { error }));
 }
 
 /** The thread starts at once, and again with the next commit should it have died. */
@@ -41,11 +53,13 @@ export function commitsTo(file: string): Commits {
   return {
     async store(steps) {
       const writing = (thread ??= start());
+      const silence = systemClock.after(silenceMs, () => endHung(writing));
       const outcome = await new Promise<Outcome>((resolve) => {
         answered = resolve;
         writing.postMessage(steps);
         writing.ref();
       });
+      silence.cancel();
       writing.unref();
       if (outcome.is === "unmet") throw superseded();
       if (outcome.is === "in doubt") throw new CommitInDoubt("commit", { cause: outcome.error });

@@ -26,13 +26,13 @@ export interface ControlPlanePorts {
   readonly sharedKeys: SharedKeys | undefined;
 }
 
-const { options, ports } = workerData as ThreadData<ControlPlaneThreadOptions>;
-const { settings, sealingKeys, version, developmentProvider, serverKeys, bootstrap } = options;
+const { options, ports, refused } = workerData as ThreadData<ControlPlaneThreadOptions>;
+const { settings, sealingKeys, ...given } = options;
 const links = ports.map(() => controlPlanePortLink());
 await runThread<ControlPlanePorts, Downward, Upward>(links, "ends", async (log) => {
   const sealingKey = sealingKeys.map((key) => Buffer.from(key));
   const controlPlane = await startControlPlane(
-    { ...settings, sealingKey, version, developmentProvider, serverKeys, bootstrap, clock: systemClock, log },
+    { ...settings, ...given, sealingKey, refused: new Set(refused), clock: systemClock, log },
     links,
   );
   const { address, sharedKeys } = controlPlane;
