@@ -1,4 +1,5 @@
 /** The agent: its tunnels, and the lines to the server that they are published over. */
+import { letGo, logFailuresTo } from "../lib/boundary.ts";
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -86,6 +87,7 @@ export interface Agent {
 
 export function startAgent(options: AgentOptions): Agent {
   const { clock, status } = options;
+  logFailuresTo(options.log);
   const ended = Promise.withResolvers<AgentEnd>();
   const tunnels = makeTunnels(options.tunnels, options);
   const agentId = options.connections === 1 ? undefined : randomBytes(16).toString("hex");
@@ -145,7 +147,11 @@ export function startAgent(options: AgentOptions): Agent {
     await Promise.all(lines.map((line) => line.close()));
   };
   const end = (why: AgentEnd): void => {
-    if (!isOver) void closeAll().then(() => ended.resolve(why));
+    if (!isOver)
+      letGo(
+        "session",
+        closeAll().then(() => ended.resolve(why)),
+      );
   };
   startNext();
   const { add, remove } = tunnels;

@@ -2,6 +2,7 @@
  * One line of the agent to the server: a state machine that connects out, publishes, forwards, and comes back after every
  * loss with the same session, the same tunnels and the same URLs (agent-protocol, "What the server keeps to").
  */
+import { letGo } from "../lib/boundary.ts";
 import type { ServerCount } from "../tunnel/client-hooks.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { AgentOptions } from "./agent.ts";
@@ -191,11 +192,12 @@ class RunningLine implements Line {
     const gone = new AbortController();
     const replaced = { session: before, stays, gone: gone.signal };
     this.#former = replaced;
-    void before.closed.then(() => {
+    const left = before.closed.then(() => {
       this.#staying.delete(before);
       if (this.#former === replaced) this.#former = undefined;
       gone.abort();
     });
+    letGo("session", left);
   }
 
   /** A session, at an edge of its own where that can be had. */
@@ -226,10 +228,11 @@ class RunningLine implements Line {
       const before = this.#former;
       this.#former = undefined;
       if (before?.stays) this.#staying.add(before.session);
-      void opened.publish().then(() => {
-        if (before && !before.stays) void this.#leave(before.session);
+      const publishing = opened.publish().then(() => {
+        if (before && !before.stays) letGo("session", this.#leave(before.session));
         published(opened.edges, opened.nodes);
       });
+      letGo("session", publishing);
       const over = await opened.ended;
       if (over.kind === "lost") {
         if (over.atOnce) this.#replace(opened, over.stays === true);

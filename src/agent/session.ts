@@ -1,4 +1,5 @@
 /** One connection of the agent to the server: authenticated, with its tunnels, forwarding what comes. */
+import { letGo } from "../lib/boundary.ts";
 import type { TLSSocket } from "node:tls";
 import { arch, platform } from "node:os";
 import { connectSession } from "../tunnel/client.ts";
@@ -79,7 +80,10 @@ export async function openSession(
       handlers(options, own, ended.resolve, closed.resolve),
     );
     const latencyMs = clock.monotonic() - since;
-    void tunnels.over.then((end) => ended.resolve({ kind: "over", end }));
+    letGo(
+      "session",
+      tunnels.over.then((end) => ended.resolve({ kind: "over", end })),
+    );
     return {
       latencyMs,
       resumption: { clientId: line.clientId, cookie: line.cookie },

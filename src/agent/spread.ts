@@ -1,4 +1,5 @@
 /** Keeps an agent's sessions at as many nodes as they can be at: nodes come and go while an agent runs. */
+import { letGo } from "../lib/boundary.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Line } from "./line.ts";
 
@@ -46,9 +47,12 @@ export function keepSpread({ clock, random, lines, counted }: SpreadOptions): Sp
     if (isOver) return;
     timer = clock.after(lookMs * pause * (0.5 + random() / 2), () => {
       // A server that does not answer is asked again later.
-      void look()
-        .catch(() => undefined)
-        .then(again);
+      letGo(
+        "timer",
+        look()
+          .catch(() => undefined)
+          .then(again),
+      );
     });
   };
   return {

@@ -1,4 +1,5 @@
 /** The tunnels of an agent: those that it began with, and those that come and go while it runs. */
+import { letGo } from "../lib/boundary.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { AgentEnd } from "./end.ts";
@@ -80,7 +81,7 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
       }
       const added = Promise.withResolvers<void>();
       const tunnel = begin(one, added);
-      for (const session of open) void session.openOne(tunnel);
+      for (const session of open) letGo("session", session.openOne(tunnel));
       await added.promise;
     },
     async remove(name) {

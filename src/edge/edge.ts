@@ -1,5 +1,5 @@
 /** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
-import { exportFailures, logFailuresTo } from "../lib/boundary.ts";
+import { exportFailures, logFailuresTo, letGo } from "../lib/boundary.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeAnswers } from "./control/answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
@@ -50,7 +50,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
     tcpPorts.stop();
     splices.destroy();
     plane.logins.close();
-    void plane.saml.close();
+    letGo("task", plane.saml.close());
     plane.peers?.close();
     for (const listener of listeners) listener.destroy();
     context.deadlines.stop();

@@ -9,7 +9,7 @@ import { watchThread } from "./watch-thread.ts";
 import { eventually } from "../../test/support/eventually.ts";
 
 describe("a watched thread", { timeout: 60_000 }, () => {
-  it("is ended when it hangs, with its stack in the log and the mark of what it was working on", async () => {
+  it("a watched thread is ended when it hangs, with its stack in the log and the mark of what it was working on", async () => {
     const heart = newHeart();
     const worker = new Worker(new URL("../../test/support/hanging-worker.ts", import.meta.url), { workerData: heart });
     await once(worker, "message");

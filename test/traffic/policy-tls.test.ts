@@ -113,6 +113,21 @@ async function told(text: string) {
 const shown = ({ certificatePem, keyPem }: typeof own) => ({ cert: certificatePem, key: keyPem });
 
 describe("terminate-tls of a TLS edge", { timeout: 60_000 }, () => {
+  for (const [what, label] of [
+    ["a label of 64 letters", "a".repeat(64)],
+    ["a label that ends with a hyphen", "a-"],
+  ] as const)
+    it(`D1: ${what} below the wildcard of a TLS edge that leaves TLS to a rule ends that connection alone`, async () => {
+      const never = { expressions: ["false"], actions: [terminate()] };
+      for (const one of connectionEdge("tls_edge", "plain", ["*.localhost:443"], {
+        traffic_policy: { enabled: true, value: rules(never) },
+      })) {
+        edge.put({ ...one, id: one.kind === "tls_edge" ? "edgtls_1" : one.id });
+      }
+      await assert.rejects(say({ servername: `${label}.localhost` }));
+      assert.equal((await say({ servername: "db.localhost" })).text, "got hello");
+    });
+
   it("terminate-tls of a TLS edge ends TLS, tells rules after it of the handshake, and of the ClientHello those before", async () => {
     serve(
       rules(

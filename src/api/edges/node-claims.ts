@@ -1,4 +1,5 @@
 /** Claims of names where several nodes give them out: granted here first, and then by the database. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Claim, ClaimAnswer } from "../../routing/planes/directory.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
@@ -46,7 +47,7 @@ export function shareNameClaims(local: NameClaims, presence: Presence, clock: Cl
     ...local,
     claim(claim, line, answer) {
       local.claim(claim, line, (said) => {
-        if (said === "granted") void ask({ claim, line }, answer);
+        if (said === "granted") letGo("task", ask({ claim, line }, answer));
         else answer(said);
       });
     },

@@ -1,4 +1,5 @@
 /** Which destinations get which events: follows the subscriptions, with one delivery per destination in use. */
+import { letGo } from "../../lib/boundary.ts";
 import type { TellLogin } from "../../identity/events.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -128,7 +129,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       shared.drop(id);
       // At once: its successor may keep a place of its own before the last delivery ends.
       lane.changes.close(true);
-      void lane.delivery.stop();
+      letGo("task", lane.delivery.stop());
     }
     cursors.delete(`events ${id}`);
     interest.set(id, accountId, types ? trafficTypesOf(types) : []);

@@ -1,4 +1,5 @@
 /** Logins that edges tell of: stored as users and sessions, so that every edge has them and an operator can end them. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -101,7 +102,10 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
         case "login_renewed":
         case "login_activity":
         case "logout":
-          void take(message, (call) => line.send({ type: "login_stored", call }));
+          letGo(
+            "message",
+            take(message, (call) => line.send({ type: "login_stored", call })),
+          );
       }
     },
   };

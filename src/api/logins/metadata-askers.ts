@@ -1,4 +1,5 @@
 /** Who asks for metadata of identity providers, and when it is looked for: each has one look at a time, all have some at once. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
@@ -118,7 +119,8 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
     lookForDue() {
       for (const kept of askers.values()) {
         if (kept.askedAt !== undefined && clock.now() - kept.askedAt > forgottenMs) drop(kept.askedBy);
-        else if (!kept.looking && kept.dueAt <= clock.monotonic() && looks.haveRoom(kept.accountId)) void lookAt(kept);
+        else if (!kept.looking && kept.dueAt <= clock.monotonic() && looks.haveRoom(kept.accountId))
+          letGo("task", lookAt(kept));
       }
     },
     reconsider() {

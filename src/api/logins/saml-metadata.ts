@@ -2,6 +2,7 @@
  * Metadata of identity providers that has an address of its own: looked for as often as it wishes, the last good one kept
  * in the store, from where every edge gets it.
  */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -80,7 +81,10 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
       if (message.type !== "metadata_wanted") return;
       const { call, accountId, askedBy, address } = message;
       const looked = address ? askers.asked(accountId, askedBy, address) : askers.refetched(accountId, askedBy);
-      void looked.then((isNew) => line.send({ type: "metadata_looked_for", call, isNew }));
+      letGo(
+        "message",
+        looked.then((isNew) => line.send({ type: "metadata_looked_for", call, isNew })),
+      );
     },
     async stop() {
       timer.cancel();

@@ -1,4 +1,5 @@
 /** Messages of identity providers that may be taken once, wherever they come in: the first edge to claim one has it. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -73,7 +74,10 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
   return {
     receive(message, line) {
       if (message.type !== "message_claim") return;
-      void claim(message).then((outcome) => line.send({ type: "message_claimed", call: message.call, outcome }));
+      letGo(
+        "message",
+        claim(message).then((outcome) => line.send({ type: "message_claimed", call: message.call, outcome })),
+      );
     },
     stop: () => timer.cancel(),
   };

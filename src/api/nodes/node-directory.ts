@@ -2,6 +2,7 @@
  * What of agents is at which node: this node's is put where the others find it, and theirs is told to its edges as if it
  * were at edges of this node, and kept for whoever asks.
  */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { OtherNodes } from "../edges/directory.ts";
@@ -112,7 +113,7 @@ function inBatches(ask: (number: number) => Promise<unknown>): (number: number, 
   return (number, done) => {
     newest = Math.max(newest, number);
     waiting.push(done);
-    if (!isAsking) void work();
+    if (!isAsking) letGo("task", work());
   };
 }
 

@@ -76,6 +76,26 @@ describe("the agent listener", () => {
     }
   });
 
+  it("D2: the agent listener makes certificates for the agents of other addresses while one address makes names up", async () => {
+    let served = 0;
+    for (let made = 0; made < 70; made += 1) {
+      const socket = connect({ ...at, servername: `made-up-${made}.example.org`, ca: authority.certificatePem });
+      opened.push(socket);
+      socket.on("error", () => undefined);
+      await Promise.race([once(socket, "secureConnect"), closeOf(socket)]).catch(() => undefined);
+      if (socket.authorized) served += 1;
+      socket.destroy();
+    }
+    assert.ok(served <= 10, `${served}`);
+    const honest = await open({ servername: "agents.example.net", localAddress: "127.0.0.2" } as ConnectionOptions);
+    assert.equal(honest.authorized, true);
+    // The name is known now, whoever uses it.
+    const again = await open({ servername: "agents.example.net" });
+    assert.equal(again.authorized, true);
+    honest.destroy();
+    again.destroy();
+  });
+
   it("K1: the agent listener speaks TLS 1.2 and 1.3 only", async () => {
     assert.equal((await open({ maxVersion: "TLSv1.2" })).getProtocol(), "TLSv1.2");
     assert.equal((await open({})).getProtocol(), "TLSv1.3");

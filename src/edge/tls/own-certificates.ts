@@ -53,7 +53,7 @@ export function makeOwnCertificates(
     const notAfter = new X509Certificate(issued.certificatePem).validToDate.getTime();
     return { id: `own-${count}`, ...issued, notAfter };
   };
-  const make = (leaf: Leaf, names: readonly string[]): Promise<ServerCertificate> => {
+  const make = (leaf: Leaf, names: readonly string[]): void => {
     const making = issue(names);
     leaf.making = making;
     making.then(
@@ -66,7 +66,6 @@ export function makeOwnCertificates(
         log.error("certificate not issued", { name: names[0], error });
       },
     );
-    return making;
   };
   const bounded = ({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) => {
     const rate = makeRate(perSecond, burst, () => clock.monotonic());
@@ -77,7 +76,7 @@ export function makeOwnCertificates(
       if (left > renewMs) return leaf?.certificate;
       if (!leaf?.making && rate.take()) {
         if (!leaf) leaves.set(name, (leaf = { certificate: undefined, making: undefined }));
-        void make(leaf, names);
+        make(leaf, names);
       }
       return left > 0 ? leaf?.certificate : leaf?.making;
     };

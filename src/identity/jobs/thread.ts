@@ -1,4 +1,5 @@
 /** Login jobs in a thread of their own, so that traffic never waits for them. */
+import { letGo } from "../../lib/boundary.ts";
 import { Worker } from "node:worker_threads";
 import { systemClock } from "../../lib/clock.ts";
 import { newHeart } from "../../lib/heartbeat.ts";
@@ -85,7 +86,7 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
     sign: (...args) => ask("sign", args),
     close() {
       isClosed = true;
-      void worker?.terminate();
+      if (worker) letGo("task", worker.terminate());
     },
   };
 }

@@ -155,7 +155,7 @@ class Client<Made extends Calls> implements WorkerClient<Made> {
     if (message.type === "pong") return;
     const call = this.#underWay.get(message.id);
     if (message.type === "question") {
-      void this.#answer(message.question, call, message.name, message.value);
+      letGo("message", this.#answer(message.question, call, message.name, message.value));
       return;
     }
     if (!call) return;

@@ -1,3 +1,4 @@
+import { letGo } from "../../lib/boundary.ts";
 import type { MessagePort } from "node:worker_threads";
 import type { Calls, FromWorker, Host, ToWorker } from "./messages.ts";
 
@@ -32,7 +33,7 @@ export function serveCalls(port: MessagePort, calls: Calls): void {
   };
 
   port.on("message", (message: ToWorker) => {
-    if (message.type === "call") void carryOut(message.id, message.name, message.input);
+    if (message.type === "call") letGo("message", carryOut(message.id, message.name, message.input));
     else if (message.type === "ping") say({ type: "pong" });
     else {
       const answered = asked.get(message.question);

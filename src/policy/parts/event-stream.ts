@@ -1,4 +1,5 @@
 /** An event stream as messages (WHATWG HTML §9.2.5), each passed on as soon as it is whole. */
+import { letGo } from "../../lib/boundary.ts";
 import { Transform } from "node:stream";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import type { TransformCallback } from "node:stream";
@@ -104,12 +105,15 @@ export function makeEventStream({ change, tooLong, ended }: EventStreamOptions):
   };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      void settle(consume(this, chunk), done);
+      letGo("stream", settle(consume(this, chunk), done));
     },
     flush(done) {
-      void settle(
-        complete(this).then(() => ended?.()),
-        done,
+      letGo(
+        "stream",
+        settle(
+          complete(this).then(() => ended?.()),
+          done,
+        ),
       );
     },
   });

@@ -1,4 +1,5 @@
 /** Claims of public names, asked for many at a time: while one question is out, those that come wait for the next. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Shared } from "../database/database.ts";
 import type { Lease } from "./lease.ts";
 import type { ClaimOutcome, NameClaim } from "./presence.ts";
@@ -40,7 +41,7 @@ export function makeNameQuestions(shared: Shared, lease: Lease): AskForName {
   return (id, { name, accountId, pool, replaces }) => {
     const answer = Promise.withResolvers<ClaimOutcome>();
     waiting.push({ row: { name, entry: id, account_id: accountId, pool, replaces }, answer });
-    if (!isAsking) void work();
+    if (!isAsking) letGo("task", work());
     return answer.promise;
   };
 }

@@ -1,4 +1,5 @@
 /** Presence in the tables that nodes share: what is here is told in batches, what others have read by the number of changes. */
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Shared } from "../database/database.ts";
@@ -138,7 +139,7 @@ export class SharedPresence implements Presence {
   #tellSoon(): void {
     if (this.#isTelling) return;
     this.#isTelling = true;
-    void this.#tell()
+    const telling = this.#tell()
       .catch((error: unknown) => {
         this.#log.debug("presence not told", { error });
         return false;
@@ -148,6 +149,7 @@ export class SharedPresence implements Presence {
         // What came since the last look; what could not be told waits for the next renewal.
         if (isAllTold && this.#hasNews()) this.#tellSoon();
       });
+    letGo("task", telling);
   }
 
   #hasNews(): boolean {
