@@ -8,6 +8,7 @@ import { makeMetrics } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Downward, Link, Relayed, Upward } from "../routing/planes/messages.ts";
 import { exportFailures } from "../lib/boundary.ts";
+import { useNameServers } from "../outbound/names/names.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
 import { openStore } from "../storage/open.ts";
@@ -106,6 +107,7 @@ export async function startControlPlane(
   links: readonly Link<Downward, Upward>[],
 ): Promise<ControlPlane> {
   checkServerNames(options);
+  useNameServers(options.nameServer);
   const store = await openStore({
     ...options,
     dataDirectory: options.data,
@@ -328,7 +330,7 @@ function reservingWith(options: ControlPlaneOptions, store: Store) {
     options;
   const suffixes = { more: options.publicSuffix, allowed: options.allowPublicSuffix };
   const rules = { domain, idpHost, suffixes, domainProof: requireDomainProof };
-  const resolveTxt = options.resolveTxt ?? makeResolveTxt();
+  const resolveTxt = options.resolveTxt ?? makeResolveTxt(options.nameServer);
   const domainChecks = openDomainChecks({ store, rules, resolveTxt, clock, log });
   return { ...rules, domainChecks, requireReservation: requireReservedDomains, tcpPorts, allowLocalUpstreams };
 }

@@ -1,5 +1,6 @@
 /** The data plane: what carries traffic, what is listened on, and the line to the control plane, put together. */
 import { exportFailures, logFailuresTo, letGo } from "../lib/boundary.ts";
+import { useNameServers } from "../outbound/names/names.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeAnswers } from "./control/answers.ts";
 import { followControlPlane } from "./control/control-line.ts";
@@ -26,6 +27,7 @@ const lateMs = 1_000;
 export async function startEdge(options: EdgeOptions, link: Link<Upward, Downward>): Promise<Edge> {
   logFailuresTo(options.log);
   exportFailures(options.metrics);
+  useNameServers(options.nameServer);
   const listeners: Listener[] = [];
   const publicListeners: Listener[] = [];
   let httpsPort = 0;

@@ -96,7 +96,7 @@ export function openKeySets(outbound: Outbound): KeySetsOf {
   return (accountId) => {
     let sets = accounts.get(accountId);
     if (!sets) {
-      sets = keepKeySets({ ...source, fetchKeys: (url) => fetchKeys(outbound, url) });
+      sets = keepKeySets({ ...source, fetchKeys: (url) => fetchKeys(outbound, url, accountId) });
       accounts.set(accountId, sets);
     }
     return sets;
@@ -171,10 +171,11 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
   };
 }
 
-async function fetchKeys(outbound: Outbound, url: string): Promise<readonly PublicKey[]> {
+async function fetchKeys(outbound: Outbound, url: string, asker: string): Promise<readonly PublicKey[]> {
   const { status, headers, body } = await outbound.send({
     method: "GET",
     url: new URL(url),
+    asker,
     headers: { accept: "application/jwk-set+json, application/json" },
   });
   if (status !== 200) throw new Error(`fetch key set "${url}": the answer is ${status}`);

@@ -1,8 +1,8 @@
 /** Names resolved once, checked, and only then connected to: a second look-up could say something else (security I7). */
-import { lookup } from "node:dns";
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
+import { resolveName } from "./names/names.ts";
 
 /** Whether this server may connect to an IP address. */
 export type AddressRule = (address: string) => boolean;
@@ -11,36 +11,48 @@ export type AddressRule = (address: string) => boolean;
 export type Refused = (host: string, found: readonly LookupAddress[]) => Error;
 
 /**
- * Calls `done` once with the addresses of `host`, a name or an address, that may be connected to; with an error when
- * there are none.
+ * Calls `done` once, unless the caller gives up, with the addresses of `host`, a name or an address, that may be
+ * connected to; with an error when there are none.
+ * @param asker see `NameResolver.resolve`
+ * @returns gives up: `done` is not called any more
  */
 export function resolveAllowed(
   host: string,
+  asker: string,
   mayConnect: AddressRule,
   refused: Refused,
   done: (found: LookupAddress[] | Error) => void,
-): void {
-  const check = (found: readonly LookupAddress[]): void => {
+): () => void {
+  const check = (found: readonly LookupAddress[] | Error): void => {
+    if (found instanceof Error) {
+      done(found);
+      return;
+    }
     const allowed = found.filter(({ address }) => mayConnect(address));
     done(allowed.length > 0 ? allowed : refused(host, found));
   };
   const family = isIP(host);
-  if (family !== 0) {
-    check([{ address: host, family }]);
-    return;
-  }
-  lookup(host, { all: true }, (error, found) => {
-    if (error) done(error);
-    else check(found);
-  });
+  if (family === 0) return resolveName(host, asker, check);
+  check([{ address: host, family }]);
+  return () => {};
 }
 
-/** For `net.connect` and `https.request`, which do not call it for literal addresses: check those beforehand. */
-export function checkedLookup(mayConnect: AddressRule, refused: Refused): LookupFunction {
+/**
+ * For `net.connect` and `https.request`, which do not call it for literal addresses: check those beforehand.
+ * @param asker see `NameResolver.resolve`
+ */
+export function checkedLookup(asker: string, mayConnect: AddressRule, refused: Refused): LookupFunction {
   return (host, { all }, answer) =>
-    resolveAllowed(host, mayConnect, refused, (found) => {
+    void resolveAllowed(host, asker, mayConnect, refused, (found) => {
       if (found instanceof Error) answer(found, "");
       else if (all) answer(null, found);
       else answer(null, (found[0] as LookupAddress).address, (found[0] as LookupAddress).family);
     });
 }
+
+/** For connections to addresses that the operator names. */
+export const lookupName: LookupFunction = checkedLookup(
+  "server",
+  () => true,
+  (host) => new Error(`look up "${host}": there is no such host`),
+);

@@ -34,6 +34,8 @@ export interface OutboundOptions {
   readonly maxConnections?: number;
   /** Ends what is under way. */
   readonly signal?: AbortSignal;
+  /** As `OutboundRequest.asker`, for all requests. */
+  readonly asker?: string;
 }
 
 export interface OutboundRequest {
@@ -43,6 +45,8 @@ export interface OutboundRequest {
   readonly body?: string | undefined;
   /** Until the answer has arrived, milliseconds, where that is not as everywhere. */
   readonly timeoutMs?: number;
+  /** The account, or another name, whose share of name look-ups this request uses; the purpose unless given. */
+  readonly asker?: string;
 }
 
 export interface OutboundAnswer {
@@ -76,11 +80,11 @@ export function openOutbound(options: OutboundOptions): Outbound {
   const tls = keepsConnections && new TlsAgent(kept);
   const plain = keepsConnections && new PlainAgent(kept);
   const mayConnect: AddressRule = reach === "public" ? isPublicAddress : () => true;
-  const lookup = checkedLookup(mayConnect, notPublic);
+  const usualLookup = checkedLookup(options.asker ?? purpose, mayConnect, notPublic);
 
   /** @param isFresh over a connection of its own */
   const attempt = async (
-    { method, url, headers, body, timeoutMs = options.timeoutMs ?? defaultTimeoutMs }: OutboundRequest,
+    { method, url, headers, body, asker, timeoutMs = options.timeoutMs ?? defaultTimeoutMs }: OutboundRequest,
     isFresh: boolean,
   ): Promise<OutboundAnswer> => {
     const shared = {
@@ -90,7 +94,7 @@ export function openOutbound(options: OutboundOptions): Outbound {
         ...(body !== undefined && { "content-length": String(Buffer.byteLength(body)) }),
         "user-agent": "postern",
       },
-      lookup,
+      lookup: asker === undefined ? usualLookup : checkedLookup(asker, mayConnect, notPublic),
       ...(signal && { signal }),
     };
     const request: ClientRequest =

@@ -1,7 +1,7 @@
 /** Read by both planes. */
-import { portRange } from "./kinds/address.ts";
+import { nameServer, portRange } from "./kinds/address.ts";
 import { named, oneOf } from "./kinds/text.ts";
-import { one, toggle } from "./setting.ts";
+import { many, one, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const bothPlanesSettings = {
@@ -12,6 +12,10 @@ export const bothPlanesSettings = {
   ),
   allowLocalUpstreams: toggle(
     "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",
+  ),
+  nameServer: many(
+    "Name server that resolves the host names of backends, identity providers, webhooks and other requests of the server; repeatable. Without one, the server uses those of /etc/resolv.conf with its search domains. The hosts file comes first in both cases.",
+    nameServer,
   ),
   region: one("Where this server stands, as it is shown with agents and servers.", named("NAME"), {
     default: "local",

@@ -11,6 +11,8 @@ export interface Exchange {
   readonly id: string;
   readonly connection: ConnectionFacts;
   readonly request: RequestHead;
+  /** The account that the host belongs to, once that is known. */
+  readonly accountId?: string | undefined;
   /** When its head was read, milliseconds since 1970. */
   readonly receivedAt: number;
   /** When its body had come whole, as `receivedAt`; undefined until then. */

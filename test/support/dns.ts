@@ -1,6 +1,6 @@
 /**
- * A name server on the loopback: every name leads to 127.0.0.1, those below `two.test` to ::1 as well, and those below
- * `nowhere.test` nowhere.
+ * A name server on the loopback: every name leads to 127.0.0.1, those below `two.test` to ::1 as well, those below
+ * `nowhere.test` nowhere, and for those below `silent.test` there is no answer.
  */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -10,6 +10,10 @@ export interface TestDns {
   readonly address: string;
   /** TXT records by lower-case name: one text each, or the strings that it is sent in. */
   readonly texts: Map<string, readonly (string | readonly string[])[]>;
+  /** Addresses of names that do not lead to 127.0.0.1; each query takes the first, until one is left. */
+  readonly addresses: Map<string, string[]>;
+  /** Names that were asked for, once for each query of IPv4 addresses. */
+  readonly queries: string[];
   stop(): Promise<void>;
 }
 
@@ -21,12 +25,20 @@ const nameError = 3;
 export async function startDns(): Promise<TestDns> {
   const socket = createSocket("udp4");
   const texts: TestDns["texts"] = new Map();
-  socket.on("message", (query, { address, port }) => socket.send(answer(query, texts), port, address));
+  const queries: string[] = [];
+  const addresses: TestDns["addresses"] = new Map();
+  socket.on("message", (query, { address, port }) => {
+    const { name, type } = questionOf(query);
+    if (type === typeA) queries.push(name);
+    if (!name.endsWith("silent.test")) socket.send(answer(query, { texts, addresses }), port, address);
+  });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
   return {
     address: `127.0.0.1:${socket.address().port}`,
     texts,
+    addresses,
+    queries,
     async stop() {
       socket.close();
       await once(socket, "close");
@@ -35,7 +47,29 @@ export async function startDns(): Promise<TestDns> {
 }
 
 /** RFC 1035 §4.1: one question, repeated, and for types A and TXT its answer. */
-function answer(query: Buffer, texts: TestDns["texts"]): Buffer {
+function answer(query: Buffer, { texts, addresses }: Pick<TestDns, "texts" | "addresses">): Buffer {
+  const { name, type, end } = questionOf(query);
+  const question = query.subarray(12, end);
+  const isUnknown = name.endsWith("nowhere.test");
+  const records: Buffer[] = [];
+  if (type === typeA && !isUnknown) {
+    const given = addresses.get(name);
+    const address = (given && given.length > 1 ? given.shift() : given?.[0]) ?? "127.0.0.1";
+    records.push(record(typeA, address.split(".").map(Number)));
+  }
+  if (type === typeAaaa && name.endsWith("two.test")) {
+    records.push(record(typeAaaa, [...Array<number>(15).fill(0), 1]));
+  }
+  if (type === typeTxt) for (const text of texts.get(name) ?? []) records.push(record(typeTxt, txt(text)));
+  const header = Buffer.alloc(12);
+  query.copy(header, 0, 0, 2);
+  header.writeUInt16BE(0x8180 | (isUnknown ? nameError : 0), 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(records.length, 6);
+  return Buffer.concat([header, question, ...records]);
+}
+
+function questionOf(query: Buffer): { readonly name: string; readonly type: number; readonly end: number } {
   let at = 12;
   const labels: string[] = [];
   while (query[at] !== 0) {
@@ -43,20 +77,7 @@ function answer(query: Buffer, texts: TestDns["texts"]): Buffer {
     labels.push(query.toString("latin1", at + 1, at + 1 + length).toLowerCase());
     at += 1 + length;
   }
-  const question = query.subarray(12, at + 5);
-  const isUnknown = labels.join(".").endsWith("nowhere.test");
-  const type = query.readUInt16BE(at + 1);
-  const records = isUnknown ? [] : type === typeA ? [record(typeA, [127, 0, 0, 1])] : [];
-  if (type === typeAaaa && labels.join(".").endsWith("two.test")) {
-    records.push(record(typeAaaa, [...Array<number>(15).fill(0), 1]));
-  }
-  if (type === typeTxt) for (const text of texts.get(labels.join(".")) ?? []) records.push(record(typeTxt, txt(text)));
-  const header = Buffer.alloc(12);
-  query.copy(header, 0, 0, 2);
-  header.writeUInt16BE(0x8180 | (isUnknown ? nameError : 0), 2);
-  header.writeUInt16BE(1, 4);
-  header.writeUInt16BE(records.length, 6);
-  return Buffer.concat([header, question, ...records]);
+  return { name: labels.join("."), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
 /** The name by reference, type, class IN, 60 s, and the data with its length. */

@@ -35,7 +35,7 @@ export function makeTargetOpener({ clock, dataDirectory, allowPrivate, ca, aws }
       openTarget(docOf(destination, eventDestination), {
         destinationId: destination.id,
         accountId: destination.account_id,
-        outbound: openOutbound(outbound),
+        outbound: openOutbound({ ...outbound, asker: destination.account_id }),
         operatorOutbound,
         aws,
         directory: join(dataDirectory, "events", destination.account_id),

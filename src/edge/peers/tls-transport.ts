@@ -12,6 +12,7 @@ import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { issueLeaf } from "../../lib/x509.ts";
 import type { KeyedCertificate } from "../../lib/x509.ts";
+import { lookupName } from "../../outbound/addresses.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import { handshakeMs } from "./transport.ts";
 import type { Dialled, PeerTransport } from "./transport.ts";
@@ -108,6 +109,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
       const socket = connect({
         host,
         port,
+        lookup: lookupName,
         secureContext: context,
         servername: peerName,
         ALPNProtocols: [protocol],

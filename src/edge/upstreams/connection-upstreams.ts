@@ -87,7 +87,8 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
           if (opening) pending = opening;
         } else if (place && "host" in place) {
           tried.add(place);
-          dial(place, { ...options.dial, http: false }, (result) => {
+          const dialling = dial(place, site.accountId, { ...options.dial, http: false }, (result) => {
+            pending = undefined;
             if (result instanceof Error) {
               options.log.info("static backend unreachable", { backend: place.id, why: result });
               if (result instanceof Refusal) steps.push(skipped("backend", result.message));
@@ -96,6 +97,7 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
               done({ stream: socketStream(result, nobody, true), tunnel: undefined });
             }
           });
+          if (dialling) pending = dialling;
         } else {
           done(undefined);
         }

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import dns from "node:dns";
 import { once } from "node:events";
-import { syncBuiltinESMExports } from "node:module";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { describe, it, mock } from "node:test";
+import { describe, it } from "node:test";
+import { startDns } from "../../../test/support/dns.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { createAuthority, issueLeaf } from "../../lib/x509.ts";
+import { useNameServers } from "../../outbound/names/names.ts";
 import { dial, mayDial } from "./dial.ts";
 import type { DialOptions, StaticAddress } from "./dial.ts";
 
@@ -15,7 +15,7 @@ const clock = systemClock;
 
 function dialled(target: StaticAddress, options: DialOptions): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    dial(target, options, (result) => (result instanceof Error ? reject(result) : resolve(result)));
+    dial(target, "ac_1", options, (result) => (result instanceof Error ? reject(result) : resolve(result)));
   });
 }
 
@@ -67,20 +67,17 @@ describe("static addresses", () => {
     const { port } = checked.address() as AddressInfo;
     const other = createServer((socket) => void reached.push(socket.localAddress ?? "")).listen(port, "127.0.0.3");
     await once(other, "listening");
-    const answers = ["127.0.0.2", "127.0.0.3", "127.0.0.3"];
-    const lookup = mock.method(dns, "lookup", (...given: readonly unknown[]) => {
-      const found = [{ address: answers.shift() as string, family: 4 }];
-      (given.at(-1) as (error: null, addresses: object) => void)(null, found);
-    });
-    syncBuiltinESMExports();
+    const dns = await startDns();
+    dns.addresses.set("rebound.example", ["127.0.0.2", "127.0.0.3"]);
+    useNameServers([dns.address]);
     try {
       const socket = await dialled({ host: "rebound.example", port, tls: false }, { clock, allowLocal: true });
       assert.equal(socket.remoteAddress, "127.0.0.2");
-      assert.equal(lookup.mock.callCount(), 1);
+      assert.deepEqual(dns.queries, ["rebound.example"]);
       socket.destroy();
     } finally {
-      lookup.mock.restore();
-      syncBuiltinESMExports();
+      useNameServers([]);
+      await dns.stop();
       checked.close();
       other.close();
     }

@@ -30,22 +30,37 @@ const dialTimeoutMs = 10_000;
 /** How long a dry run waits for a name. */
 const lookupTimeoutMs = 2_000;
 
-/** Calls `done` once, with a connected socket or with the error: a `Refusal` when the address is not allowed. */
-export function dial(target: StaticAddress, options: DialOptions, done: (result: Socket | Error) => void): void {
+export interface PendingDial {
+  /** Gives up while the name is being resolved; `done` is then not called. False when it is too late for that. */
+  withdraw(): boolean;
+}
+
+/**
+ * Calls `done` once, now or later, with a connected socket or with the error: a `Refusal` when the address is not allowed.
+ * @param asker the account whose share of name look-ups is used
+ * @returns undefined when no name is being resolved
+ */
+export function dial(
+  target: StaticAddress,
+  asker: string,
+  options: DialOptions,
+  done: (result: Socket | Error) => void,
+): PendingDial | undefined {
   let settled = false;
   let socket: Socket | undefined;
   const settle = (result: Socket | Error): void => {
     if (settled) return;
     settled = true;
     timer.cancel();
+    if (!socket) giveUp();
     if (result instanceof Error) socket?.destroy();
     done(result);
   };
   const timer = options.clock.after(dialTimeoutMs, () =>
     settle(new Error(`no connection within ${dialTimeoutMs / 1000} s`)),
   );
-  addressesOf(target.host, options.allowLocal, (found) => {
-    if (settled) return;
+  let giveUp = (): void => {};
+  giveUp = addressesOf(target.host, asker, options.allowLocal, (found) => {
     if (found instanceof Error) {
       settle(found);
       return;
@@ -84,6 +99,17 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
       });
     });
   });
+  // `settle` and the look-up may have run already.
+  if ((settled as boolean) || socket !== undefined) return undefined;
+  return {
+    withdraw() {
+      if (settled || socket) return false;
+      settled = true;
+      timer.cancel();
+      giveUp();
+      return true;
+    },
+  };
 }
 
 /**
@@ -92,17 +118,26 @@ export function dial(target: StaticAddress, options: DialOptions, done: (result:
  */
 export function refusalOf(host: string, { clock, allowLocal }: DialOptions): Promise<Refusal | undefined> {
   return new Promise((resolve) => {
-    const timer = clock.after(lookupTimeoutMs, () => resolve(undefined));
-    addressesOf(host, allowLocal, (found) => {
+    const timer = clock.after(lookupTimeoutMs, () => {
+      giveUp();
+      resolve(undefined);
+    });
+    const giveUp = addressesOf(host, "explain", allowLocal, (found) => {
       timer.cancel();
       resolve(found instanceof Refusal ? found : undefined);
     });
   });
 }
 
-function addressesOf(host: string, allowLocal: boolean, done: (found: LookupAddress[] | Error) => void): void {
-  resolveAllowed(
+function addressesOf(
+  host: string,
+  asker: string,
+  allowLocal: boolean,
+  done: (found: LookupAddress[] | Error) => void,
+): () => void {
+  return resolveAllowed(
     host,
+    asker,
     (address) => mayDial(address, allowLocal),
     (name, found) => notAllowed(name, found, allowLocal),
     done,

@@ -21,8 +21,8 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
   const pairs = new Map<string, PoolPair>();
   const poolOf = (address: StaticAddress, key: string, http: boolean): UpstreamPool =>
     new UpstreamPool({
-      open(_exchange, take) {
-        dial(address, { ...options, http }, (result) => {
+      open({ accountId = "" }, take) {
+        return dial(address, accountId, { ...options, http }, (result) => {
           if (result instanceof Error) {
             context.log.info("static backend unreachable", { address: key, why: result });
             if (result instanceof Refusal) take(undefined, result.reason, result.message);
@@ -31,7 +31,6 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
             take(socketStream(result, nobody, true));
           }
         });
-        return undefined;
       },
       context,
       isAgent: false,

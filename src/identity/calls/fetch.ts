@@ -59,7 +59,7 @@ export function makeFetches({ clock, allowLocal, ca }: FetchSettings): Fetches {
   const turns = makeTurns(clock, { maxUnderWay, maxWaiting, waitMs: callMs });
 
   const call = (key: string, outbound: Outbound, request: OutboundRequest): Promise<Answered> =>
-    turns.take(key, async () => read(await send(outbound, request), request.url));
+    turns.take(key, async () => read(await send(outbound, { ...request, asker: key }), request.url));
   return {
     to(key, named) {
       const { data, token } = named ? operators : tenants;

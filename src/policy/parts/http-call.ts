@@ -55,7 +55,11 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
       return inside.send(request, origin, { timeoutMs, maxAnswerBytes });
     }
     if (!allows(host)) throw new Fault("refused", "this server does not allow policies to reach this host");
-    const { status, headers, body, address } = await outside.send({ ...request, timeoutMs });
+    const { status, headers, body, address } = await outside.send({
+      ...request,
+      timeoutMs,
+      asker: call.origin.accountId,
+    });
     return { status, headers: listed(headers), body, address };
   };
   const follow = async (call: HttpCall, deadline: number, sent: { request?: CallRequest }): Promise<CallAnswer> => {

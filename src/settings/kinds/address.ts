@@ -72,6 +72,19 @@ export const ipAddress: Kind<string> = {
   },
 };
 
+/** `ADDRESS` or `ADDRESS:PORT`; with a port, an IPv6 address is in brackets. */
+export const nameServer: Kind<string> = {
+  placeholder: "ADDRESS[:PORT]",
+  parse(given) {
+    const [, address = given, digits] = /^(?:\[(?=.*:)|(?=[\d.]+:))([^\]]+?)\]?:(\d{1,5})$/.exec(given) ?? [];
+    const number = Number(digits ?? 53);
+    if (isIP(address) === 0 || number === 0 || number > 65_535) {
+      throw new Error("must be an IP address, with or without a port, such as 192.0.2.53 or [2001:db8::53]:5353");
+    }
+    return given;
+  },
+};
+
 /** How a machine is reached: a host name or an address. */
 export const machine: Kind<string> = {
   placeholder: "HOST",

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { startDns } from "../../../test/support/dns.ts";
+import type { TestDns } from "../../../test/support/dns.ts";
+import { candidatesOf, makeAsk } from "./ask.ts";
+import type { NameError } from "./ask.ts";
+import { parseHosts, parseResolvConf } from "./system-files.ts";
+
+describe("addresses of a name", () => {
+  let dns: TestDns;
+  const directory = mkdtempSync(join(tmpdir(), "postern-names-"));
+  const paths = { hosts: join(directory, "hosts"), resolvConf: join(directory, "resolv.conf") };
+  before(async () => (dns = await startDns()));
+  after(async () => {
+    await dns.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  it("come from the name server, of both families, with their time to live", async () => {
+    const ask = makeAsk(makeManualClock(), [dns.address], paths);
+    assert.deepEqual(await ask("one.test"), { addresses: [{ address: "127.0.0.1", family: 4 }], ttlMs: 60_000 });
+    const { addresses } = await ask("one.two.test.");
+    assert.deepEqual(addresses.map(({ address }) => address).sort(), ["127.0.0.1", "::1"]);
+  });
+
+  it("come from the hosts file first, which is read again when it changes", async () => {
+    const clock = makeManualClock();
+    const ask = makeAsk(clock, [dns.address], paths);
+    writeFileSync(paths.hosts, "# local\n192.0.2.7\tBox.test box # a comment\n2001:db8::7 box\n");
+    const found = async (name: string) => (await ask(name)).addresses.map(({ address }) => address);
+    assert.deepEqual(await found("box"), ["192.0.2.7", "2001:db8::7"]);
+    assert.deepEqual(await found("box.test"), ["192.0.2.7"]);
+    writeFileSync(paths.hosts, "192.0.2.8 box.test another\n");
+    clock.pass(2_000);
+    assert.deepEqual(await found("box.test"), ["192.0.2.8"]);
+    assert.ok(!dns.queries.includes("box.test"));
+  });
+
+  it("of localhost and of what is below it are the loopback's, and no server is asked", async () => {
+    const ask = makeAsk(makeManualClock(), [dns.address], { ...paths, hosts: join(directory, "none") });
+    for (const name of ["localhost", "app.localhost", "localhost."]) {
+      const { addresses } = await ask(name);
+      assert.deepEqual(
+        addresses.map(({ address }) => address),
+        ["127.0.0.1", "::1"],
+      );
+    }
+    assert.ok(!dns.queries.some((name) => name.includes("localhost")));
+  });
+
+  it("are refused for what is no name, and for a name that is not there", async () => {
+    const ask = makeAsk(makeManualClock(), [dns.address], paths);
+    for (const name of ["", "a b", `${"a".repeat(63)}.`.repeat(5), "gone.nowhere.test"]) {
+      await assert.rejects(ask(name), (error: NameError) => error.code === "ENOTFOUND" && error.message.includes(name));
+    }
+  });
+
+  it("follow the search domains of resolv.conf", () => {
+    const system = parseResolvConf("search old.test\nsearch a.test b.test.\noptions rotate ndots:2\n");
+    assert.deepEqual(system, { search: ["a.test", "b.test"], ndots: 2 });
+    assert.deepEqual(candidatesOf("db", system), ["db.a.test", "db.b.test", "db"]);
+    assert.deepEqual(candidatesOf("db.one.two", system), ["db.one.two", "db.one.two.a.test", "db.one.two.b.test"]);
+    assert.deepEqual(candidatesOf("db.", system), ["db"]);
+    assert.deepEqual(parseResolvConf("domain c.test"), { search: ["c.test"], ndots: 1 });
+  });
+
+  it("in a hosts file are bounded for each name, and lines that are none are left out", () => {
+    const many = Array.from({ length: 200 }, (_, index) => `192.0.2.${index} many`).join("\n");
+    const hosts = parseHosts(`no-address name\n${many}`);
+    assert.deepEqual([hosts.get("name"), hosts.get("many")?.length], [undefined, 64]);
+  });
+});

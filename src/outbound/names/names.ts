@@ -1,0 +1,31 @@
+/** The name resolver of this thread. */
+import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
+import { systemClock } from "../../lib/clock.ts";
+import { makeAsk } from "./ask.ts";
+import { makeNameResolver } from "./resolver.ts";
+import type { NameResolver } from "./resolver.ts";
+
+const key = "postern name servers";
+
+let current: NameResolver | undefined;
+let currentServers = "";
+
+/**
+ * Sets the name servers of this thread and of the threads that it starts later, as `resolv.conf` sets those of a machine.
+ * @param servers `address` or `address:port`; none for the system's
+ */
+export function useNameServers(servers: readonly string[]): void {
+  setEnvironmentData(key, servers.join());
+}
+
+/** As `NameResolver.resolve`, by the resolver of this thread. */
+export const resolveName: NameResolver["resolve"] = (name, asker, done) => {
+  const set = getEnvironmentData(key);
+  const given = typeof set === "string" ? set : "";
+  if (!current || given !== currentServers) {
+    currentServers = given;
+    const servers = given === "" ? [] : given.split(",");
+    current = makeNameResolver(systemClock, makeAsk(systemClock, servers));
+  }
+  return current.resolve(name, asker, done);
+};
