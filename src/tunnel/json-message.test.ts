@@ -66,6 +66,19 @@ describe("a JSON message", () => {
     assert.equal(member(JSON.parse('{"__proto__":{"x":1}}') as never, "x"), undefined);
   });
 
+  it("D9: a JSON message lists its members once, however many of them are asked for", () => {
+    let lists = 0;
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`Member${index}`, index]));
+    const message = new Proxy(many, {
+      ownKeys(target) {
+        lists += 1;
+        return Reflect.ownKeys(target);
+      },
+    });
+    for (let index = 0; index < 1_000; index += 1) assert.equal(member(message, `member${index}`), index);
+    assert.equal(lists, 1);
+  });
+
   it("a JSON message takes what Go leaves out or sends as null for empty, and nothing else", () => {
     assert.equal(textMember({ a: null }, "A", 10), "");
     assert.deepEqual(objectMember({}, "A"), {});

@@ -141,9 +141,21 @@ export function member(object: JsonObject, name: string): unknown {
 
 /** How the object spells `name`. */
 export function memberKey(object: JsonObject, name: string): string | undefined {
-  const wanted = name.toLowerCase();
-  return Object.keys(object).find((key) => key.toLowerCase() === wanted);
+  let keys = keysOf.get(object);
+  if (!keys) {
+    keys = new Map();
+    // The first of several spellings counts.
+    for (const key of Object.keys(object)) {
+      const lower = key.toLowerCase();
+      if (!keys.has(lower)) keys.set(lower, key);
+    }
+    keysOf.set(object, keys);
+  }
+  return keys.get(name.toLowerCase());
 }
+
+/** The keys of an object by their lower case: a message is asked for many names. Objects of messages do not change. */
+const keysOf = new WeakMap<JsonObject, Map<string, string>>();
 
 /** A string member, "" when absent or null. Throws `Refusal` when it is of another type or too long. */
 export function textMember(object: JsonObject, name: string, maxBytes: number): string {

@@ -8,6 +8,7 @@ import type { BindAsked } from "./bind-asked.ts";
 import { echoOptions } from "./bind-options.ts";
 import { askPulse, commandAgent, moveAgentAway, tellStopped } from "./agent-commands.ts";
 import { textMember } from "./json-message.ts";
+import { LabelledIds } from "./labelled-ids.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { JsonObject } from "./json-message.ts";
 import { parseLabelled, parsePatch, renderBound, renderRefusedBind } from "./messages.ts";
@@ -66,6 +67,9 @@ export class ServerSession implements AgentSession {
   readonly #agent: AuthMessage;
   readonly #slots: ProxySlots;
   readonly #tunnels = new Set<string>();
+  readonly #labelledIds = new LabelledIds((request, ordinal) =>
+    this.#parts.proofs.labelledId(this.clientId, request, ordinal),
+  );
   /** Tunnels that their agent is yet to be told of, with why they are over already. */
   #unanswered: Map<string, Refusal | undefined> | undefined;
   readonly #times: TimesTeller;
@@ -185,8 +189,7 @@ export class ServerSession implements AgentSession {
     const refusal = id === undefined ? undefined : this.#unanswered?.get(id);
     if (id !== undefined) this.#unanswered?.delete(id);
     if (id === undefined || !refusal) return reply;
-    this.#tunnels.delete(id);
-    this.#slots.remove(id);
+    this.#forget(id);
     return { body: renderRefusedBind(renderWireError(refusal)) };
   }
 
@@ -290,6 +293,7 @@ export class ServerSession implements AgentSession {
       this.#parts.hooks.label(this, id, request, attempt.progress);
     } catch (error) {
       this.#slots.remove(id);
+      this.#labelledIds.release(id);
       throw error;
     }
     this.#bound(id, bound);
@@ -317,21 +321,23 @@ export class ServerSession implements AgentSession {
   /** Ids that are not known are no error: Rust agents unbind twice (§4.4). */
   #unbind(message: JsonObject): JsonObject {
     const id = textMember(message, "Id", 255);
-    if (this.#tunnels.delete(id)) {
-      this.#slots.remove(id);
-      this.#parts.hooks.unbind(this, id);
-    }
+    if (this.#forget(id)) this.#parts.hooks.unbind(this, id);
     return { Error: "" };
+  }
+
+  /** False when the session does not have the tunnel. */
+  #forget(id: string): boolean {
+    if (!this.#tunnels.delete(id)) return false;
+    this.#slots.remove(id);
+    this.#labelledIds.release(id);
+    return true;
   }
 
   /** The same again after a reconnect, because the request has no id to adopt (§4.3). */
   #labelledId(request: LabelRequest): string {
     const labels = Object.entries(request.labels).sort(([a], [b]) => (a < b ? -1 : 1));
     const key = JSON.stringify([labels, request.metadata, request.forwardsTo]);
-    for (let ordinal = 0; ; ordinal += 1) {
-      const id = this.#parts.proofs.labelledId(this.clientId, key, ordinal);
-      if (!this.#tunnels.has(id)) return id;
-    }
+    return this.#labelledIds.take(key, (id) => this.#tunnels.has(id));
   }
 
   #checkTunnelCount(): void {

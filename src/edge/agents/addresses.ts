@@ -1,10 +1,12 @@
 /** The addresses of tcp endpoints: a port each, of the server's range or reserved by the account. */
 import { createHash } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
+import { Lru } from "../../lib/lru.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claimant, Claims } from "./claims.ts";
 import { servedByOthers } from "./hosts.ts";
+import { PortMarks } from "./port-marks.ts";
 
 /** Ports that agents are given, first and last included. */
 export interface PortRange {
@@ -20,7 +22,8 @@ export interface EndpointAddresses extends Claims<number> {
   requested(address: string, claimant: Claimant): { readonly host: string; readonly port: number };
   /**
    * The first free port for these parts: the same parts lead to the same port. Throws `agent_limit` when the whole
-   * range is taken. `passes` says whether a port that is served may be taken over.
+   * range is taken. `passes` says whether a port that is served may be taken over; it is asked once for each such port
+   * on behalf of one claimant.
    */
   generated(parts: readonly string[], claimant: Claimant, passes: (port: number) => boolean): number;
   /** Not to be given for some time: something else on the server listens there. */
@@ -29,6 +32,8 @@ export interface EndpointAddresses extends Claims<number> {
 
 /** A port that could not be listened on is not given out for this long. */
 const avoidedMs = 600_000;
+/** Lists of ports whose searches are remembered. */
+const maxSearches = 10_000;
 
 /** @param domain the host of addresses in the range; @param monotonic milliseconds, see `Clock` */
 export function makeEndpointAddresses(
@@ -54,6 +59,21 @@ export function makeEndpointAddresses(
     if (until <= monotonic()) avoided.delete(port);
     return until > monotonic();
   };
+  const count = range.last - range.first + 1;
+  const unserved = new PortMarks(count);
+  claims.onReleased((port) => unserved.set(port - range.first, true));
+  /** For each list of ports, how many of the first ones were taken when a claimant came there. */
+  const searches = new Lru<string, WeakMap<Claimant, number>>(maxSearches);
+  /** The first step from `from` on and before `to` whose port nothing serves; -1 when there is none. */
+  const nextUnserved = (start: number, from: number, to: number): number => {
+    const wrap = count - start;
+    if (from < wrap) {
+      const found = unserved.next(start + from, Math.min(start + to, count));
+      if (found !== -1) return found - start;
+    }
+    const found = unserved.next(Math.max(from - wrap, 0), to - wrap);
+    return found === -1 ? -1 : found + wrap;
+  };
   return {
     ...claims,
     requested(address, { accountId }) {
@@ -74,16 +94,30 @@ export function makeEndpointAddresses(
       );
     },
     generated(parts, claimant, passes) {
-      const count = range.last - range.first + 1;
-      const start = createHash("sha256").update(parts.join("\0")).digest().readUInt32BE(0) % count;
-      for (let step = 0; step < count; step += 1) {
-        const port = range.first + ((start + step) % count);
+      const key = parts.join("\0");
+      const start = createHash("sha256").update(key).digest().readUInt32BE(0) % count;
+      const portAt = (step: number): number => range.first + ((start + step) % count);
+      const fits = (port: number): boolean =>
         // A reserved address is given to those who ask for it.
-        if (isAvoided(port) || table.portHolder(port) || !passes(port) || !claims.isFree(port, claimant, undefined))
-          continue;
-        return port;
+        !isAvoided(port) && !table.portHolder(port) && passes(port) && claims.isFree(port, claimant, undefined);
+      let reached = searches.get(key);
+      if (!reached) searches.set(key, (reached = new WeakMap()));
+      const before = reached.get(claimant) ?? 0;
+      // Of the ports that were taken before, those that nothing serves any more.
+      for (let step = nextUnserved(start, 0, before); step !== -1; step = nextUnserved(start, step + 1, before)) {
+        if (fits(portAt(step))) return portAt(step);
       }
+      for (let step = before; step < count; step += 1) {
+        if (!fits(portAt(step))) continue;
+        reached.set(claimant, step);
+        return portAt(step);
+      }
+      reached.set(claimant, count);
       throw new Refusal("agent_limit", `open a tcp tunnel: all ports from ${range.first} to ${range.last} are taken`);
+    },
+    put(port, tunnel) {
+      claims.put(port, tunnel);
+      unserved.set(port - range.first, false);
     },
     avoid: (port) => void avoided.set(port, monotonic() + avoidedMs),
   };

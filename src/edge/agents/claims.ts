@@ -34,6 +34,8 @@ export interface Claims<Name> {
   isLastHere(name: Name, claimant: Claimant): boolean;
   put(name: Name, tunnel: Tunnel): void;
   release(name: Name, tunnel: Tunnel): void;
+  /** Calls `listener` with each name that nothing serves any more. */
+  onReleased(listener: (name: Name) => void): void;
   /** What had it, and was never put, is gone: see `ClaimsOptions.wake`. */
   forget(name: Name, holder: Claimant): void;
   /**
@@ -77,6 +79,7 @@ interface Former extends Claimant {
 export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic }: ClaimsOptions<Name>): Claims<Name> {
   const serving = new Map<Name, readonly Tunnel[]>();
   const former = new Map<Name, Former>();
+  const listeners: ((name: Name) => void)[] = [];
 
   const at = (name: Name): readonly Tunnel[] => {
     const tunnels = serving.get(name);
@@ -91,6 +94,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
       if (former.size <= maxFormer && until > monotonic()) break;
       former.delete(one);
     }
+    for (const listener of listeners) listener(name);
   };
 
   const joins = (name: Name, { accountId }: Claimant, company: Company | undefined): boolean => {
@@ -161,6 +165,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
       serving.delete(name);
       remember(name, tunnel.session, tunnel.isElsewhere);
     },
+    onReleased: (listener) => void listeners.push(listener),
     forget: (name, holder) => remember(name, holder, true),
     dispossessed: () =>
       [...serving].flatMap(([name, tunnels]) =>

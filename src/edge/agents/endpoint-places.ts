@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { parsePort } from "../../lib/hostport.ts";
 import { internalKey, internalNameDemand, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
-import { nameOf } from "../../lib/plain-names.ts";
+import { hostOfName, nameOf } from "../../lib/plain-names.ts";
 import { isServerName } from "../../lib/server-names.ts";
 import type { ServerNames } from "../../lib/server-names.ts";
 import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
@@ -14,6 +14,8 @@ import type { Company } from "./company.ts";
 import type { Grant } from "./credentials.ts";
 import type { EndpointHosts } from "./hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
+import { makeNameSearches } from "./name-searches.ts";
+import type { NameSearches } from "./name-searches.ts";
 import { claimedName, isAtPort } from "./tunnel.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
@@ -69,8 +71,10 @@ export interface EndpointPlaces {
 const maxGenerated = 5000;
 
 export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlaces {
+  const searches = makeNameSearches(maxGenerated);
+  options.hosts.onReleased(searches.released);
   const placeOf = (asking: EndpointRequest): ClaimedPlace | Unasked =>
-    asking.request.proto === "tcp" ? tcpPlace(options, asking) : hostPlace(options, asking);
+    asking.request.proto === "tcp" ? tcpPlace(options, asking) : hostPlace(options, searches, asking);
   return {
     claim(asking) {
       const place = placeOf(asking);
@@ -124,14 +128,18 @@ function tcpPlace(
   return { ...place, replaces: addresses.claim(place.port, session, companyFor(asking)), isFresh: false };
 }
 
-function hostPlace(options: EndpointPlacesOptions, asking: EndpointRequest): ClaimedPlace | Unasked {
+function hostPlace(
+  options: EndpointPlacesOptions,
+  searches: NameSearches,
+  asking: EndpointRequest,
+): ClaimedPlace | Unasked {
   const { grant, session, request } = asking;
   const requested = requestedHost(request, options);
   if (requested !== undefined && isInternalName(requested)) {
     return internalPlace(options.hosts, asking, requested, request.port);
   }
   if (request.isInternal === true) throw notInternal();
-  const named = requested ?? generatedHost(options, asking);
+  const named = requested ?? generatedHost(options, searches, asking);
   if (typeof named !== "string") return named;
   const isFresh =
     requested === undefined && !asking.canClaim && !options.hosts.isLastHere(nameOf(request.proto, named), session);
@@ -222,22 +230,27 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
 }
 
 /** The first of the credential's names for this target that is free, or whose holder has been started again. */
-function generatedHost({ hosts, domain }: EndpointPlacesOptions, asking: EndpointRequest): string | Unasked {
+function generatedHost(
+  { hosts, domain }: EndpointPlacesOptions,
+  searches: NameSearches,
+  asking: EndpointRequest,
+): string | Unasked {
   const { grant, session, id, asked, request } = asking;
   const target = targetOf(asking);
-  for (let ordinal = 0; ordinal < maxGenerated; ordinal += 1) {
-    const name = generatedName([grant.tokenHash.toString("hex"), target, String(ordinal)]);
-    const host = `${name}.${domain}`;
-    const claimed = nameOf(request.proto, host);
+  const token = grant.tokenHash.toString("hex");
+  const nameAt = (ordinal: number): string =>
+    nameOf(request.proto, `${generatedName([token, target, String(ordinal)])}.${domain}`);
+  const found = searches.first(`${request.proto} ${token} ${target}`, session, nameAt, (claimed) => {
     const holder = hosts.tunnel(claimed);
     if (holder && holder.id !== id) {
-      if (!startedAgain(holder, session, target)) continue;
+      if (!startedAgain(holder, session, target)) return undefined;
       const isThere = asked.get(holder.session);
       if (isThere === undefined) return { ask: holder.session };
-      if (isThere) continue;
+      if (isThere) return undefined;
     }
-    if (hosts.isFree(claimed, session, undefined)) return host;
-  }
+    return hosts.isFree(claimed, session, undefined) ? hostOfName(claimed) : undefined;
+  });
+  if (found !== undefined) return found;
   throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
 }
 

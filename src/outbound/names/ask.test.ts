@@ -20,14 +20,14 @@ describe("addresses of a name", () => {
     rmSync(directory, { recursive: true });
   });
 
-  it("come from the name server, of both families, with their time to live", async () => {
+  it("name servers give addresses of both families, with their time to live", async () => {
     const ask = makeAsk(makeManualClock(), [dns.address], paths);
     assert.deepEqual(await ask("one.test"), { addresses: [{ address: "127.0.0.1", family: 4 }], ttlMs: 60_000 });
     const { addresses } = await ask("one.two.test.");
     assert.deepEqual(addresses.map(({ address }) => address).sort(), ["127.0.0.1", "::1"]);
   });
 
-  it("come from the hosts file first, which is read again when it changes", async () => {
+  it("the hosts file comes first and is read again when it changes", async () => {
     const clock = makeManualClock();
     const ask = makeAsk(clock, [dns.address], paths);
     writeFileSync(paths.hosts, "# local\n192.0.2.7\tBox.test box # a comment\n2001:db8::7 box\n");
@@ -40,7 +40,7 @@ describe("addresses of a name", () => {
     assert.ok(!dns.queries.includes("box.test"));
   });
 
-  it("of localhost and of what is below it are the loopback's, and no server is asked", async () => {
+  it("localhost and names below it resolve to the loopback without a query", async () => {
     const ask = makeAsk(makeManualClock(), [dns.address], { ...paths, hosts: join(directory, "none") });
     for (const name of ["localhost", "app.localhost", "localhost."]) {
       const { addresses } = await ask(name);
@@ -52,14 +52,14 @@ describe("addresses of a name", () => {
     assert.ok(!dns.queries.some((name) => name.includes("localhost")));
   });
 
-  it("are refused for what is no name, and for a name that is not there", async () => {
+  it("names that are invalid or unknown fail with ENOTFOUND", async () => {
     const ask = makeAsk(makeManualClock(), [dns.address], paths);
     for (const name of ["", "a b", `${"a".repeat(63)}.`.repeat(5), "gone.nowhere.test"]) {
       await assert.rejects(ask(name), (error: NameError) => error.code === "ENOTFOUND" && error.message.includes(name));
     }
   });
 
-  it("follow the search domains of resolv.conf", () => {
+  it("search domains and ndots of resolv.conf decide which names are asked for", () => {
     const system = parseResolvConf("search old.test\nsearch a.test b.test.\noptions rotate ndots:2\n");
     assert.deepEqual(system, { search: ["a.test", "b.test"], ndots: 2 });
     assert.deepEqual(candidatesOf("db", system), ["db.a.test", "db.b.test", "db"]);
@@ -68,7 +68,7 @@ describe("addresses of a name", () => {
     assert.deepEqual(parseResolvConf("domain c.test"), { search: ["c.test"], ndots: 1 });
   });
 
-  it("in a hosts file are bounded for each name, and lines that are none are left out", () => {
+  it("a hosts file gives at most 64 addresses for one name, and invalid lines are skipped", () => {
     const many = Array.from({ length: 200 }, (_, index) => `192.0.2.${index} many`).join("\n");
     const hosts = parseHosts(`no-address name\n${many}`);
     assert.deepEqual([hosts.get("name"), hosts.get("many")?.length], [undefined, 64]);

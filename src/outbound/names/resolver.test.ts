@@ -44,7 +44,7 @@ function resolverWith(limits: Partial<ResolverLimits> = {}) {
 }
 
 describe("the name resolver", () => {
-  it("sends one query for all who wait for a name, and none while its answer is fresh", async () => {
+  it("one query serves all callers that wait for a name, and no query is sent while the answer is fresh", async () => {
     const { asked, resolve, answer, clock } = resolverWith();
     const callers = Array.from({ length: 20 }, (_, index) => resolve(index % 2 === 0 ? "a.test" : "A.Test"));
     await answer("a.test", ["192.0.2.1"]);
@@ -56,7 +56,7 @@ describe("the name resolver", () => {
     assert.deepEqual(asked, ["a.test", "a.test"]);
   });
 
-  it("answers other names while a name server says nothing about one", async () => {
+  it("other names are answered while one gets no answer", async () => {
     const { resolve, answer } = resolverWith();
     const silent = Array.from({ length: 100 }, () => resolve("silent.test"));
     const { results } = resolve("fine.test");
@@ -65,7 +65,7 @@ describe("the name resolver", () => {
     assert.ok(silent.every((one) => one.results.length === 0));
   });
 
-  it("lets go of a caller that gives up, and still keeps the answer for the next", async () => {
+  it("a caller that gives up makes room, and the answer is cached for the next", async () => {
     const { asked, resolve, answer } = resolverWith({ waitingPerName: 1 });
     const first = resolve("a.test");
     first.giveUp();
@@ -74,7 +74,7 @@ describe("the name resolver", () => {
     assert.deepEqual([first.results, second.results, asked], [[], ["192.0.2.1"], ["a.test"]]);
   });
 
-  it("bounds the callers of one name, the queries of one account and all queries", async () => {
+  it("D9: the callers of one name, the queries of one account and all queries are bounded", async () => {
     const { asked, resolve, answer } = resolverWith({ waitingPerName: 2, queriesPerAsker: 2, queries: 3 });
     const refused = ({ results }: ReturnType<typeof resolve>): string => (results[0] as Error).message;
     resolve("a.test");
@@ -89,7 +89,7 @@ describe("the name resolver", () => {
     assert.deepEqual(asked, ["a.test", "b.test", "d.test", "c.test"]);
   });
 
-  it("bounds the answers that it keeps", async () => {
+  it("the number of cached answers is bounded", async () => {
     const { asked, resolve, answer } = resolverWith({ cached: 2 });
     for (const name of ["a.test", "b.test", "c.test"]) {
       resolve(name);
@@ -99,7 +99,7 @@ describe("the name resolver", () => {
     assert.deepEqual(asked, ["a.test", "b.test", "c.test", "a.test"]);
   });
 
-  it("bounds the time for which an answer is used, and soon asks again after a failure", async () => {
+  it("an answer expires after at most 5 minutes, and a failure after a second", async () => {
     const { asked, resolve, answer, fail, clock } = resolverWith();
     resolve("a.test");
     await answer("a.test", ["192.0.2.1"], 0);
@@ -122,7 +122,7 @@ describe("the name resolver", () => {
     assert.equal(asked.length, 4);
   });
 
-  it("gives each address of a name its turn at being first", async () => {
+  it("the addresses of a name take turns at being first", async () => {
     const { resolve, answer } = resolverWith();
     const { results } = resolve("a.test");
     await answer("a.test", ["192.0.2.1", "192.0.2.2"]);
