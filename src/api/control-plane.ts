@@ -114,7 +114,7 @@ export async function startControlPlane(
     declarations: storedKinds,
   });
   try {
-    const firstStart = await ensureFirstTokens(store, options.bootstrap);
+    const firstStart = await ensureFirstTokens(store, options.bootstrap, options.log);
     const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
     const served = await serve(options, store, links);
     return { ...served, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };

@@ -11,6 +11,7 @@ import { certificateAuthority } from "./certificate-authority.ts";
 import { certificateJob } from "./certificate-job.ts";
 import { cloudEndpoint } from "./cloud-endpoint.ts";
 import { clusterKey } from "./cluster-key.ts";
+import { firstToken } from "./first-token.ts";
 import { consoleCode } from "./console-code.ts";
 import { consoleCheck } from "./console-check.ts";
 import { consoleSession } from "./console-session.ts";
@@ -62,6 +63,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   acmeChallenge,
   loginKey,
   clusterKey,
+  firstToken,
   reservedAddr,
   tunnelGroupBackend,
   failoverBackend,

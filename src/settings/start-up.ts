@@ -9,9 +9,13 @@ import { one, optional } from "./setting.ts";
 const lengths = { least: 27, most: maxTokenBytes };
 
 export const firstSecretSettings = {
-  bootstrapApiKey: optional("Value of the first API key, instead of a random one.", chosenSecret("KEY", lengths), {
-    secret: true,
-  }),
+  bootstrapApiKey: optional(
+    "Value of the first API key, instead of a random one. A database gets each value once: a key that was deleted is not created again.",
+    chosenSecret("KEY", lengths),
+    {
+      secret: true,
+    },
+  ),
   bootstrapAuthtoken: optional(
     "Value of the first agent token, instead of a random one.",
     chosenSecret("TOKEN", lengths),

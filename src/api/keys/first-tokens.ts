@@ -2,9 +2,11 @@
 import { Buffer } from "node:buffer";
 import { fingerprint, hashToken, maxTokenBytes, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
+import type { Log } from "../../lib/log.ts";
 import type { Store } from "../../storage/store.ts";
 import { tokenDoc } from "./token-docs.ts";
 import { apiKey } from "../../resources/api-key.ts";
+import { firstToken, firstTokenSpace } from "../../resources/first-token.ts";
 import { credential } from "../../resources/credential.ts";
 import type { tokenFields } from "../../resources/token-fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
@@ -26,45 +28,100 @@ const context = {
 };
 
 /**
- * Makes the default account's operator key and agent token on a first start, and later whichever of `bootstrap`
- * is not known (an operator gave another). Rejects for chosen tokens that are too short.
+ * Creates the default account's operator key and agent token on a first start, and later whichever of `bootstrap` this
+ * database has never had (an operator gave another). A token that was deleted stays deleted (P8).
+ * Rejects for chosen tokens that are too short.
  */
 export async function ensureFirstTokens(
   store: Store,
   bootstrap: { readonly apiKey?: string; readonly authtoken?: string },
+  log: Log,
 ): Promise<FirstTokens | undefined> {
-  for (const token of [bootstrap.apiKey, bootstrap.authtoken]) {
+  checkChosen([bootstrap.apiKey, bootstrap.authtoken]);
+  const account = store.accounts()[0] ?? (await store.createAccount("default"));
+  const isFirst = isEmpty(store.objects(new Set([apiKey.name])));
+  // A database of an earlier version does not tell which tokens were deleted: it gets no other ones.
+  const isUntold = !isFirst && isEmpty(store.objects(new Set([firstToken.name])));
+  const given: FirstTokens = {
+    apiKey: bootstrap.apiKey ?? newToken(tokenPrefixes.apiKey),
+    authtoken: bootstrap.authtoken ?? newToken(tokenPrefixes.agent),
+  };
+  const wanted: readonly Wanted[] = [
+    ...(isFirst || bootstrap.apiKey !== undefined ? [wantedKey(given.apiKey)] : []),
+    ...(isFirst || bootstrap.authtoken !== undefined ? [wantedAuthtoken(given.authtoken)] : []),
+  ];
+  const missing = wanted.filter((one) => !isThere(store, account.id, one));
+  const isToBeMade = (reader: Pick<Store, "holder">, { hash }: Wanted): boolean =>
+    !isUntold && reader.holder(account.id, firstTokenSpace, hash) === undefined;
+  for (const one of missing.filter((each) => !isToBeMade(store, each))) {
+    log.warn("this first token was deleted and is not created again: set another value to get one", {
+      setting: one.setting,
+    });
+  }
+  const untold = wanted.filter(({ hash }) => store.holder(account.id, firstTokenSpace, hash) === undefined);
+  if (untold.length === 0) return undefined;
+  const isNeeded = missing.some((one) => isToBeMade(store, one));
+  const written = store.write({ ...context, principal: { accountId: account.id, id: "system" } }, (draft) => {
+    for (const one of untold) {
+      // Another node that starts with the same ones may have been first.
+      if (draft.holder(account.id, firstTokenSpace, one.hash)) continue;
+      const isMade = isToBeMade(draft, one) && !isThere(draft, account.id, one);
+      if (isMade) {
+        const doc = tokenDoc(one.prefix, one.token, one.description, one.resource.name === apiKey.name);
+        draft.create(account.id, one.resource.name, doc);
+      }
+      draft.create(account.id, firstToken.name, { token_hash: one.hash });
+    }
+  });
+  if (isNeeded) await written;
+  // A start needs no write where all tokens are there (S3); the next start tries again.
+  else await written.catch((error: unknown) => log.warn("first tokens not recorded", { error }));
+  return isFirst ? given : undefined;
+}
+
+interface Wanted {
+  readonly resource: TokenResource;
+  readonly prefix: TokenPrefix;
+  readonly token: string;
+  readonly hash: string;
+  readonly description: string;
+  readonly setting: string;
+}
+
+function wantedKey(token: string): Wanted {
+  const setting = "--bootstrap-api-key";
+  return { resource: apiKey, prefix: tokenPrefixes.apiKey, ...named(token), description: "First API key", setting };
+}
+
+function wantedAuthtoken(token: string): Wanted {
+  const setting = "--bootstrap-authtoken";
+  return {
+    resource: credential,
+    prefix: tokenPrefixes.agent,
+    ...named(token),
+    description: "First agent token",
+    setting,
+  };
+}
+
+function named(token: string): Pick<Wanted, "token" | "hash"> {
+  return { token, hash: hashToken(token).toString("hex") };
+}
+
+function isThere(reader: Pick<Store, "holder">, accountId: string, { resource, token, hash }: Wanted): boolean {
+  const holder = reader.holder(accountId, "token", fingerprint(token));
+  return holder?.kind === resource.name && docOf(holder, resource).token_hash === hash;
+}
+
+function isEmpty(objects: Iterable<unknown>): boolean {
+  return objects[Symbol.iterator]().next().done === true;
+}
+
+function checkChosen(tokens: readonly (string | undefined)[]): void {
+  for (const token of tokens) {
     const bytes = token === undefined ? minChosenBytes : Buffer.byteLength(token);
     if (bytes < minChosenBytes || bytes > maxTokenBytes || /[^\x21-\x7e]/.test(token ?? "")) {
       throw new Error(`a bootstrap token must be ${minChosenBytes} to ${maxTokenBytes} visible ASCII characters`);
     }
   }
-  const account = store.accounts()[0] ?? (await store.createAccount("default"));
-  const isFirst = [...store.objects(new Set([apiKey.name]))].length === 0;
-  const wanted: FirstTokens = {
-    apiKey: bootstrap.apiKey ?? newToken(tokenPrefixes.apiKey),
-    authtoken: bootstrap.authtoken ?? newToken(tokenPrefixes.agent),
-  };
-  const missing: { kind: string; prefix: TokenPrefix; token: string; description: string }[] = [];
-  const want = (resource: TokenResource, prefix: TokenPrefix, token: string, description: string): void => {
-    const kind = resource.name;
-    const holder = store.holder(account.id, "token", fingerprint(token));
-    if (holder?.kind === kind && docOf(holder, resource).token_hash === hashToken(token).toString("hex")) return;
-    missing.push({ kind, prefix, token, description });
-  };
-  if (isFirst || bootstrap.apiKey !== undefined) {
-    want(apiKey, tokenPrefixes.apiKey, wanted.apiKey, "First API key");
-  }
-  if (isFirst || bootstrap.authtoken !== undefined) {
-    want(credential, tokenPrefixes.agent, wanted.authtoken, "First agent token");
-  }
-  if (missing.length === 0) return undefined;
-  await store.write({ ...context, principal: { accountId: account.id, id: "system" } }, (draft) => {
-    for (const { kind, prefix, token, description } of missing) {
-      // Another node that starts with the same ones may have been first.
-      if (draft.holder(account.id, "token", fingerprint(token))?.kind === kind) continue;
-      draft.create(account.id, kind, tokenDoc(prefix, token, description, kind === apiKey.name));
-    }
-  });
-  return isFirst ? wanted : undefined;
 }

@@ -1,0 +1,20 @@
+import { f } from "../schema/fields.ts";
+import { defineResource } from "../schema/resource.ts";
+
+/** The space in which first tokens are unique, by their hash. */
+export const firstTokenSpace = "first token";
+
+export const firstToken = defineResource({
+  name: "first_token",
+  schemaName: "FirstToken",
+  path: "/first_tokens",
+  listKey: "first_tokens",
+  idPrefix: "firsttok",
+  doc: "A first API key or agent token that a start has created. A start never creates it again, also after it was deleted.",
+  fields: {
+    token_hash: f.string("SHA-256 of the token, in hexadecimal.", { required: true }),
+  },
+  claims: ({ token_hash }) => [{ space: firstTokenSpace, name: token_hash }],
+  internal: true,
+  unrecorded: true,
+});
