@@ -35,6 +35,8 @@ export async function seedWorld(store: Store): Promise<void> {
   const context = { principal: { accountId: account, id: "system" }, operation: "seed", operationId: "op_seed" };
   await store.write(context, (draft) => {
     const key = draft.create(account, "api_key", emptyDoc(resourceNamed("api_key").fields));
+    // Else the server takes this for a database of a version that did not note its first tokens.
+    draft.create(account, "first_token", { token_hash: "none" });
     for (let count = 0; count < 10; count += 1) {
       const user = { ...emptyDoc(resourceNamed("application_user").fields), provider_user_id: `u${count}` };
       const { id } = draft.create(account, "application_user", user);
