@@ -83,7 +83,7 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
         commits.push(commit);
         if (!isRecorded) unrecorded.push(commit);
       }
-      if (once) answers.add(accountId, once, revision, answer as string, nowMs);
+      if (once) answers.add(accountId, once, revision, answer as string);
       const written = { revision, result };
       replies.push(() => resolve(written));
     } catch (error) {

@@ -2,7 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Availability } from "./availability.ts";
-import { CommitInDoubt, superseded } from "./database/database.ts";
+import { CommitInDoubt, Superseded } from "./database/database.ts";
 import type { Database, Step } from "./database/database.ts";
 import { settled } from "./doubt.ts";
 import type { Overlay } from "./overlay.ts";
@@ -18,6 +18,8 @@ export interface CommitsOptions {
   readonly head: Head;
   /** Whom the database names instead of `head.holder` when that could not be stored yet. */
   readonly predecessor?: string | undefined;
+  /** See `recovering`. */
+  readonly recover: (from: Head, moved: (head: Head) => void) => Promise<void>;
   readonly availability: Pick<Availability, "works">;
   readonly clock: Clock;
   readonly log: Log;
@@ -91,6 +93,16 @@ export class LoneCommits implements Commits {
   }
 
   async store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
+    try {
+      return await this.#storeOn(make);
+    } catch (error) {
+      if (!(error instanceof Superseded)) throw error;
+      await this.#recover();
+      return await this.#storeOn(make);
+    }
+  }
+
+  async #storeOn<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
     const { database, clock } = this.#options;
     const attempt = await make(this.#head);
     const { outcome } = attempt;
@@ -105,6 +117,10 @@ export class LoneCommits implements Commits {
     }
     this.#publish(outcome);
     return attempt;
+  }
+
+  async #recover(): Promise<void> {
+    await this.#options.recover(this.#head, (head) => void (this.#head = head));
   }
 
   /** Puts this process's name into the head where the start could not. */
@@ -126,7 +142,11 @@ export class LoneCommits implements Commits {
     );
     const stands = (at: Head): boolean =>
       head.revision === at.revision && head.hash === at.hash && head.holder === at.holder;
-    if (!stands(before) && !stands(after)) throw superseded();
+    if (!stands(before) && !stands(after)) {
+      await this.#recover();
+      this.#doubt = undefined;
+      return false;
+    }
     this.#doubt = undefined;
     const stored = !stands(before);
     log.warn("commit in doubt settled", { stored, revision: head.revision });

@@ -4,12 +4,12 @@ import { continueAfter } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
 import type { Database } from "./database/database.ts";
 import { Superseded } from "./database/database.ts";
-import type { Documents, ObjectRow } from "./documents.ts";
+import type { Documents } from "./documents.ts";
 import type { Kinds } from "./kinds.ts";
-import { eachRow } from "./load.ts";
-import { isContinued, readHead, readMissed, readStanding } from "./missed.ts";
+import { isContinued, readMissed, readStanding } from "./missed.ts";
 import type { MissedCommit, MissedRow, Standing } from "./missed.ts";
 import type { Published } from "./published.ts";
+import { readAnew } from "./read-anew.ts";
 import type { Head } from "./record.ts";
 import type { State } from "./state.ts";
 import type { Change, Commit, StoredObject } from "./store.ts";
@@ -115,41 +115,8 @@ export class Follower {
     return { kind, id, before, after: doc === null ? undefined : this.#options.documents.read({ ...row, doc }) };
   }
 
-  /** Every object, compared with what is there: what others have changed is told as one commit of each account. */
   async #readAnew(): Promise<void> {
-    const { database, state, documents, kinds, published, log } = this.#options;
-    const { head: present, changes } = await database.reads
-      .transaction()
-      .setIsolationLevel("repeatable read")
-      .execute(async (snapshot) => {
-        const head = await readHead(snapshot);
-        const found: Change[] = [];
-        const there = new Set<string>();
-        const compare = (row: ObjectRow): void => {
-          const after = documents.read(row);
-          there.add(after.id);
-          const before = state.object(after.id);
-          if (!before || !isSame(before, after)) found.push({ kind: after.kind, id: after.id, before, after });
-        };
-        await eachRow(snapshot, kinds, compare, (kind) => this.#passOver(kind));
-        for (const before of state.objects()) {
-          if (!there.has(before.id)) found.push({ kind: before.kind, id: before.id, before, after: undefined });
-        }
-        return { head, changes: found };
-      });
-    const ofAccounts = Map.groupBy(changes, ({ before, after }) => (after ?? before)?.account_id ?? "");
-    const commits = [...ofAccounts].map(([accountId, own]) => ({
-      revision: present.revision,
-      accountId,
-      changes: own,
-    }));
-    published.take({ changes, added: bytesAdded(kinds, changes), commits });
-    this.#head = present;
-    log.info("read everything anew from the database", { revision: present.revision, changes: changes.length });
-    published.tell(commits);
+    const moved = (head: Head): void => void (this.#head = head);
+    await readAnew(this.#options, moved, (kind) => this.#passOver(kind));
   }
-}
-
-function isSame(one: StoredObject, other: StoredObject): boolean {
-  return one.revision === other.revision && JSON.stringify(one.doc) === JSON.stringify(other.doc);
 }

@@ -15,11 +15,12 @@ export interface Idempotency {
    * @throws Refusal `idempotency_reused` when that write asked for something else
    */
   find(accountId: string, once: Once<never>): Replayed | undefined;
-  add(accountId: string, once: Once<never>, revision: number, answer: string, nowMs: number): void;
+  add(accountId: string, once: Once<never>, revision: number, answer: string): void;
   /** The new ones, sealed: answers can hold tokens that are shown only once. */
   readonly added: readonly Answer[];
 }
 
+/** @param nowMs settled time: a clock that is wrong for an hour must not make a write happen twice */
 export async function openIdempotency(
   database: Database,
   sealer: Sealer,
@@ -46,7 +47,7 @@ export async function openIdempotency(
       if (found && found.fingerprint !== fingerprint) throw new Refusal("idempotency_reused");
       return found?.replayed;
     },
-    add(accountId, once, revision, text, nowMs) {
+    add(accountId, once, revision, text) {
       const key = storable(once.key);
       const answer = sealer.seal(text, contextOf(accountId, key));
       known.set(nameOf(accountId, key), { fingerprint: once.fingerprint, replayed: { revision, replayed: text } });

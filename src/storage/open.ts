@@ -4,9 +4,11 @@ import { timestamp } from "../lib/clock.ts";
 import type { Clock } from "../lib/clock.ts";
 import { newId } from "../lib/ids.ts";
 import type { Log } from "../lib/log.ts";
+import { makeSettledTime } from "../lib/settled-time.ts";
 import { readAnchor } from "./anchor.ts";
 import { ownJobs } from "./cluster/jobs.ts";
 import { LoneCommits } from "./commits.ts";
+import { recovering } from "./lost-writes.ts";
 import { Unfit } from "./database/database.ts";
 import type { Database } from "./database/database.ts";
 import { documentsOf } from "./documents.ts";
@@ -169,7 +171,11 @@ async function opened(
         head,
       })
     : undefined;
+  const time = makeSettledTime(clock, await newestAt(database));
+  const commits = { published, database, clock, log };
+  const lost = { kinds, documents, state, published, sealer, database, log };
   const writer = new Writer({
+    time,
     kinds,
     quotas: settings,
     state,
@@ -182,7 +188,8 @@ async function opened(
     startsUnavailable: predecessor !== undefined,
     commits: (availability) =>
       node?.commits(availability) ??
-      new LoneCommits({ published, database, head, predecessor, availability, clock, log }),
+      // Nothing is pruned while lost writes are recovered: the pruner's commits wait for the writer.
+      new LoneCommits({ ...commits, head, predecessor, availability, recover: recovering(lost) }),
   });
   await node?.start((steps) => writer.maintain(steps));
   const retained = await retainedIn(database, sealer, log);
@@ -200,6 +207,7 @@ async function opened(
     retained,
     settings,
     clock,
+    time,
     log,
     job: jobs.want("prune history"),
     store: (steps) => writer.maintain(steps),
@@ -214,9 +222,21 @@ async function opened(
     history: Object.assign(history, { verify: () => pruner.inTurn(() => verifyAll(database, sealer, documents)) }),
     feed,
     jobs,
+    settledNow: () => time.now(),
     createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
     close: () => (closing ??= close()),
   });
+}
+
+/** When the newest revision was written, milliseconds since 1970; undefined where there is none. */
+async function newestAt({ reads }: Database): Promise<number | undefined> {
+  const newest = await reads
+    .selectFrom("revisions")
+    .select("at")
+    .orderBy("revision", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return newest && Date.parse(newest.at);
 }
 
 interface AccountAdderNeeds {
@@ -277,7 +297,7 @@ function storeOf(
   writer: Writer,
   published: Published,
   node: Node | undefined,
-  rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "close">,
+  rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "settledNow" | "close">,
 ): Store {
   return {
     ...readerOf(state),

@@ -2,8 +2,10 @@
  * Retention: what is older than it has to be is deleted in the background, in small commits between those of writes.
  * Whatever a step did not get to, the next one finds by the anchor.
  */
+import { timestamp } from "../lib/clock.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import type { SettledTime } from "../lib/settled-time.ts";
 import type { StorageSettings } from "../settings/storage.ts";
 import type { Job } from "./cluster/jobs.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
@@ -26,6 +28,7 @@ export interface PrunerOptions {
   /** Older revisions are deleted; 0 keeps all. */
   readonly settings: StorageSettings;
   readonly clock: Clock;
+  readonly time: SettledTime;
   readonly log: Log;
   /** Only its holder prunes. */
   readonly job: Job;
@@ -53,6 +56,11 @@ const maxRevisions = 100;
 const maxRows = 250;
 /** Idempotency keys that one step deletes; those of one commit go together. */
 const maxAnswers = 500;
+/** What is to be deleted is announced for so long. */
+const noticeMs = 2 * 60 * 60 * 1000;
+/** How far behind the newest revision, and ahead of it, the time may be for anything to be deleted. */
+const maxBehindMs = 5 * 60 * 1000;
+const maxAheadMs = 30 * dayMs;
 /** Rows named by one statement. */
 const chunkRows = 64;
 type Row = Tables["history"];
@@ -63,6 +71,7 @@ export function startPruning(options: PrunerOptions): Pruner {
   let timer: Timer | undefined;
   let stopped = false;
   let oldestTold = retained.oldest;
+  const notice: Notice = { jumps: -1, until: 0 };
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work, work);
     last = turn.catch(() => undefined);
@@ -71,7 +80,7 @@ export function startPruning(options: PrunerOptions): Pruner {
   const look = async (): Promise<void> => {
     let isMore = false;
     try {
-      isMore = await inTurn(async () => !stopped && (await pruneStep(options)));
+      isMore = await inTurn(async () => !stopped && (await pruneStep(options, notice)));
     } catch (error) {
       if (!stopped) log.warn("the history could not be pruned; it will be tried again", { error });
     }
@@ -92,21 +101,29 @@ export function startPruning(options: PrunerOptions): Pruner {
   };
 }
 
+/** What was last announced to be deleted. */
+interface Notice {
+  /** `SettledTime.jumps` then; -1 while nothing was announced. */
+  jumps: number;
+  /** Nothing is deleted before, by the monotonic clock. */
+  until: number;
+}
+
 /** Does what can be done in a commit or two; whether there may be more to do. */
-async function pruneStep(options: PrunerOptions): Promise<boolean> {
+async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolean> {
   if (!options.job.isHeld()) return false;
   const forgot = await forgetAnswers(options);
   const { anchor, sealed } = await readAnchor(options.database.reads, options.sealer);
   const swept = await sweep(options, anchor, sealed);
-  return swept || (await cutOff(options, anchor, sealed)) || forgot;
+  return swept || (await cutOff(options, notice, anchor, sealed)) || forgot;
 }
 
 /** Answers under idempotency keys hold tokens that were shown once: they go also when nobody writes. */
-async function forgetAnswers({ database, clock, store }: PrunerOptions): Promise<boolean> {
+async function forgetAnswers({ database, time, store }: PrunerOptions): Promise<boolean> {
   const old = await database.reads
     .selectFrom("idempotency")
     .select("created_ms")
-    .where("created_ms", "<=", clock.now() - answerLifeMs)
+    .where("created_ms", "<=", time.now() - answerLifeMs)
     .orderBy("created_ms")
     .limit(maxAnswers)
     .execute();
@@ -118,10 +135,10 @@ async function forgetAnswers({ database, clock, store }: PrunerOptions): Promise
 }
 
 /** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
-async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
+async function cutOff(options: PrunerOptions, notice: Notice, anchor: Anchor, sealed: string): Promise<boolean> {
   const { database, documents, sealer, retained, log, store } = options;
   const to = await lastTooOld(options, anchor.revision);
-  if (to === undefined) return false;
+  if (to === undefined || !(await isAnnounced(options, notice, anchor))) return false;
   const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to, documents);
   if (brokenAt !== undefined) {
     log.error("the history is damaged: it is not pruned from there on", { revision: brokenAt });
@@ -141,13 +158,44 @@ async function cutOff(options: PrunerOptions, anchor: Anchor, sealed: string): P
   return true;
 }
 
-/** The last of the next revisions that is too old and can go in one step. The newest one of all always stays. */
+/**
+ * Whether the log has said for long enough what is deleted next: after each start, and after the wall clock has jumped,
+ * an operator whose clock is wrong has time to set it right (P6).
+ */
+async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: from }: Anchor): Promise<boolean> {
+  const { clock, time, log, database, settings } = options;
+  const now = time.now();
+  const { jumps } = time;
+  if (notice.jumps === jumps) return clock.monotonic() >= notice.until;
+  const oldest = timestamp(now - settings.historyDays * dayMs);
+  const { count, last } = await database.reads
+    .selectFrom("revisions")
+    .select((row) => [row.fn.countAll<number>().as("count"), row.fn.max("revision").as("last")])
+    .where("revision", ">", from)
+    .where("at", "<", oldest)
+    .executeTakeFirstOrThrow();
+  notice.jumps = jumps;
+  notice.until = clock.monotonic() + noticeMs;
+  const what = { revisions: count, upToRevision: last, writtenBefore: oldest, historyDays: settings.historyDays };
+  // A start says it every time; a clock that has jumped may be wrong.
+  log[jumps > 0 ? "warn" : "info"](
+    "history will be pruned in two hours: check the clock, or raise --history-days to keep more",
+    what,
+  );
+  return false;
+}
+
+/**
+ * The last of the next revisions that is too old and can go in one step. The newest one of all always stays, and so does
+ * everything from the first revision on that is not too old, whatever the clock said later.
+ */
 async function lastTooOld(
-  { database: { reads }, settings: { historyDays }, clock }: PrunerOptions,
+  { database: { reads }, settings: { historyDays }, time }: PrunerOptions,
   from: number,
 ): Promise<number | undefined> {
   if (historyDays === 0) return undefined;
-  const before = clock.now() - historyDays * dayMs;
+  const now = time.now();
+  const before = now - historyDays * dayMs;
   const next = await reads
     .selectFrom("revisions")
     .select(["revision", "at"])
@@ -155,8 +203,20 @@ async function lastTooOld(
     .orderBy("revision")
     .limit(maxRevisions + 1)
     .execute();
-  // Those before an old one are older, whatever the clock said then.
-  const old = next.slice(0, -1).findLast(({ at }) => Date.parse(at) < before)?.revision;
+  const newest = await reads
+    .selectFrom("revisions")
+    .select("at")
+    .orderBy("revision", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  const quietMs = now - Date.parse(newest?.at ?? "");
+  // A clock that is behind the newest revision or far ahead of it may be wrong.
+  if (!(quietMs >= -maxBehindMs && quietMs <= maxAheadMs)) return undefined;
+  const isTooOld = ({ at }: { readonly at: string }): boolean => Date.parse(at) < before;
+  // What a clock that was ahead has dated later than now tells nothing.
+  const end = next.findIndex((one) => !isTooOld(one) && Date.parse(one.at) <= now + maxBehindMs);
+  const run = next.slice(0, end === -1 ? -1 : Math.min(end, next.length - 1));
+  const old = run.findLast(isTooOld)?.revision;
   if (old === undefined) return undefined;
   const counts = await reads
     .selectFrom("history")

@@ -171,7 +171,8 @@ export class SharedCommits implements Commits {
     const stored = found?.name === batch;
     this.#doubt = undefined;
     log.warn("commit in doubt settled", { stored, revision: doubt.batch.after.revision });
-    if (stored) this.#publish(doubt);
+    // While it was in doubt, the follower may have taken it from the database like another node's.
+    if (stored && follower.head.sequence < sequence) this.#publish(doubt);
     await follower.catchUp();
     return stored;
   }

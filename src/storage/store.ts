@@ -252,6 +252,8 @@ export interface Store extends Reader {
   readonly jobs: Jobs;
   /** There when other nodes may write to the database as well. */
   readonly node?: Membership;
+  /** The time for decisions that cannot be taken back, see `SettledTime`. */
+  settledNow(): number;
   /** Takes over what other nodes have stored up to now; whether there was anything. */
   refresh(): Promise<boolean>;
   /** Finishes what is queued, then releases the database. May be called again. */

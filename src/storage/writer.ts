@@ -17,6 +17,7 @@ import type { Documents } from "./documents.ts";
 import { openIdempotency } from "./idempotency.ts";
 import type { Kinds } from "./kinds.ts";
 import type { Quotas } from "../settings/storage.ts";
+import type { SettledTime } from "../lib/settled-time.ts";
 import { batchOf } from "./record.ts";
 import type { Batch, Head } from "./record.ts";
 import { runWork } from "./run-work.ts";
@@ -41,6 +42,7 @@ export interface WriterOptions {
   /** The start could not store anything. */
   readonly startsUnavailable: boolean;
   readonly clock: Clock;
+  readonly time: SettledTime;
   readonly log: Log;
   /** Makes what stores the batches; it tells `availability` when something was stored. */
   readonly commits: (availability: Pick<Availability, "works">) => Commits;
@@ -199,12 +201,13 @@ export class Writer {
     cursors: ReadonlyMap<string, Cursor | undefined>,
     head: Head,
   ): Promise<RunAttempt> {
-    const { kinds, quotas, state, usage, database, documents, sealer, clock } = this.#options;
+    const { kinds, quotas, state, usage, database, documents, sealer, clock, time } = this.#options;
     const nowMs = clock.now();
+    const settledMs = time.now();
     const keyed = waiting.flatMap(({ context, once }) =>
       once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
     );
-    const answers = await openIdempotency(database, sealer, keyed, nowMs);
+    const answers = await openIdempotency(database, sealer, keyed, settledMs);
     const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: head.revision, nowMs });
     if (run.commits.length === 0 && answers.added.length === 0 && cursors.size === 0)
       return { run, outcome: undefined };

@@ -253,6 +253,61 @@ for (const database of databases) {
       await place.drop();
     });
 
+    if (database.name === "postgres") {
+      it("S1: a lone server whose database has lost its last writes goes on with what is there, once it has verified it", async () => {
+        const place = await database.create();
+        const store = await openOn(await openDatabase(database.name, place.url));
+        const account = defaultAccount(store);
+        const kept = await create(store, account, "user", { name: "kept" });
+        const head = (await execute(place.url, "select revision, hash from head")) as Record<
+          "revision" | "hash",
+          string
+        >;
+        await create(store, account, "user", { name: "lost" });
+        await create(store, account, "user", { name: "lost as well" });
+        const told: (string | undefined)[] = [];
+        store.subscribe(({ changes }) =>
+          told.push(...changes.map(({ before, after }) => (after ?? before)?.doc["name"] as string)),
+        );
+        for (const table of ["objects", "history", "revisions"]) {
+          await execute(place.url, `delete from ${table} where revision > ${head.revision}`);
+        }
+        await execute(place.url, `update head set revision = ${head.revision}, hash = '${head.hash}'`);
+        const next = await create(store, account, "user", { name: "next" });
+        assert.equal(next.revision, Number(head.revision) + 1);
+        assert.deepEqual(told, ["lost", "lost as well", "next"]);
+        const names = [...store.objects(new Set(["user"]))].map(({ doc }) => doc["name"]);
+        assert.deepEqual(new Set(names), new Set([kept.doc["name"], "next"]));
+        assert.equal(store.condition, "open");
+        assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+        await store.close();
+        await place.drop();
+      });
+
+      it("P6: a lone server whose database has lost writes and is damaged besides stores nothing", async () => {
+        const place = await database.create();
+        const store = await openOn(await openDatabase(database.name, place.url));
+        const account = defaultAccount(store);
+        await create(store, account, "user", { name: "altered" });
+        const head = (await execute(place.url, "select revision, hash from head")) as Record<
+          "revision" | "hash",
+          string
+        >;
+        await create(store, account, "user", { name: "lost" });
+        for (const table of ["objects", "history", "revisions"]) {
+          await execute(place.url, `delete from ${table} where revision > ${head.revision}`);
+        }
+        await execute(place.url, `update head set revision = ${head.revision}, hash = '${head.hash}'`);
+        await execute(place.url, `update history set doc = '{"name":"x"}' where revision = ${head.revision}`);
+        await assert.rejects(create(store, account, "user", { name: "next" }), (error: Error) =>
+          /its history is damaged at revision \d+; restore a backup/.test(causes(error)),
+        );
+        assert.equal(store.condition, "unavailable");
+        await store.close();
+        await place.drop();
+      });
+    }
+
     it("a process that lost the database to another one stores nothing more", async () => {
       const place = await database.create();
       const inner = await openDatabase(database.name, place.url);

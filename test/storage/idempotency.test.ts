@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { systemClock } from "../../src/lib/clock.ts";
 import type { Refusal } from "../../src/lib/errors.ts";
+import { makeManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, defaultAccount } from "./declarations.ts";
 import { open } from "./fixture.ts";
@@ -10,8 +10,7 @@ for (const database of databases) {
   describe(`idempotency keys on ${database.name}`, () => {
     it(`P7: a write with a key happens once, also when both come at once or after a restart, for 24 hours, on ${database.name}`, async () => {
       const place = await database.create();
-      let now = Date.UTC(2026, 10, 1);
-      const clock = { ...systemClock, now: () => now };
+      const clock = makeManualClock(Date.UTC(2026, 10, 1));
       let store = await open(place.url, { clock });
       const account = defaultAccount(store);
       const other = (await store.createAccount("other")).id;
@@ -40,9 +39,9 @@ for (const database of databases) {
       await store.close();
       store = await open(place.url, { clock });
       assert.deepEqual(await write(), replayed);
-      now += 24 * 60 * 60 * 1000 - 1;
+      clock.pass(24 * 60 * 60 * 1000 - 1);
       assert.deepEqual(await write(), replayed);
-      now += 1;
+      clock.pass(1);
       const later = await write("another request");
       assert.equal(later.replayed, undefined);
       assert.deepEqual(await write("another request"), {
@@ -52,6 +51,35 @@ for (const database of databases) {
       await store.close();
       await place.drop();
     });
+
+    for (const days of [3, -3]) {
+      it(`P7: a key is remembered though the clock was wrong by ${days} days for an hour, on ${database.name}`, async () => {
+        const place = await database.create();
+        const clock = makeManualClock(Date.UTC(2026, 10, 1));
+        const store = await open(place.url, { clock });
+        const account = defaultAccount(store);
+        let runs = 0;
+        const write = (key: string) =>
+          store.write(
+            contextFor(account),
+            (draft) => draft.create(account, "policy", { description: `run ${(runs += 1)}` }).id,
+            { key, fingerprint: "the request", answer: (id) => id },
+          );
+        await write("before");
+        clock.step(days * 24 * 60 * 60 * 1000);
+        await write("before");
+        await write("during");
+        clock.pass(60 * 60 * 1000);
+        await write("before");
+        clock.step(-days * 24 * 60 * 60 * 1000);
+        clock.pass(60 * 60 * 1000);
+        await write("before");
+        await write("during");
+        assert.equal(runs, 2);
+        await store.close();
+        await place.drop();
+      });
+    }
 
     it(`a refused write leaves its key unused, on ${database.name}`, async () => {
       const place = await database.create();

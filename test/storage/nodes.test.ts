@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Refusal } from "../../src/lib/errors.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import { f } from "../../src/schema/fields.ts";
 import { defineResource } from "../../src/schema/resource.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
@@ -83,7 +84,8 @@ function everything(store: Store): readonly unknown[] {
 /** A node whose next commit gets no answer when `fault.next` is set; `meanwhile` happens before anybody asks. */
 async function openInDoubt(
   url: string,
-  fault: { next?: "stored" | "dropped"; meanwhile?: () => Promise<unknown> },
+  fault: { next?: "stored" | "dropped"; meanwhile?: () => Promise<unknown>; isDown?: boolean },
+  clock: Clock = systemClock,
 ): Promise<Store> {
   const { log } = keepingLog();
   const inner = await openPostgres({
@@ -96,6 +98,10 @@ async function openInDoubt(
   });
   const database: Database = {
     ...inner,
+    async transact(work) {
+      if (fault.isDown) throw new Error("the database is down");
+      return await inner.transact(work);
+    },
     async store(steps) {
       const { next, meanwhile } = fault;
       if (!next) return await inner.store(steps);
@@ -105,9 +111,7 @@ async function openInDoubt(
       throw new CommitInDoubt("commit");
     },
   };
-  return await closedAtEnd(
-    openStoreOn(database, nodesHolder, { declarations: withVisits, sealingKey, clock: systemClock, log }),
-  );
+  return await closedAtEnd(openStoreOn(database, nodesHolder, { declarations: withVisits, sealingKey, clock, log }));
 }
 
 if (postgres) {
@@ -207,6 +211,40 @@ if (postgres) {
         await place.drop();
       });
     }
+
+    it("a node's commit in doubt that it has read from the database meanwhile is published once", async () => {
+      const place = await postgres.create();
+      const fault: Parameters<typeof openInDoubt>[1] = {};
+      let elapsed = 0;
+      const isWaiting = (): boolean => fault.isDown === true;
+      const clock: Clock = {
+        ...systemClock,
+        monotonic: () => systemClock.monotonic() + elapsed,
+        after(delayMs, run) {
+          if (!isWaiting() || delayMs > 1_000) return systemClock.after(delayMs, run);
+          elapsed += delayMs;
+          return systemClock.after(1, run);
+        },
+      };
+      const one = await openInDoubt(place.url, fault, clock);
+      const account = defaultAccount(one);
+      const seen: number[] = [];
+      one.subscribe(({ revision }) => seen.push(revision));
+      const { revision } = one;
+      fault.next = "stored";
+      fault.isDown = true;
+      await assert.rejects(create(one, account, "user", { name: "in doubt" }), /read before you retry/);
+      await one.refresh();
+      assert.deepEqual(seen, [revision + 1]);
+      fault.isDown = false;
+      await create(one, account, "user", { name: "next" });
+      assert.deepEqual(seen, [revision + 1, revision + 2]);
+      assert.equal(one.revision, revision + 2);
+      const again = await open(place.url, { cluster: true, declarations: withVisits });
+      assert.deepEqual(everything(again), everything(one));
+      for (const node of [one, again]) await node.close();
+      await place.drop();
+    });
 
     it("a node that is farther behind than what is kept for it reads everything anew, and tells the difference", async () => {
       const place = await postgres.create();

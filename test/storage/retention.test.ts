@@ -37,8 +37,9 @@ function byId(one: { readonly id: string }, other: { readonly id: string }): num
 /** Lets the clock's timers run until `isDone`, and the processor to the thread or process that has the database. */
 async function letRun(clock: ManualClock, isDone: () => boolean | Promise<boolean>): Promise<void> {
   clock.pass(11 * 60 * 1000);
-  while (!(await isDone())) {
-    clock.pass(25);
+  for (let turn = 1; !(await isDone()); turn += 1) {
+    // What is deleted was announced two hours before.
+    clock.pass(turn % 15 === 0 && turn <= 300 ? 10 * 60 * 1000 : 25);
     await delay(1);
   }
 }
@@ -182,6 +183,8 @@ for (const database of databases) {
       await store.close();
       const { log, lines } = keepingLog();
       store = await open(place.url, { clock, log, historyDays: 1 });
+      // Nothing is deleted while the clock is far ahead of the newest revision.
+      await create(store, defaultAccount(store), "user", { name: "newest" });
       await letRun(clock, () => lines.some(({ event }) => event === "history pruned"));
       assert.equal(store.history.oldest, store.revision);
       await assertPast(store, past, past.states.keys());
@@ -190,6 +193,71 @@ for (const database of databases) {
       store = await open(place.url, { clock });
       await create(store, defaultAccount(store), "user", { name: "afterwards" });
       assert.deepEqual(await store.history.verify(), { revisions: store.revision });
+      await store.close();
+      await place.drop();
+    });
+
+    for (const [name, wrongDays] of [
+      ["400 days ahead", 400],
+      ["400 days behind", -400],
+    ] as const) {
+      it(`P6: a clock that is ${name} for an hour deletes no history on ${database.name}, nor does what was written under it`, async () => {
+        const place = await database.create();
+        const clock = makeManualClock();
+        const { log, lines } = keepingLog();
+        const store = await open(place.url, { clock, log, historyDays: 10 });
+        const account = defaultAccount(store);
+        const hours = async (count: number): Promise<void> => {
+          for (let turn = 0; turn < 6 * count; turn += 1) {
+            clock.pass(10 * 60 * 1000);
+            await delay(2);
+          }
+        };
+        for (const name of ["first", "second", "third"]) await create(store, account, "user", { name });
+        await hours(3);
+        clock.step(wrongDays * dayMs);
+        await create(store, account, "user", { name: "under a wrong clock" });
+        await hours(1);
+        clock.step(-wrongDays * dayMs);
+        await create(store, account, "user", { name: "under a right clock" });
+        await hours(8);
+        assert.equal(store.history.oldest, 1);
+        assert.equal(await count(place.url, "revisions"), store.revision);
+        await store.close();
+        // A start under the wrong clock has the operator's attention before anything goes.
+        clock.step(Math.abs(wrongDays) * dayMs);
+        const started = await open(place.url, { clock, log, historyDays: 10 });
+        await hours(1);
+        assert.equal(started.history.oldest, 1);
+        clock.step(-Math.abs(wrongDays) * dayMs);
+        await hours(8);
+        assert.equal(started.history.oldest, 1);
+        assert.ok(!lines.some(({ event }) => event === "history pruned"));
+        await started.close();
+        await place.drop();
+      });
+    }
+
+    it(`D10: retention on ${database.name} says what it will delete two hours before`, async () => {
+      const place = await database.create();
+      const clock = makeManualClock();
+      const first = await open(place.url, { clock });
+      await makePast(first, clock, 60);
+      await first.close();
+      const { log, lines } = keepingLog();
+      const store = await open(place.url, { clock, log, historyDays: 10 });
+      const said = (): boolean => lines.some(({ event }) => event.startsWith("history will be pruned in two hours"));
+      while (!said()) {
+        clock.pass(60_000);
+        await delay(1);
+      }
+      const announced = lines.find(({ event }) => event.startsWith("history will be pruned"));
+      const fields: Readonly<Record<string, unknown>> = announced?.fields ?? {};
+      assert.deepEqual([fields["historyDays"], Number(fields["upToRevision"])], [10, store.revision - 39]);
+      const announcedAt = clock.monotonic();
+      await letRun(clock, () => lines.some(({ event }) => event === "history pruned"));
+      assert.ok(clock.monotonic() - announcedAt >= 2 * 60 * 60 * 1000);
+      assert.equal(store.history.oldest, Number(fields["upToRevision"]) + 1);
       await store.close();
       await place.drop();
     });
@@ -263,15 +331,16 @@ for (const database of databases) {
 
     it(`S1: retention on ${database.name} whenever it is interrupted, what is kept is right, and the next start goes on`, async () => {
       const place = await database.create();
-      const clock = makeManualClock();
-      const first = await open(place.url, { clock });
-      const past = await makePast(first, clock, 270);
+      const then = makeManualClock();
+      const first = await open(place.url, { clock: then });
+      const past = await makePast(first, then, 270);
       await first.close();
       const target = first.revision - 38;
       const left = (past.states.get(target - 1)?.length ?? 0) + 1;
       const swept = (): Promise<number> => count(place.url, `history where revision < ${target}`);
       let rounds = 0;
       for (let isDone = false; !isDone; rounds += 1) {
+        const clock = makeManualClock(then.now());
         // One commit more than in the round before; the one after it fails, is lost, or is stored unheard.
         const opened = await openDatabase(place.url, clock);
         let commits = 0;
@@ -303,7 +372,7 @@ for (const database of databases) {
         await after.close();
       }
       assert.ok(rounds >= 5, `${rounds} rounds`);
-      const done = await open(place.url, { clock });
+      const done = await open(place.url, { clock: then });
       assert.equal(done.history.oldest, target);
       await assertPast(done, past, past.states.keys());
       assert.equal(await swept(), left);
@@ -430,10 +499,10 @@ for (const database of databases) {
         await Promise.all(Array.from({ length: 400 }, (_, n) => writeOnce(`${batch} ${n}`)));
         clock.pass(10);
       }
-      clock.step(dayMs / 2);
+      clock.pass(dayMs / 2);
       await writeOnce("later");
       assert.equal(await count(place.url, "idempotency"), 1201);
-      clock.step(dayMs / 2);
+      clock.pass(dayMs / 2);
       await letRun(clock, async () => (await count(place.url, "idempotency")) === 1);
       assert.equal((await writeOnce("later")).replayed, "later");
       await store.close();

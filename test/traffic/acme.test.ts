@@ -45,6 +45,7 @@ function travellingClock(): TravellingClock {
   const recurring = new Set<() => void>();
   return {
     now: () => Date.now() + offset,
+    monotonic: () => systemClock.monotonic() + offset,
     monotonic: () => systemClock.monotonic(),
     after: (delayMs, run) => systemClock.after(delayMs, run),
     every(_periodMs, run) {

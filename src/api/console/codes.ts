@@ -30,7 +30,8 @@ export function makeCodes(store: Store, clock: Clock): Codes {
       await store.write(systemWrite(accountId, "makeConsoleCode", clock), (draft) => {
         const others = [...draft.children(kind, keyId)];
         const tooMany = others.length + 1 - maxOfKey;
-        for (const [at, old] of others.entries()) if (at < tooMany || endOf(old) <= clock.now()) draft.delete(old);
+        for (const [at, old] of others.entries())
+          if (at < tooMany || endOf(old) <= store.settledNow()) draft.delete(old);
         draft.create(accountId, kind, doc);
       });
       return { code, expiresAtMs };

@@ -103,7 +103,8 @@ export function openConsoleSessions(
           (a, b) => endOf(a) - endOf(b),
         );
         const tooMany = others.length + 1 - maxOfKey;
-        for (const [at, old] of others.entries()) if (at < tooMany || endOf(old) <= now) draft.delete(old);
+        for (const [at, old] of others.entries())
+          if (at < tooMany || endOf(old) <= store.settledNow()) draft.delete(old);
         const made = draft.create(accountId, kind, doc);
         if (visit) team?.checks.begin(draft, made, visit);
         return made;

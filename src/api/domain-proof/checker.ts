@@ -39,6 +39,7 @@ const maxPerRound = 64;
 interface Pending {
   readonly accountId: string;
   checkedAt: number | undefined;
+  /** By the monotonic clock. */
   nextAt: number;
   /** What the last look-up found. */
   message: string;
@@ -56,7 +57,7 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
       const entry = {
         accountId: domain.account_id,
         checkedAt: undefined,
-        nextAt: 0,
+        nextAt: -Infinity,
         message: "It was not looked up yet.",
       };
       pending.set(id, entry);
@@ -83,7 +84,7 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
     }
     const now = clock.now();
     entry.checkedAt = now;
-    entry.nextAt = now + (now - Date.parse(domain.created_at) < freshMs ? lookEveryMs / 2 : laterEveryMs);
+    entry.nextAt = clock.monotonic() + (now - Date.parse(domain.created_at) < freshMs ? lookEveryMs / 2 : laterEveryMs);
   };
   const hasRecord = async (accountId: string, name: string): Promise<boolean> => {
     const { value } = recordFor(accountId, name);
@@ -93,7 +94,7 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
   const look = async (): Promise<void> => {
     const now = clock.now();
     const due = [...pending]
-      .filter(([, { nextAt }]) => nextAt <= now)
+      .filter(([, { nextAt }]) => nextAt <= clock.monotonic())
       .sort(([, one], [, other]) => one.nextAt - other.nextAt)
       .flatMap(([id, entry]) => {
         const domain = store.get(entry.accountId, kind, id);

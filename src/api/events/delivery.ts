@@ -2,6 +2,7 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import type { Store } from "../../storage/store.ts";
 import type { Event } from "./event/event.ts";
 import type { EventCounters } from "./counters.ts";
 import type { DeliveryStatus } from "./shared-deliveries.ts";
@@ -11,6 +12,7 @@ import type { Target, TargetLimits } from "./targets/target.ts";
 
 export interface DeliverySurroundings {
   readonly clock: Clock;
+  readonly store: Pick<Store, "settledNow">;
   readonly log: Log;
   readonly counters: EventCounters;
   /** The status is otherwise than it was. */
@@ -117,7 +119,7 @@ export class Delivery {
       }
       failures = refused.length < now.length ? 1 : failures + 1;
       this.#failed(failure, now[0] as Event, failures);
-      const kept = left.filter(({ time }) => this.#with.clock.now() - Date.parse(time) <= lifeMs);
+      const kept = left.filter(({ time }) => this.#with.store.settledNow() - Date.parse(time) <= lifeMs);
       if (kept.length < left.length) {
         const isKept = new Set(kept);
         this.#giveUp(

@@ -106,10 +106,8 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     const job = store.jobs.want(name, () => lanes.get(id)?.delivery.wake());
     const changes = new ChangeQueue({ store, clock, render, accountId, name, from, types, job });
     const traffic = new TrafficQueue((count) => delivery.lost(count));
-    const delivery = new Delivery({ clock, log, counters, changed: () => shared.changed(id) }, id, open(destination), [
-      changes,
-      traffic,
-    ]);
+    const surroundings = { store, log, clock, counters, changed: () => shared.changed(id) };
+    const delivery = new Delivery(surroundings, id, open(destination), [changes, traffic]);
     return { delivery, changes, traffic, destination };
   };
   /** Begins, changes or ends the delivery to a destination, as it and its subscriptions are now. */

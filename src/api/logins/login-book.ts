@@ -41,6 +41,8 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
   const used = (draft: Draft, list: readonly LoginUse[]): void => {
     for (const [accountId, id, at] of list) {
       const session = changeSession(draft, accountId, id, (doc) => {
+        // A clock that was behind must not make a session look unused.
+        if (Date.parse(String(doc["last_active"])) >= at) return doc;
         const used = { ...doc, last_active: timestamp(at) };
         const record = recordOf({ id, account_id: accountId, doc: used });
         return record ? { ...used, expires_at: timestamp(expiresAt(record, idleDays)) } : used;

@@ -194,6 +194,8 @@ function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
 function dueAt(asker: MetadataAsker, book: MetadataBook, clock: Clock): number {
   const present = book.goodOf(asker);
   const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
+  // Fetched under a clock that was ahead: nothing tells how old it is.
+  if (age < 0) return clock.monotonic();
   const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
   return clock.monotonic() + (known ? Math.max(0, refreshAfter(known) * 1000 - age) : 0);
 }

@@ -56,7 +56,7 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
   const sweep = async (): Promise<void> => {
     if (!job.isHeld()) return;
     for (const [accountId, known] of ofAccount) {
-      const over = [...known].filter(([, untilMs]) => untilMs <= clock.now()).map(([id]) => id);
+      const over = [...known].filter(([, untilMs]) => untilMs <= store.settledNow()).map(([id]) => id);
       if (over.length === 0) continue;
       try {
         await store.write(systemWrite(accountId, "forgetMessages", clock), (draft) => {

@@ -63,8 +63,8 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
         log.debug("renewal information not read", { domain: docOf(domain, reservedDomain).domain, error });
         return undefined;
       });
-      if (!window) return clock.now() + usualRetryMs;
-      const asksAt = clock.now() + window.retryAfterMs;
+      if (!window) return clock.monotonic() + usualRetryMs;
+      const asksAt = clock.monotonic() + window.retryAfterMs;
       const known = Date.parse(jobOf(store, domain.id).renews_at ?? "");
       if (known >= window.start - 1000 && known <= window.end) return asksAt;
       const issuedAt = issueTime(store, domain);

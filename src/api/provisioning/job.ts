@@ -15,6 +15,8 @@ export type Job = DocOf<typeof certificateJob>;
 export type Policy = NonNullable<DocOf<typeof reservedDomain>["certificate_management_policy"]>;
 
 const kind = certificateJob.name;
+/** By which the clocks of nodes may differ. */
+const clockErrorMs = 5 * 60_000;
 const newJob = emptyDoc(certificateJob.fields);
 
 export function policyOf(domain: StoredObject): Policy | undefined {
@@ -46,13 +48,15 @@ export function usualRenewal(certificatePem: string): number {
   return validFromDate.getTime() + ((validToDate.getTime() - validFromDate.getTime()) * 2) / 3;
 }
 
-/** When the next attempt is to be made, milliseconds since 1970; 0: now. */
-export function dueAt(reader: Reader, domain: StoredObject): number {
-  const { retries_at: retriesAt, renews_at: renewsAt } = jobOf(reader, domain.id);
-  if (retriesAt !== null) return Date.parse(retriesAt);
+/** Whether an attempt is to be made. @param now milliseconds since 1970 */
+export function isDue(reader: Reader, domain: StoredObject, now: number): boolean {
+  const { started_at: startedAt, retries_at: retriesAt, renews_at: renewsAt } = jobOf(reader, domain.id);
+  // An attempt that began later than now was made while the clock was wrong: the time of the next one is wrong, too.
+  const isOfWrongClock = startedAt !== null && Date.parse(startedAt) > now + clockErrorMs;
+  if (retriesAt !== null && !isOfWrongClock) return Date.parse(retriesAt) <= now;
   const certificate = certificateOf(reader, domain);
-  if (!certificate) return 0;
-  return renewsAt === null ? usualRenewal(certificate) : Date.parse(renewsAt);
+  if (!certificate) return true;
+  return (renewsAt === null ? usualRenewal(certificate) : Date.parse(renewsAt)) <= now;
 }
 
 /** PEM of the certificate that the domain refers to. */

@@ -11,7 +11,7 @@ import { openAuthority } from "./authority.ts";
 import { makeCertificateWork } from "./certificate-work.ts";
 import { pauseMs, termsNotAgreed, wildcardRefused } from "./failure.ts";
 import type { Failure } from "./failure.ts";
-import { certificateOf, dueAt, jobOf, policyOf, statusOf } from "./job.ts";
+import { certificateOf, isDue, jobOf, policyOf, statusOf } from "./job.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
 import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
@@ -37,9 +37,9 @@ export interface ProvisioningOptions {
 interface Managed {
   readonly accountId: string;
   isBusy: boolean;
-  /** When the authority is asked again for the time of renewal, milliseconds since 1970. */
+  /** When the authority is asked again for the time of renewal, by the monotonic clock. */
   asksAt: number;
-  /** Nothing is tried before, since what had happened could not be written. */
+  /** Nothing is tried before, by the monotonic clock, since what had happened could not be written. */
   restsUntil: number;
 }
 
@@ -81,7 +81,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
     entry.isBusy = true;
     const all = task()
       .catch((error: unknown) => {
-        entry.restsUntil = clock.now() + pauseMs(1, undefined, random);
+        entry.restsUntil = clock.monotonic() + pauseMs(1, undefined, random);
         if (!stopping.signal.aborted) log.error("certificate management failed", { error });
       })
       .finally(() => {
@@ -92,7 +92,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
     running.add(all);
   };
   const provision = async (domain: StoredObject, entry: Managed): Promise<void> => {
-    if (await work.provision(domain)) entry.asksAt = clock.now();
+    if (await work.provision(domain)) entry.asksAt = clock.monotonic();
   };
   const askRenewal = async (domain: StoredObject, entry: Managed, pem: string): Promise<void> => {
     entry.asksAt = await work.askRenewal(domain, pem);
@@ -100,7 +100,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const look = (): void => {
     isLooking = false;
     if (!job.isHeld()) return;
-    const now = clock.now();
+    const now = clock.monotonic();
     for (const [id, entry] of managed) {
       if (running.size >= maxRunning || stopping.signal.aborted) return;
       const domain = entry.isBusy || entry.restsUntil > now ? undefined : store.get(entry.accountId, kind, id);
@@ -109,7 +109,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
       const pem = certificateOf(store, domain);
       if (refusal) {
         if (jobOf(store, id).error_code !== refusal.code) run(entry, () => work.refuse(domain, refusal));
-      } else if (dueAt(store, domain) <= now) run(entry, () => provision(domain, entry));
+      } else if (isDue(store, domain, clock.now())) run(entry, () => provision(domain, entry));
       else if (pem !== undefined && entry.asksAt <= now) run(entry, () => askRenewal(domain, entry, pem));
     }
   };
@@ -123,8 +123,8 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
       managed.delete(id);
       if (domain) work.end(domain).catch((error: unknown) => log.error("certificate management not ended", { error }));
     } else if (!managed.has(id)) {
-      const asksAt = clock.now() + random() * firstAskMs;
-      managed.set(id, { accountId: domain.account_id, isBusy: false, asksAt, restsUntil: 0 });
+      const asksAt = clock.monotonic() + random() * firstAskMs;
+      managed.set(id, { accountId: domain.account_id, isBusy: false, asksAt, restsUntil: -Infinity });
     }
   };
 

@@ -53,17 +53,19 @@ function tokenSource(
     client_secret: value.client_secret,
     scope: scopes[url.hostname] ?? defaultScope,
   }).toString();
+  /** `endsAt` is by the monotonic clock. */
   let kept: { readonly token: string; readonly endsAt: number } | undefined;
   return {
     async get() {
       const nowMs = outbound.clock.now();
-      if (kept && nowMs < kept.endsAt - marginMs) return kept.token;
+      const monotonic = outbound.clock.monotonic();
+      if (kept && monotonic < kept.endsAt - marginMs) return kept.token;
       const headers = { "content-type": "application/x-www-form-urlencoded" };
       const answer = await outbound.send({ method: "POST", url, headers, body });
       const { access_token: token, expires_in: life, error } = readObject(answer.text);
       if (answer.status !== 200) throw refusedBy(answer, tokenRefusal(error, answer.text), nowMs);
       if (typeof token !== "string" || !/^[!-~]+$/.test(token)) throw new NotDelivered("the answer has no token");
-      kept = { token, endsAt: nowMs + Number(life) * 1000 };
+      kept = { token, endsAt: monotonic + Number(life) * 1000 };
       return token;
     },
     forget() {

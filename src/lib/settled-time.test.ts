@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { makeSettledTime } from "./settled-time.ts";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+describe("settled time", () => {
+  for (const days of [400, -400]) {
+    it(`settled time does not follow a clock that is wrong by ${days} days for an hour`, () => {
+      const clock = makeManualClock(1_000 * dayMs);
+      const time = makeSettledTime(clock);
+      clock.step(days * dayMs);
+      for (let minute = 0; minute < 60; minute += 1) {
+        clock.pass(60_000);
+        assert.equal(time.now(), 1_000 * dayMs + (minute + 1) * 60_000);
+      }
+      clock.step(-days * dayMs);
+      clock.pass(10 * hourMs);
+      assert.equal(time.now(), clock.now());
+      assert.equal(time.jumps, 0);
+    });
+  }
+
+  it("settled time follows a clock that keeps its new time for two hours", () => {
+    const clock = makeManualClock(1_000 * dayMs);
+    const time = makeSettledTime(clock);
+    clock.step(dayMs);
+    assert.notEqual(time.now(), clock.now());
+    clock.pass(2 * hourMs);
+    assert.equal(time.now(), clock.now());
+    assert.equal(time.jumps, 1);
+  });
+
+  it("settled time follows small adjustments immediately", () => {
+    const clock = makeManualClock(1_000 * dayMs);
+    const time = makeSettledTime(clock);
+    clock.step(-60_000);
+    assert.equal(time.now(), clock.now());
+  });
+
+  it("settled time after a start is at most a day later than the last time that is known, for two hours", () => {
+    for (const [wrongMs, wanted] of [
+      [400 * dayMs, dayMs],
+      [-400 * dayMs, -400 * dayMs],
+      [hourMs, hourMs],
+    ] as const) {
+      const clock = makeManualClock(1_000 * dayMs + wrongMs);
+      const time = makeSettledTime(clock, 1_000 * dayMs);
+      assert.equal(time.now(), 1_000 * dayMs + wanted);
+      clock.pass(2 * hourMs);
+      assert.equal(time.now(), clock.now());
+    }
+  });
+});
