@@ -1,10 +1,11 @@
 /** The way in: a source and an environment make a program, which is evaluated as often as one likes. */
 import { check } from "./checking/check.ts";
-import type { CheckOptions } from "./checking/check.ts";
+import type { Checked, CheckOptions } from "./checking/check.ts";
 import type { CheckedTree } from "./checking/checked.ts";
 import { compileTree, stepsOf } from "./evaluation/compile.ts";
 import type { Evaluate } from "./evaluation/part.ts";
 import type { Environment } from "./checking/environment.ts";
+import { CompileBudget } from "./syntax/compile-budget.ts";
 import { Failure } from "./values/failure.ts";
 import type { Issue } from "./syntax/issue.ts";
 import type { Limits } from "./values/limits.ts";
@@ -31,12 +32,15 @@ export interface Program {
 
 export interface Explanation {
   readonly result: Result;
+  /** Whose nodes the parts are. */
+  readonly checked: CheckedTree;
   /** In the order in which they became known; parts that were not come to, because they could not matter, are absent. */
   readonly parts: readonly ExplainedPart[];
 }
 
 export interface ExplainedPart {
   readonly text: string;
+  readonly node: Node;
   /** UTF-16 offsets in the source. */
   readonly from: number;
   readonly to: number;
@@ -49,12 +53,15 @@ export type Compiled =
 
 /** Reads, checks and compiles. Never throws. */
 export function compile(source: string, environment: Environment, options: CheckOptions = {}): Compiled {
-  const read = readAndCheck(source, environment, options);
-  return read.ok ? { ...read, program: programOf(read.checked, environment, options) } : read;
+  const budget = options.budget ?? new CompileBudget();
+  const read = readAndCheck(source, environment, { ...options, budget });
+  return read.ok ? { ...read, program: programOf(read.checked, environment, options, budget) } : read;
 }
 
-function readAndCheck(source: string, environment: Environment, options: CheckOptions) {
-  const parsed = parse(source, environment.limits);
+type Budgeted = CheckOptions & { readonly budget: CompileBudget };
+
+function readAndCheck(source: string, environment: Environment, options: Budgeted): Checked {
+  const parsed = parse(source, environment.limits, options.budget);
   return parsed.ok ? check(parsed.tree, environment, options) : parsed;
 }
 
@@ -62,7 +69,12 @@ function readAndCheck(source: string, environment: Environment, options: CheckOp
 const maxParts = 200;
 
 /** Keeps nothing of the tree: most of what a policy would take in memory. Who explains it reads the source again. */
-function programOf(checked: CheckedTree, environment: Environment, options: CheckOptions): Program {
+function programOf(
+  checked: CheckedTree,
+  environment: Environment,
+  options: CheckOptions,
+  budget: CompileBudget,
+): Program {
   const { source, root } = checked.tree;
   const names = Array.from(checked.variables.values(), ({ name, read }) => (read ? name : undefined));
   let explained: ((activation: unknown, budget: Budget | undefined) => Explanation) | undefined;
@@ -70,7 +82,7 @@ function programOf(checked: CheckedTree, environment: Environment, options: Chec
     source,
     type: checked.types[root.id] ?? types.dyn,
     variables: [...new Set(names.filter((name) => name !== undefined))],
-    evaluate: evaluationOf(compileTree(checked, environment), stepsOf(root), environment.limits),
+    evaluate: evaluationOf(compileTree(checked, environment, budget), stepsOf(root), environment.limits),
     explain(activation, budget) {
       explained ??= explaining(source, environment, options);
       return explained(activation, budget);
@@ -105,16 +117,18 @@ function evaluationOf(evaluate: Evaluate, cost: number, limits: Limits): Program
 
 function explaining(source: string, environment: Environment, options: CheckOptions) {
   let parts: ExplainedPart[] = [];
-  const watch = ({ from, to }: Node, result: Result): void => {
-    if (parts.length < maxParts) parts.push({ text: source.slice(from, to), from, to, result });
+  const watch = (node: Node, result: Result): void => {
+    const { from, to } = node;
+    if (parts.length < maxParts) parts.push({ text: source.slice(from, to), node, from, to, result });
   };
-  const read = readAndCheck(source, environment, options);
+  const budget = new CompileBudget();
+  const read = readAndCheck(source, environment, { ...options, budget });
   if (!read.ok) throw new Error("explain an expression: it was read before, and cannot be read again");
-  const evaluate = compileTree(read.checked, environment, watch);
+  const evaluate = compileTree(read.checked, environment, budget, watch);
   const evaluation = evaluationOf(evaluate, stepsOf(read.checked.tree.root), environment.limits);
   return (activation: unknown, budget: Budget | undefined): Explanation => {
     parts = [];
     const result = evaluation(activation, budget);
-    return { result, parts };
+    return { result, checked: read.checked, parts };
   };
 }

@@ -2,7 +2,7 @@
 import { readDer, tag } from "./der.ts";
 
 export interface CertificateExtension {
-  /** Dotted, e.g. `2.5.29.17`. */
+  /** Dotted, e.g. `2.5.29.17`; empty for one longer than any that is in use. */
   readonly oid: string;
   readonly critical: boolean;
   /** DER, as the extension itself defines it. */
@@ -34,8 +34,12 @@ function inside(element: Buffer): Buffer {
   return outer.body;
 }
 
+/** Bytes of an identifier. A number takes time that grows with the square of its length. */
+const maxIdentifier = 128;
+
 /** X.690 §8.19. */
 function dotted(body: Buffer): string {
+  if (body.length > maxIdentifier) return "";
   const arcs: bigint[] = [];
   let arc = 0n;
   for (const byte of body) {

@@ -46,7 +46,7 @@ describe("request and response headers", () => {
     await runRequest(routeWith("request_headers", { remove: [], add }), exchange);
     const { headers } = exchange.request;
     assert.equal(headers.get("x-1"), "ip=192.0.2.1;id=req_test");
-    assert.equal(headers.get("x-2"), "https://h:8443/p%252Fq?q=%2541");
+    assert.equal(headers.get("x-2"), "https://h:8443/p%2Fq?q=%41");
     assert.equal(headers.get("x-3"), "[]");
     assert.equal(headers.get("x-4"), "v v 1 A");
     assert.equal(headers.get("x-5"), "$ {x} ${unclosed");

@@ -53,7 +53,16 @@ export function modulesWith(
     oauthWith(logins),
     oidcWith(logins),
     samlWith(logins, saml),
-    trafficPolicyWith({ ...defaultPolicyServices, webhookBytes: webhooks.webhookMaxBytes, ...policies }, logins, saml),
+    trafficPolicyWith(
+      {
+        ...defaultPolicyServices,
+        webhookBytes: webhooks.webhookMaxBytes,
+        webhookRefuseReplays: webhooks.webhookRefuseReplays,
+        ...policies,
+      },
+      logins,
+      saml,
+    ),
     circuitBreaker,
     websocketTcpConverter,
     requestHeaders,

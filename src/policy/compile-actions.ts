@@ -2,6 +2,9 @@
 import type { Environment } from "../cel/checking/environment.ts";
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import type { Program } from "../cel/program.ts";
+import { tooMuchToCompile } from "../cel/syntax/compile-budget.ts";
+import type { CompileBudget } from "../cel/syntax/compile-budget.ts";
+import { compilePattern, patternSteps } from "../cel/values/regex.ts";
 import { parseFields } from "../schema/parse.ts";
 import type { Issue } from "../schema/fields.ts";
 import type { ActionDeclaration, ActionScope, CompiledAction, Layer, Phase } from "./language/action.ts";
@@ -10,6 +13,7 @@ import type { CompiledActionOf } from "./compiled.ts";
 import { isObject, pathOf } from "./findings.ts";
 import type { Findings, Keys } from "./findings.ts";
 import { tellsSecret } from "./lint/secret-uses.ts";
+import type { Taint } from "./lint/taint.ts";
 import { didYouMean, fieldReason, shortened } from "./policy-issue.ts";
 import { compileTemplate } from "./language/template.ts";
 
@@ -21,12 +25,18 @@ export interface ActionReader {
   readonly phase: Phase;
   readonly layer: Layer;
   readonly environment: Environment;
-  /** Names of variables that tell of a secret, as far as the phase has been read. */
-  readonly tainted: Set<string>;
+  /** What tells of secrets, as far as the phase has been read. */
+  readonly taint: Taint;
   /** Where logins are asked for, by what tells them apart, as far as the phase has been read. */
   readonly logins: Map<string, string>;
+  /** Of the whole policy. */
+  readonly budget: CompileBudget;
   /** Compiles an expression; undefined, and noted, when it is wrong. */
-  program(source: string, at: string, result?: Parameters<ActionScope["expression"]>[2]): Program | undefined;
+  program(
+    source: string,
+    at: string,
+    result?: Parameters<ActionScope["expression"]>[2],
+  ): { readonly program: Program; readonly checked: CheckedTree } | undefined;
 }
 
 export function compileActions(given: unknown, keys: Keys, reader: ActionReader): readonly CompiledActionOf[] {
@@ -142,12 +152,13 @@ function configured(
 }
 
 function scopeOf(declared: ActionDeclaration, path: string, reader: ActionReader): ActionScope {
-  const { findings, phase, layer, environment } = reader;
+  const { findings, phase, layer, environment, budget } = reader;
   const at = (field: string): string => (field === "" ? path : `${path}.${field}`);
   return {
     phase,
     layer,
     path: path.replace(/\.config$/, ""),
+    budget,
     template: (text, field) =>
       compileTemplate(
         text,
@@ -157,8 +168,19 @@ function scopeOf(declared: ActionDeclaration, path: string, reader: ActionReader
           findings.read(at(field), text, checked, offset);
           follow(checked, { declared, field, offset, text, path: at(field) }, reader);
         },
+        budget,
       ),
-    expression: (source, field, result) => reader.program(source, at(field), result),
+    pattern(source, field) {
+      const pattern = budget.take(patternSteps(source)) ? compilePattern(source) : tooMuchToCompile;
+      if (typeof pattern !== "string") return pattern;
+      findings.wrong(at(field), pattern, "policy_pattern_invalid");
+      return undefined;
+    },
+    expression(source, field, result) {
+      const found = reader.program(source, at(field), result);
+      if (found) follow(found.checked, { declared, field, offset: 0, text: source, path: at(field) }, reader);
+      return found?.program;
+    },
     wrong: (field, message, reason) => findings.wrong(at(field), message, reason ?? "policy_value_invalid"),
     doubtful: (field, message) => findings.doubtful(at(field), message),
   };
@@ -176,15 +198,37 @@ interface Interpolated {
 function follow(
   checked: CheckedTree,
   { declared, field, text, offset, path }: Interpolated,
-  { tainted, findings, phase }: ActionReader,
+  { taint, findings, phase }: ActionReader,
 ): void {
-  if (!tellsSecret(checked, tainted)) return;
-  const [, variable] = /^vars\[\d+\]\.(\w+)/.exec(field) ?? [];
-  if (declared.type === "set-vars" && variable !== undefined) tainted.add(variable);
+  if (!tellsSecret(checked, taint)) return;
+  for (const source of tellingAfter(declared, field, phase)) taint.add(source);
   const whom = declared.tells?.(phase);
   if (whom === undefined) return;
   const message = `a secret, or what is made of one, is told to ${whom}`;
   findings.doubtfulIn(path, text, offset, { offset: 0, message, hint: "leave it out, or compare it instead" });
+}
+
+/** Actions whose results do not repeat what they are configured with. */
+const keepsSecret: ReadonlySet<string> = new Set([
+  "basic-auth",
+  "jwt-validation",
+  "oauth",
+  "openid-connect",
+  "saml",
+  "terminate-tls",
+  "verify-webhook",
+]);
+
+/** What tells of a secret once an action ran that has one in a field. */
+function* tellingAfter({ type, results }: ActionDeclaration, field: string, phase: Phase): Generator<string> {
+  const [, variable] = /^vars\[\d+\]\.(\w+)/.exec(field) ?? [];
+  if (type === "set-vars" && variable !== undefined) yield `vars.${variable}`;
+  const [, header] = /^headers\.(.+)$/.exec(field) ?? [];
+  if (type === "add-headers" && header !== undefined) {
+    yield `${phase === "on_http_request" ? "req" : "res"}.headers.${header.toLowerCase()}`;
+  }
+  if (type === "url-rewrite") yield "req.url";
+  if (results && !keepsSecret.has(type)) yield `actions.ngrok.${results.name}`;
 }
 
 function fieldIssue(path: string, issue: Issue, findings: Findings): void {

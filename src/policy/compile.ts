@@ -5,6 +5,7 @@ import { types } from "../cel/checking/types.ts";
 import type { Type } from "../cel/checking/types.ts";
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import type { Environment } from "../cel/checking/environment.ts";
+import { CompileBudget } from "../cel/syntax/compile-budget.ts";
 import { parseYamlObject } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
 import { denied, skipped } from "../traffic/step.ts";
@@ -17,6 +18,7 @@ import { environmentOf } from "./environment.ts";
 import { Findings, isObject, pathOf } from "./findings.ts";
 import type { Keys, OlderName } from "./findings.ts";
 import { unguardedIndexes } from "./lint/unguarded-index.ts";
+import { Taint } from "./lint/taint.ts";
 import { phaseNamed, phasesOf } from "./phases.ts";
 import { didYouMean, shortened } from "./policy-issue.ts";
 import type { PolicyIssue, PolicyWarning } from "./policy-issue.ts";
@@ -27,6 +29,8 @@ export const policyModuleName = "traffic_policy";
 export const maxRules = 100;
 export const maxExpressions = 25;
 const maxExpressionBytes = 4096;
+/** Steps of half a microsecond, to compile all expressions and regular expressions of one policy. */
+const policySteps = 400_000;
 
 export interface PolicyCompilation {
   /** To be run only when there are no issues. */
@@ -52,8 +56,9 @@ export function compilePolicy(text: string, layer: Layer): PolicyCompilation {
 interface PhaseReader {
   readonly phase: Phase;
   readonly environment: Environment;
-  readonly tainted: Set<string>;
+  readonly taint: Taint;
   readonly logins: Map<string, string>;
+  readonly budget: CompileBudget;
 }
 
 /** An expression, and what is known of it. */
@@ -66,6 +71,9 @@ class PolicyReader {
   readonly findings: Findings;
   readonly #text: string;
   readonly #layer: Layer;
+  readonly #budget = new CompileBudget(policySteps);
+  /** What tells of secrets beyond its phase. */
+  readonly #carried = new Set<string>();
 
   constructor(text: string, layer: Layer) {
     this.findings = new Findings(text);
@@ -124,7 +132,13 @@ class PolicyReader {
       return [];
     }
     const environment = environmentOf(phase, this.#layer, actions);
-    const reader: PhaseReader = { phase, environment, tainted: new Set(), logins: new Map() };
+    const reader: PhaseReader = {
+      phase,
+      environment,
+      taint: new Taint(this.#carried),
+      logins: new Map(),
+      budget: this.#budget,
+    };
     const rules = given.map((rule: unknown, index) => this.#rule(rule, index, [name, index], reader));
     const last = rules.findIndex(({ expressions, actions: own }) => expressions.length === 0 && own.some(isEnd));
     if (last >= 0 && last < rules.length - 1 && this.findings.issues.length === 0) {
@@ -153,19 +167,24 @@ class PolicyReader {
       this.findings.malformed(`${path}.name`, [...keys, "name"], "must be a text");
     }
     const label = isNamed ? `${rule.label} "${shortened(String(name))}"` : rule.label;
-    const expressions = this.#expressions(list, label, [...keys, "expressions"], environment);
+    const expressions = this.#expressions(list, label, [...keys, "expressions"], reader);
     const compiled = compileActions(given["actions"], [...keys, "actions"], {
       ...reader,
       findings: this.findings,
       layer: this.#layer,
-      program: (source, at, result) => this.#program(source, at, environment, result)?.program,
+      program: (source, at, result) => this.#program(source, at, environment, result),
     });
     // Where a rule only adds something, it may well be left out where there is nothing to look at.
     if (compiled.some(({ declaration }) => declaration.terminating !== undefined)) this.#guard(expressions);
     return {
       ...rule,
       label,
-      expressions: expressions.map(({ program, unmatched, undecided }) => ({ program, unmatched, undecided })),
+      expressions: expressions.map(({ program, taint, unmatched, undecided }) => ({
+        program,
+        taint,
+        unmatched,
+        undecided,
+      })),
       actions: compiled,
     };
   }
@@ -180,7 +199,7 @@ class PolicyReader {
     }
   }
 
-  #expressions(given: unknown, label: string, keys: Keys, environment: Environment): readonly Read[] {
+  #expressions(given: unknown, label: string, keys: Keys, { environment, taint }: PhaseReader): readonly Read[] {
     if (given === undefined || given === null) return [];
     const path = pathOf(keys);
     if (!Array.isArray(given)) {
@@ -202,7 +221,7 @@ class PolicyReader {
       // Its text may hold a credential, and not everybody who reads traces may read those (control K4).
       const what = `${label}: expression ${index + 1}`;
       const unmatched = skipped(policyModuleName, `${what} is false`);
-      return [{ ...found, path: at, unmatched, undecided: undecidedSteps(`${what} failed`) }];
+      return [{ ...found, taint, path: at, unmatched, undecided: undecidedSteps(`${what} failed`) }];
     });
   }
 
@@ -216,7 +235,7 @@ class PolicyReader {
       this.findings.wrong(at, `must be at most ${maxExpressionBytes} bytes`, "policy_expression_invalid");
       return undefined;
     }
-    const compiled = compile(source, environment, result && { result });
+    const compiled = compile(source, environment, { ...(result && { result }), budget: this.#budget });
     if (compiled.ok) {
       this.findings.read(at, source, compiled.checked);
       return compiled;
@@ -233,7 +252,9 @@ function isEnd({ declaration, compiled }: CompiledRule["actions"][number]): bool
 function undecidedSteps(reason: string): CompiledExpression["undecided"] {
   const skips: Step = { ...skipped(policyModuleName, reason), failed: true };
   const refuses: Step = { ...denied(policyModuleName, "policy_expression_failed", reason), failed: true };
-  return { skips: Object.freeze(skips), refuses: Object.freeze(refuses) };
+  const bound = `${reason}: it takes more steps than it may, or makes a text or list that is too long`;
+  const exceeds: Step = { ...denied(policyModuleName, "policy_limit_reached", bound), failed: true };
+  return { skips: Object.freeze(skips), refuses: Object.freeze(refuses), exceeds: Object.freeze(exceeds) };
 }
 
 const ruleKeys = ["name", "expressions", "actions"];

@@ -1,23 +1,32 @@
 /** What an expression was, and the parts of it that decided, for `explain`. */
 import type { ExplainedPart, Explanation } from "../cel/program.ts";
 import { Failure } from "../cel/values/failure.ts";
+import { Meter } from "../cel/values/run.ts";
 import type { Result } from "../cel/values/run.ts";
 import type { ExplainedValue } from "../traffic/step.ts";
 import { secretMask } from "../schema/concealment.ts";
-import { secretGet } from "./functions/secrets.ts";
+import type { CompiledExpression } from "./compiled.ts";
+import { tellingParts } from "./lint/secret-uses.ts";
 import { textOf } from "./language/text-of.ts";
 
 /** Parts of one expression, and characters of one value. */
 const maxParts = 20;
 const maxShown = 120;
+/** To write one value out: it need not fit what traffic may spend. */
+const shownSteps = 1000;
 
 /** @param secrets that the expression, or one before it, has read: they are shown nowhere */
-export function valuesOf(source: string, { result, parts }: Explanation, secrets: ReadonlySet<string>): ExplainedValue {
+export function valuesOf(
+  { program: { source }, taint }: CompiledExpression,
+  { result, parts, checked }: Explanation,
+  secrets: ReadonlySet<string>,
+): ExplainedValue {
+  const telling = tellingParts(checked, taint);
   const outcome = result instanceof Failure ? "error" : result === true ? "true" : "false";
   const shown = parts
     .filter((part) => part.text !== source && !isLiteral(part.text))
     .slice(0, maxParts)
-    .map((part) => ({ text: part.text.slice(0, maxShown), value: shownPart(part, secrets) }));
+    .map((part) => ({ text: part.text.slice(0, maxShown), value: shownPart(part, telling, secrets) }));
   return { expression: source, outcome, parts: shown };
 }
 
@@ -26,14 +35,21 @@ function isLiteral(text: string): boolean {
 }
 
 /** What is made of a secret is masked, whatever it has become: a digest of it, or a part. */
-function shownPart({ text, result }: ExplainedPart, secrets: ReadonlySet<string>): string {
-  const calls = text.replaceAll(/\/\/[^\n]*|\s/g, "");
-  if (calls.includes(secretGet()) && typeof result !== "boolean" && !(result instanceof Failure)) return secretMask;
-  return shownValue(result, secrets);
+function shownPart(
+  { node, result }: ExplainedPart,
+  telling: ReadonlySet<number>,
+  secrets: ReadonlySet<string>,
+): string {
+  if (!telling.has(node.id) || typeof result === "boolean") return shownValue(result, secrets);
+  return result instanceof Failure ? `error: ${secretMask}` : secretMask;
 }
 
 function shownValue(value: Result, secrets: ReadonlySet<string>): string {
-  let text = value instanceof Failure ? `error: ${value.message}` : textOf(value);
+  const meter = new Meter();
+  meter.steps = shownSteps;
+  const written = value instanceof Failure ? value : textOf(value, meter);
+  let text = written instanceof Failure ? `error: ${written.message}` : written;
+  if (written instanceof Failure && written !== value) return "too large to be shown";
   for (const secret of secrets) if (secret !== "") text = text.replaceAll(secret, secretMask);
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
 }

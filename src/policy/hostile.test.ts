@@ -9,7 +9,7 @@ import type { Exchange } from "../traffic/exchange.ts";
 import type { Step } from "../traffic/step.ts";
 import { compilePolicy } from "./compile.ts";
 import { policyHooks } from "./hooks.ts";
-import { defaultPolicyServices, requestSteps } from "./language/context.ts";
+import { defaultPolicyServices, ruleSteps } from "./language/context.ts";
 
 const rules = (...list: readonly object[]): string => JSON.stringify({ on_http_request: list });
 const answers = (body: string): object => ({ actions: [{ type: "custom-response", config: { body } }] });
@@ -145,15 +145,17 @@ describe("a hostile policy", () => {
       calls += 1;
       return 0.5;
     });
-    assert.equal(asked?.answer, undefined);
-    assert.ok(calls > 1000 && calls <= requestSteps, String(calls));
+    assert.deepEqual(asked?.answer, { error: "policy_limit_reached" });
+    assert.ok(calls > 1000 && calls <= ruleSteps, String(calls));
+    const few = never.map((rule) => ({ ...rule, expressions: ["false", costly] }));
+    assert.equal((await run(rules(...few))).asked?.answer, undefined);
   });
 
   it("D8: a hostile policy makes no text without end, and notes no more than there is room for", async () => {
     const twice = rules(answers("${req.headers['x'][0]}${req.headers['x'][0]}"));
     const of = (length: number): Exchange => exchangeOf({ headers: { x: "a".repeat(length) } });
     assert.equal(bodyOf((await run(twice, of(30_000))).asked), "a".repeat(60_000));
-    assert.equal(bodyOf((await run(twice, of(40_000))).asked), "policy_interpolation_failed");
+    assert.equal(bodyOf((await run(twice, of(40_000))).asked), "policy_limit_reached");
     const log = { type: "log", config: { metadata: { a: "${req.method}" } } };
     const logging = { actions: Array.from({ length: 20 }, () => log) };
     const exchange = exchangeOf();

@@ -39,6 +39,7 @@ export function runRules(
     const rule = rules[at] as CompiledRule;
     const state = states[at] as RuleState;
     const values: StepRule["values"][number][] | undefined = context.isRehearsal ? [] : undefined;
+    context.enterRule();
     const verdict = values ? explained(rule, context, values) : decide(rule, context);
     if (verdict !== undefined) {
       const { counts } = state;
@@ -83,7 +84,7 @@ function explained(
 ): Step | undefined {
   for (const expression of expressions) {
     const explanation = expression.program.explain(context, context);
-    values.push(valuesOf(expression.program.source, explanation, context.secrets));
+    values.push(valuesOf(expression, explanation, context.secrets));
     if (explanation.result !== true) return unmatchedBy(expression, explanation.result, context);
   }
   return undefined;
@@ -91,6 +92,8 @@ function explained(
 
 function unmatchedBy({ unmatched, undecided }: CompiledExpression, result: Result, { place }: PolicyContext): Step {
   if (!(result instanceof Failure)) return unmatched;
+  // Whoever sends the request chooses how much work it is, and must not choose which rules are left out.
+  if (result.isFinal) return undecided.exceeds;
   return place.services.expressionErrors === "no_match" ? undecided.skips : undecided.refuses;
 }
 

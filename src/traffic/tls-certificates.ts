@@ -50,6 +50,7 @@ function parse(encoded: Buffer | string): TlsCertificate {
   const { subject, issuer } = certificate.toLegacyObject();
   const names = alternativeNames(certificate.subjectAltName ?? "");
   const of = (type: string): string[] => names.filter((name) => name.type === type).map(({ value }) => value);
+  let extensions: readonly CertificateExtension[] | undefined;
   return {
     subject: attributes(subject),
     issuer: attributes(issuer),
@@ -63,7 +64,7 @@ function parse(encoded: Buffer | string): TlsCertificate {
     notAfter: certificate.validToDate.toISOString(),
     // Read when somebody asks: hardly anybody does.
     get extensions() {
-      return certificateExtensions(certificate.raw);
+      return (extensions ??= certificateExtensions(certificate.raw));
     },
   };
 }
@@ -102,6 +103,16 @@ export function fieldText(text: string, also = ""): string {
  */
 export function wholeFieldText(text: string, also = ""): string {
   return fieldText(text, also).replace(/^ +| +$/g, (blanks) => "%20".repeat(blanks.length));
+}
+
+/** The same for a text that is percent-encoded already, such as a path: its "%" stay. */
+export function encodeUnprintable(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  let out = "";
+  for (const character of text.toWellFormed()) {
+    out += character >= " " && character <= "~" ? character : encodeCharacter(character);
+  }
+  return out;
 }
 
 function encodeCharacter(character: string): string {

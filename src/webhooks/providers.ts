@@ -36,6 +36,10 @@ const hubspotV3 = {
   time: "milliseconds",
 } as const;
 
+function older(scheme: Scheme): Scheme {
+  return { ...scheme, isOlder: true };
+}
+
 /** Schemes by provider. The first one signs samples; a request passes when any that it claims holds. */
 export const providers: Readonly<Record<string, readonly Scheme[]>> = {
   aftership: [hmac("aftership-hmac-sha256", base64)],
@@ -86,8 +90,8 @@ export const providers: Readonly<Record<string, readonly Scheme[]>> = {
   hubspot: [
     hmac("x-hubspot-signature-v3", { ...hubspotV3, over: "{method}{url}{body}{time}" }),
     hmac("x-hubspot-signature-v3", { ...hubspotV3, over: "{method}{decodedUrl}{body}{time}" }),
-    hmac("x-hubspot-signature", { plain: true, over: "{method}{url}{body}" }),
-    hmac("x-hubspot-signature", { plain: true }),
+    older(hmac("x-hubspot-signature", { plain: true, over: "{method}{url}{body}" })),
+    older(hmac("x-hubspot-signature", { plain: true })),
   ],
   instagram: facebook,
   intercom: [hmac("x-hub-signature", { prefix: "sha1=", hash: "sha1" })],
@@ -106,7 +110,7 @@ export const providers: Readonly<Record<string, readonly Scheme[]>> = {
   orbit: [hmac("x-orbit-signature")],
   pagerduty: [hmac("x-pagerduty-signature", { prefix: "v1=", separator: "," })],
   pinwheel: [hmac("x-pinwheel-signature", { prefix: "v2=", timestamp: "x-timestamp", over: "v2:{time}:{body}" })],
-  plivo: [plivoV3, plivoMainV3, plivoV2],
+  plivo: [plivoV3, plivoMainV3, older(plivoV2)],
   pusher: [hmac("x-pusher-signature")],
   sendgrid: [sendgrid],
   sentry: [hmac("sentry-hook-signature")],
@@ -149,6 +153,11 @@ export const providers: Readonly<Record<string, readonly Scheme[]>> = {
   ],
   zoom: [hmac("x-zm-signature", { prefix: "v0=", timestamp: "x-zm-request-timestamp", over: "v0:{time}:{body}" })],
 };
+
+/** Providers that sign in older forms as well. */
+export function signsInOlderForms(provider: string): boolean {
+  return (providers[provider] ?? []).some(({ isOlder }) => isOlder === true);
+}
 
 const aliases: Readonly<Record<string, string>> = {
   signalsciences: "signal_sciences",

@@ -27,6 +27,26 @@ export class TakenMessages {
   }
 }
 
+/** The same for requests that are still under way: an id is taken once the upstream has answered with success. */
+export class TakenRequests<T extends object> {
+  readonly #messages = new TakenMessages();
+  readonly #underWay = new WeakMap<T, string>();
+
+  has(id: string, now: number): boolean {
+    return this.#messages.has(id, now);
+  }
+
+  begin(request: T, id: string): void {
+    this.#underWay.set(request, id);
+  }
+
+  /** @param status of the upstream; undefined without an answer */
+  settle(request: T, status: number | undefined, now: number): void {
+    const id = this.#underWay.get(request);
+    if (id !== undefined && status !== undefined && status >= 200 && status < 300) this.#messages.add(id, now);
+  }
+}
+
 /** Ids may be as long as a header field. */
 function keyOf(id: string): string {
   return createHash("sha256").update(id).digest("base64");

@@ -26,6 +26,8 @@ export interface Signed {
 
 /** One way to sign. A provider has one, or a few while it changes from one to another. */
 export interface Scheme {
+  /** An earlier form, which covers less of the request than the provider's newest one does. */
+  readonly isOlder?: true;
   /** Whether the request claims to be signed this way; looked at before its body is read. */
   isClaimed(headers: WebhookMessage["headers"]): boolean;
   /**

@@ -59,6 +59,12 @@ export function sns(fetchCertificate: FetchCertificate = (url) => download(url))
   };
 }
 
+/** The topic that a message is of; its signature covers it. */
+export function topicOf(body: Buffer): string | undefined {
+  const topic = (parseJson(body) as Record<string, unknown> | undefined)?.["TopicArn"];
+  return typeof topic === "string" ? topic : undefined;
+}
+
 /** What a message says of its signature, or what is wrong with it before that is looked at. */
 function readClaim(
   body: Buffer,

@@ -1,11 +1,12 @@
 import { providers } from "./providers.ts";
-import type { Sample, Signed, WebhookMessage } from "./scheme.ts";
+import type { Sample, Scheme, Signed, WebhookMessage } from "./scheme.ts";
 import { signingSecretIssue } from "./secrets.ts";
 
-/** Whether a request can hold without its body having been read: else what is wrong. */
-export function unsigned(provider: string, headers: WebhookMessage["headers"]): string | undefined {
-  const schemes = providers[provider] ?? [];
-  return schemes.some((scheme) => scheme.isClaimed(headers)) ? undefined : "there is no signature";
+/** Whether a request can hold without its body having been read: else what is wrong. @param isStrict see `verifyWebhook` */
+export function unsigned(provider: string, headers: WebhookMessage["headers"], isStrict = false): string | undefined {
+  return schemesOf(provider, isStrict).some((scheme) => scheme.isClaimed(headers))
+    ? undefined
+    : "there is no signature";
 }
 
 export interface Verdict {
@@ -18,15 +19,17 @@ export interface Verdict {
 /**
  * @param provider as `providerNamed` gives it
  * @param now milliseconds since 1970
+ * @param isStrict only the provider's newest form of signature holds
  */
 export async function verifyWebhook(
   provider: string,
   secret: string,
   message: WebhookMessage,
   now: number,
+  isStrict = false,
 ): Promise<Verdict> {
   let first: string | undefined;
-  for (const scheme of providers[provider] ?? []) {
+  for (const scheme of schemesOf(provider, isStrict)) {
     if (!scheme.isClaimed(message.headers)) continue;
     const wrong = await scheme.verify(secret, message, now);
     // Of the scheme that holds: the fields of another one are not covered by what was verified.
@@ -34,6 +37,11 @@ export async function verifyWebhook(
     first ??= wrong;
   }
   return { wrong: first ?? "there is no signature" };
+}
+
+function schemesOf(provider: string, isStrict: boolean): readonly Scheme[] {
+  const schemes = providers[provider] ?? [];
+  return isStrict ? schemes.filter(({ isOlder }) => isOlder !== true) : schemes;
 }
 
 /** URL that `verifyWebhook` would fetch now; undefined when it would not. */

@@ -8,6 +8,8 @@ import type { ActionDeclaration, ActionOutcome, CompiledAction, Phase } from "..
 import { PolicyContext } from "../../src/policy/language/context.ts";
 import type { PolicyPlace, PolicyServices } from "../../src/policy/language/context.ts";
 import { compileTemplate } from "../../src/policy/language/template.ts";
+import { CompileBudget } from "../../src/cel/syntax/compile-budget.ts";
+import { compilePattern } from "../../src/cel/values/regex.ts";
 import { parseFields } from "../../src/schema/parse.ts";
 import type { Exchange } from "../../src/traffic/exchange.ts";
 import { makeManualClock } from "./clock.ts";
@@ -94,12 +96,19 @@ function compiled(
     phase,
     layer: "http",
     path: `${phase}[0].actions[0]`,
+    budget: new CompileBudget(),
     template: (text, at) =>
       compileTemplate(text, environment, (issue) => void faults.push(`${at} ${issueText(issue)}`)),
     expression(source, at, result) {
       const one = compile(source, environment, result && { result });
       if (one.ok) return one.program;
       faults.push(...one.issues.map((issue) => `${at} ${issueText(issue)}`));
+      return undefined;
+    },
+    pattern(source, at) {
+      const pattern = compilePattern(source);
+      if (typeof pattern !== "string") return pattern;
+      faults.push(`${at} ${pattern}`);
       return undefined;
     },
     doubtful: () => {},

@@ -46,7 +46,6 @@ function travellingClock(): TravellingClock {
   return {
     now: () => Date.now() + offset,
     monotonic: () => systemClock.monotonic() + offset,
-    monotonic: () => systemClock.monotonic(),
     after: (delayMs, run) => systemClock.after(delayMs, run),
     every(_periodMs, run) {
       recurring.add(run);

@@ -1214,6 +1214,16 @@ export interface EndpointWebhookValidation {
    * 4096 bytes; secret)
    */
   readonly secret: string;
+  /**
+   * Accept only the provider's newest form of signature, for HubSpot and Plivo version 3: older forms cover less of the
+   * request.
+   */
+  readonly newest_signature_only: boolean;
+  /**
+   * ARNs of the SNS topics whose messages are accepted; empty: those of any topic. A signature of SNS proves that
+   * Amazon sent the message, and not whose topic it is of. (at most 20)
+   */
+  readonly sns_topics: readonly string[];
 }
 
 /**
@@ -1230,6 +1240,16 @@ export interface EndpointWebhookValidationReplace {
    * 4096 bytes; secret)
    */
   readonly secret?: string | null | undefined;
+  /**
+   * Accept only the provider's newest form of signature, for HubSpot and Plivo version 3: older forms cover less of the
+   * request. (default false)
+   */
+  readonly newest_signature_only?: boolean | null | undefined;
+  /**
+   * ARNs of the SNS topics whose messages are accepted; empty: those of any topic. A signature of SNS proves that
+   * Amazon sent the message, and not whose topic it is of. (at most 20)
+   */
+  readonly sns_topics?: readonly string[] | null | undefined;
 }
 
 /** Lets only visitors in who sign in with a social identity provider and are on its lists. */

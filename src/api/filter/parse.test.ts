@@ -68,6 +68,13 @@ const truths: readonly (readonly [string, boolean])[] = [
   ["1 / (obj.weight - 7) == 0", false],
   ["obj.metadata.upperAscii() == '' && obj.hostports.map(one, one.split(':')[0]) == ['a.example.com']", true],
   ["timestamp(obj.created_at).getFullYear() == 2026", true],
+  [
+    "obj.created_at >= timestamp('2026-01-01T00:00:00Z') && obj.created_at < timestamp('2027-01-01T00:00:00+01:00')",
+    true,
+  ],
+  ["timestamp('2026-01-01T00:00:00Z') > obj.created_at", false],
+  ["obj.created_at < timestamp('2026-01-01T00:00:00Z') - duration('24h')", false],
+  ["obj.id < timestamp('2026-01-01T00:00:00Z')", false],
 ];
 
 const refusals: readonly (readonly [string, RegExp])[] = [

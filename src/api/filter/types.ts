@@ -3,7 +3,7 @@ import { defineEnvironment } from "../../cel/checking/environment.ts";
 import type { Environment, VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, mapOf, nullable, objectType, types } from "../../cel/checking/types.ts";
 import type { Type } from "../../cel/checking/types.ts";
-import { mixedEqualities } from "../../cel/functions/comparisons.ts";
+import { mixedEqualities, timeComparisons } from "../../cel/functions/comparisons.ts";
 import { listFunctions } from "../../cel/functions/lists.ts";
 import { standardFunctions } from "../../cel/functions/standard.ts";
 import { stringFunctions } from "../../cel/functions/strings.ts";
@@ -40,7 +40,7 @@ export function filterEnvironment(fields: Fields, isLive: boolean, isSensitiveSe
       obj: { type: obj, read: (object: Value) => object },
       ...references("obj", fields, isSensitiveSeen, (object) => object),
     },
-    functions: [...standardFunctions, ...stringFunctions, ...listFunctions, ...mixedEqualities],
+    functions: [...standardFunctions, ...stringFunctions, ...listFunctions, ...mixedEqualities, ...timeComparisons],
     limits: hasParts ? { ...limits, steps: stepsWithParts } : limits,
     nulls: "quiet",
     mixesNumbers: true,

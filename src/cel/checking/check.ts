@@ -12,14 +12,16 @@ import {
   hintForResult,
   readableName,
 } from "./hints.ts";
+import { CompileBudget } from "../syntax/compile-budget.ts";
 import { issueAt } from "../syntax/issue.ts";
 import type { Issue } from "../syntax/issue.ts";
 import { isMacro } from "../syntax/macros.ts";
+import { SourceFault } from "../syntax/source-fault.ts";
 import { childrenOf, pathOf } from "../syntax/tree.ts";
 import type { Call, Entries, List, Logic, Loop, Name, Node, Select, Tree } from "../syntax/tree.ts";
-import { listOf, mapOf, sameType, typePhrase, types } from "./types.ts";
+import { listOf, mapOf, typePhrase, types } from "./types.ts";
 import type { Type } from "./types.ts";
-import { Bindings, moreGeneral } from "./unify.ts";
+import { Bindings } from "./unify.ts";
 import { kindOf } from "../values/values.ts";
 
 export interface CheckOptions {
@@ -27,6 +29,8 @@ export interface CheckOptions {
   readonly result?: Type;
   /** Types are left to the evaluation: whatever does not fit fails there. For trees whose variables are not declared. */
   readonly isLoose?: boolean;
+  /** Shared by all expressions of one policy; one of its own unless given. */
+  readonly budget?: CompileBudget;
 }
 
 export type Checked =
@@ -36,13 +40,28 @@ export type Checked =
 /** As many as a person reads; the next ones come when these are mended. */
 const maxIssues = 20;
 
+/** Looking for what was probably meant compares a name with all that are declared. */
+const hintSteps = 200;
+
+/** Ends a check that has found as many issues as are told. */
+const enough = new Error("there are as many issues as are told");
+
 /** Never throws. Gives every issue, up to twenty, in the order of the source. */
 export function check(tree: Tree, environment: Environment, options: CheckOptions = {}): Checked {
-  const checker = new Checker(tree, environment, options.isLoose === true);
-  const type = checker.visit(tree.root);
-  if (options.result) checker.wants(tree.root, type, options.result);
-  const issues = [...checker.issues].sort((one, other) => one.offset - other.offset);
-  return issues.length > 0 ? { ok: false, issues } : { ok: true, checked: checker.checked() };
+  const checker = new Checker(tree, environment, options);
+  let checked: CheckedTree | undefined;
+  try {
+    const type = checker.visit(tree.root);
+    if (options.result) checker.wants(tree.root, type, options.result);
+    if (checker.issues.length === 0) checked = checker.checked();
+  } catch (error) {
+    if (error instanceof SourceFault) {
+      return { ok: false, issues: [issueAt(tree.source, error.offset, error.message, error.hint)] };
+    }
+    if (error !== enough) throw error;
+  }
+  if (checked) return { ok: true, checked };
+  return { ok: false, issues: [...checker.issues].sort((one, other) => one.offset - other.offset) };
 }
 
 interface Scope {
@@ -56,16 +75,19 @@ class Checker {
   readonly #tree: Tree;
   readonly #environment: Environment;
   readonly #isLoose: boolean;
-  readonly #bindings = new Bindings();
+  readonly #budget: CompileBudget;
+  readonly #bindings: Bindings;
   readonly #types: Type[];
   readonly #variables = new Map<number, Variable>();
   readonly #calls = new Map<number, ResolvedCall>();
   #scope: Scope | undefined;
 
-  constructor(tree: Tree, environment: Environment, isLoose: boolean) {
+  constructor(tree: Tree, environment: Environment, { isLoose = false, budget = new CompileBudget() }: CheckOptions) {
     this.#tree = tree;
     this.#environment = environment;
     this.#isLoose = isLoose;
+    this.#budget = budget;
+    this.#bindings = new Bindings(budget);
     this.#types = Array.from({ length: tree.nodes }, () => types.dyn);
   }
 
@@ -92,9 +114,10 @@ class Checker {
   }
 
   #refuse(offset: number, message: string, hint?: string): Type {
-    if (!this.#isLoose && this.issues.length < maxIssues) {
-      this.issues.push(issueAt(this.#tree.source, offset, message, hint));
-    }
+    if (this.#isLoose) return types.dyn;
+    this.#budget.spend(hintSteps);
+    this.issues.push(issueAt(this.#tree.source, offset, message, hint));
+    if (this.issues.length === maxIssues) throw enough;
     return types.dyn;
   }
 
@@ -126,6 +149,8 @@ class Checker {
   }
 
   #declared(node: Name | Select): Variable | undefined {
+    // The path is put together anew for each part of a chain.
+    this.#budget.spend(node.depth / 8);
     const named = pathOf(node);
     if (!named || (!named.isRooted && this.#local(named.path.split(".", 1)[0] as string))) return undefined;
     return variableNamed(this.#environment, named.path, named.isRooted);
@@ -245,7 +270,7 @@ class Checker {
       if (!this.#bindings.fit(args, parameters)) continue;
       fitting.push(overload);
       const its = this.#bindings.resolve(own);
-      result = result === undefined || sameType(result, its) ? (result ?? its) : types.dyn;
+      result = result === undefined || this.#bindings.same(result, its) ? (result ?? its) : types.dyn;
     }
     if (result === undefined) return this.#misfit(node, name, children, args, overloads);
     const prepared = fitting.length === 1 ? this.#prepare(fitting[0] as Overload, children, node) : undefined;
@@ -270,7 +295,7 @@ class Checker {
 
   #prepare(overload: Overload, children: readonly Node[], node: Call): Native | undefined {
     const constants = children.map((child) => (child.kind === "literal" ? child.value : undefined));
-    const prepared = overload.prepare?.(constants);
+    const prepared = overload.prepare?.(constants, this.#budget);
     if (typeof prepared !== "string") return prepared;
     this.#refuse(children.findLast((child) => child.kind === "literal")?.from ?? node.at, prepared);
     return undefined;
@@ -297,7 +322,7 @@ class Checker {
   /** The type of what may be several: one that the others fit, or dyn. */
   #join(one: Type | undefined, other: Type): Type {
     if (one === undefined) return other;
-    return this.#bindings.fit([one], [other]) ? moreGeneral(one, other) : types.dyn;
+    return this.#bindings.fit([one], [other]) ? this.#bindings.moreGeneral(one, other) : types.dyn;
   }
 
   #list(node: List): Type {

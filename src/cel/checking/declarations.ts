@@ -9,6 +9,11 @@ import type { Value } from "../values/values.ts";
  */
 export type Native = (...given: never[]) => Result;
 
+/** Pays for the work of compiling; `spend` throws when nothing is left. */
+export interface Spending {
+  spend(steps: number): void;
+}
+
 export interface Overload {
   /** Names it among all functions, as CEL's reference implementation does. */
   readonly id: string;
@@ -19,9 +24,9 @@ export interface Overload {
   readonly evaluate: Native;
   /**
    * Once, when it is compiled, with the arguments that are literals: a better `evaluate`, or why they cannot be what
-   * they must, which is an issue then.
+   * they must, which is an issue then. Pays for its work from `budget` first, and lets what that throws pass.
    */
-  readonly prepare?: (constants: readonly (Value | undefined)[]) => Native | string | undefined;
+  readonly prepare?: (constants: readonly (Value | undefined)[], budget: Spending) => Native | string | undefined;
   /** Equal arguments may give different results, e.g. `rand.int()`. */
   readonly isVolatile?: boolean;
   /** Compares numbers of different kinds: only where one of them is dyn, or when the environment mixes numbers. */

@@ -17,6 +17,11 @@ export interface VariableDeclaration {
   readonly read: (activation: never) => Value | undefined;
   /** Of a map: what `read` would have under one key, where that is found with less work. Throws nothing. */
   readonly item?: (activation: never, key: string) => Value | undefined;
+  /**
+   * Steps that reading it takes now, asked before each read, where that grows with what is read. Throws nothing, and
+   * says 0 for what was read before and kept.
+   */
+  readonly cost?: (activation: never) => number;
 }
 
 export interface EnvironmentOptions {
@@ -44,6 +49,7 @@ export interface Variable {
   readonly type: Type;
   readonly read: ((activation: unknown) => Value | undefined) | undefined;
   readonly item: ((activation: unknown, key: string) => Value | undefined) | undefined;
+  readonly cost: ((activation: unknown) => number) | undefined;
   /** Of a constant, such as `int`. */
   readonly value: Value | undefined;
 }
@@ -62,12 +68,19 @@ export interface Environment {
 export function defineEnvironment(options: EnvironmentOptions): Environment {
   const variables = new Map<string, Variable>(
     typeNames.map(([name, of]) => {
-      const constant = { name, type: typeOf(of), read: undefined, item: undefined, value: new TypeValue(name) };
+      const constant = {
+        name,
+        type: typeOf(of),
+        read: undefined,
+        item: undefined,
+        cost: undefined,
+        value: new TypeValue(name),
+      };
       return [name, constant] as const;
     }),
   );
-  for (const [name, { type, read, item }] of Object.entries(options.variables)) {
-    const reading = { read, item } as Pick<Variable, "read" | "item">;
+  for (const [name, { type, read, item, cost }] of Object.entries(options.variables)) {
+    const reading = { read, item, cost } as Pick<Variable, "read" | "item" | "cost">;
     variables.set(name, { name, type, ...reading, value: undefined });
   }
   const functions = new Map<string, FunctionDeclaration>();

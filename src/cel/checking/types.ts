@@ -124,24 +124,27 @@ function ofMany(type: Type): string {
   }
 }
 
-/** Whether the same kind of value is meant, for every part of it. */
-export function sameType(one: Type, other: Type): boolean {
+/** Whether the same kind of value is meant, for every part of it. @param look called for each part that is compared */
+export function sameType(one: Type, other: Type, look: () => void): boolean {
   if (one === other) return true;
+  look();
   if (one.is !== other.is) return false;
   switch (one.is) {
     case "list":
     case "type":
     case "nullable":
-      return sameType(one.of, (other as typeof one).of);
+      return sameType(one.of, (other as typeof one).of, look);
     case "map":
-      return sameType(one.key, (other as typeof one).key) && sameType(one.of, (other as typeof one).of);
+      return sameType(one.key, (other as typeof one).key, look) && sameType(one.of, (other as typeof one).of, look);
     case "object":
     case "variable":
       return one.name === (other as typeof one).name;
     case "opaque": {
       const { name, of } = other as typeof one;
       return (
-        one.name === name && one.of.length === of.length && one.of.every((type, at) => sameType(type, of[at] as Type))
+        one.name === name &&
+        one.of.length === of.length &&
+        one.of.every((type, at) => sameType(type, of[at] as Type, look))
       );
     }
     default:

@@ -4,10 +4,28 @@
  */
 import { sameType, types, variableType } from "./types.ts";
 import type { Type } from "./types.ts";
+import type { Spending } from "./declarations.ts";
 
+/** Types that are looked at for one step. */
+const typesPerStep = 16;
+
+/** Types may share parts, and grow with each loop to twice their size: every type that is looked at is paid for. */
 export class Bindings {
-  #bound = new Map<string, Type>();
+  readonly #bound = new Map<string, Type>();
+  /** What the bindings that were changed since the last `fit` began were before. */
+  #changed: (readonly [name: string, before: Type | undefined])[] = [];
+  readonly #budget: Spending;
+  #looked = 0;
   #made = 0;
+
+  constructor(budget: Spending) {
+    this.#budget = budget;
+  }
+
+  #look(): void {
+    this.#looked += 1;
+    if (this.#looked % typesPerStep === 0) this.#budget.spend(1);
+  }
 
   fresh(): Type {
     this.#made += 1;
@@ -16,16 +34,26 @@ export class Bindings {
 
   /** Whether each of `given` fits its place; binds variables only when all do. */
   fit(given: readonly Type[], wanted: readonly Type[]): boolean {
-    const before = new Map(this.#bound);
+    this.#changed = [];
     const fits = given.length === wanted.length && given.every((type, at) => this.#fits(type, wanted[at] as Type));
-    if (!fits) this.#bound = before;
-    return fits;
+    if (fits) return true;
+    for (const [name, before] of this.#changed.reverse()) {
+      if (before === undefined) this.#bound.delete(name);
+      else this.#bound.set(name, before);
+    }
+    return false;
+  }
+
+  #set(name: string, type: Type): void {
+    this.#changed.push([name, this.#bound.get(name)]);
+    this.#bound.set(name, type);
   }
 
   /** With variables of `own` replaced by fresh ones, the same for the same name. */
   instance(of: readonly Type[]): Type[] {
     const fresh = new Map<string, Type>();
     const replace = (type: Type): Type => {
+      this.#look();
       if (type.is !== "variable") return mapParts(type, replace);
       const known = fresh.get(type.name) ?? this.fresh();
       fresh.set(type.name, known);
@@ -36,6 +64,7 @@ export class Bindings {
 
   /** The type with what is known of its variables. `isLast`: what is not known is dyn. */
   resolve(type: Type, isLast = false): Type {
+    this.#look();
     if (type.is === "variable") {
       const bound = this.#bound.get(type.name);
       if (bound) return this.resolve(bound, isLast);
@@ -45,6 +74,7 @@ export class Bindings {
   }
 
   #fits(given: Type, wanted: Type): boolean {
+    this.#look();
     if (wanted.is === "variable") {
       const { isValid, isBound } = this.#bind(given, wanted);
       if (isValid) return true;
@@ -59,7 +89,7 @@ export class Bindings {
     if (wanted.is === "nullable") return this.#fits(given, wanted.of);
     if (given.is !== wanted.is) return false;
     if (given.is === "type") return true;
-    if (given.is === "object") return sameType(given, wanted);
+    if (given.is === "object") return this.same(given, wanted);
     if (given.is === "opaque" && given.name !== (wanted as typeof given).name) return false;
     const [some, others] = [partsOf(given), partsOf(wanted)];
     return some.length === others.length && some.every((part, at) => this.#fits(part, others[at] as Type));
@@ -67,6 +97,7 @@ export class Bindings {
 
   /** What comes out of a dyn may be anything: variables of what is wanted are dyn, or the results would lie. */
   #loosen(wanted: Type): true {
+    this.#look();
     if (wanted.is === "variable") this.#bind(types.dyn, wanted);
     for (const part of partsOf(wanted)) this.#loosen(part);
     return true;
@@ -74,21 +105,32 @@ export class Bindings {
 
   /** Whether `variable` may stand for `type`. */
   #bind(type: Type, variable: Type & { is: "variable" }): { readonly isValid: boolean; readonly isBound: boolean } {
-    if (sameType(type, variable)) return { isValid: true, isBound: true };
+    if (this.same(type, variable)) return { isValid: true, isBound: true };
     const bound = this.#bound.get(variable.name);
     if (!bound) {
       const isValid = !this.#mentions(type, variable);
-      if (isValid) this.#bound.set(variable.name, type);
+      if (isValid) this.#set(variable.name, type);
       return { isValid, isBound: false };
     }
-    if (sameType(type, bound)) return { isValid: true, isBound: true };
+    if (this.same(type, bound)) return { isValid: true, isBound: true };
     if (!this.#fits(type, bound)) return { isValid: false, isBound: true };
-    const general = moreGeneral(type, bound);
-    if (!this.#mentions(general, variable)) this.#bound.set(variable.name, general);
+    const general = this.moreGeneral(type, bound);
+    if (!this.#mentions(general, variable)) this.#set(variable.name, general);
     return { isValid: true, isBound: true };
   }
 
+  /** Of the two types, the one that the other fits. */
+  moreGeneral(one: Type, other: Type): Type {
+    return isAsGeneral(one, other, () => this.#look()) ? one : other;
+  }
+
+  /** Whether the same kind of value is meant, for every part of it. */
+  same(one: Type, other: Type): boolean {
+    return sameType(one, other, () => this.#look());
+  }
+
   #mentions(type: Type, variable: Type & { is: "variable" }): boolean {
+    this.#look();
     if (type.is !== "variable") return partsOf(type).some((part) => this.#mentions(part, variable));
     if (type.name === variable.name) return true;
     const bound = this.#bound.get(type.name);
@@ -96,20 +138,17 @@ export class Bindings {
   }
 }
 
-export function moreGeneral(one: Type, other: Type): Type {
-  return isAsGeneral(one, other) ? one : other;
-}
-
-function isAsGeneral(one: Type, other: Type): boolean {
+function isAsGeneral(one: Type, other: Type, look: () => void): boolean {
+  look();
   if (one.is === "dyn" || one.is === "variable") return true;
   if (other.is === "dyn" || other.is === "variable") return false;
   if (one.is === "null") return other.is === "null";
   if (other.is === "null") return true;
-  if (one.is === "nullable") return isAsGeneral(one.of, other.is === "nullable" ? other.of : other);
+  if (one.is === "nullable") return isAsGeneral(one.of, other.is === "nullable" ? other.of : other, look);
   if (one.is !== other.is) return false;
-  if (one.is === "object" || one.is === "type") return one.is === "type" || sameType(one, other);
+  if (one.is === "object" || one.is === "type") return one.is === "type" || sameType(one, other, look);
   const [some, others] = [partsOf(one), partsOf(other)];
-  return some.length === others.length && some.every((part, at) => isAsGeneral(part, others[at] as Type));
+  return some.length === others.length && some.every((part, at) => isAsGeneral(part, others[at] as Type, look));
 }
 
 function takesNull({ is }: Type): boolean {
@@ -135,10 +174,15 @@ function mapParts(type: Type, change: (part: Type) => Type): Type {
   switch (type.is) {
     case "list":
     case "type":
-    case "nullable":
-      return { ...type, of: change(type.of) };
-    case "map":
-      return { ...type, key: change(type.key), of: change(type.of) };
+    case "nullable": {
+      const of = change(type.of);
+      // What does not change stays shared: a type with all its parts may be far larger than what was written.
+      return of === type.of ? type : { ...type, of };
+    }
+    case "map": {
+      const [key, of] = [change(type.key), change(type.of)];
+      return key === type.key && of === type.of ? type : { ...type, key, of };
+    }
     case "opaque":
       return { ...type, of: type.of.map(change) };
     default:

@@ -1,6 +1,7 @@
 /** What a reader hands in, as a value of the type that it has declared. */
 import { Duration, int, Timestamp, Uint } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
+import type { Result, Run } from "../values/run.ts";
 import type { Type } from "../checking/types.ts";
 
 export type Adapt = (value: Value) => Value;
@@ -23,6 +24,28 @@ export function adapterOf(type: Type): Adapt | undefined {
     default:
       return undefined;
   }
+}
+
+/** The value adapted, which walks through what is in it; a failure when that takes too long. */
+export function adapted(adapt: Adapt, value: Value, run: Run): Result {
+  if (typeof value !== "object" || value === null) return adapt(value);
+  return run.spendItems(sizeOf(value, 16 * run.steps)) ?? adapt(value);
+}
+
+/** Values inside, as an adapter walks through them; no more than `most` are counted. */
+function sizeOf(value: Value, most: number): number {
+  if (typeof value !== "object" || value === null) return 1;
+  const inside: readonly (Value | undefined)[] = Array.isArray(value)
+    ? (value as readonly Value[])
+    : isPlain(value)
+      ? Object.values(value)
+      : [];
+  let size = 1;
+  for (const one of inside) {
+    if (size > most) return size;
+    size += sizeOf(one ?? null, most - size);
+  }
+  return size;
 }
 
 /** What there is when there is nothing; undefined when the type says nothing. */

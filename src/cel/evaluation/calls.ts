@@ -164,7 +164,7 @@ function indexing(parts: readonly Part[], at: number, quietNulls: boolean): Eval
     if (isFailure(whole)) return whole;
     const place = second(run);
     if (isFailure(place)) return place;
-    const value = quietNulls && whole === null ? null : index(whole, place, at);
+    const value = quietNulls && whole === null ? null : index(whole, place, at, run);
     return quietNulls && isFailure(value) && !value.isFinal ? null : value;
   };
 }

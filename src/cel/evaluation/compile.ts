@@ -1,17 +1,18 @@
 /** Makes closures of a checked tree, once: an evaluation calls them and never looks at the tree. */
-import { adapterOf, zeroOf } from "./adapt.ts";
+import { adapted, adapterOf, zeroOf } from "./adapt.ts";
 import { callEvaluation } from "./calls.ts";
 import type { CheckedTree, ResolvedCall } from "../checking/checked.ts";
 import type { Environment, Variable } from "../checking/environment.ts";
 import { Failure } from "../values/failure.ts";
-import { hasField, keyIn, keyOf, selectField, selectKey } from "./fields.ts";
+import { hasField, keyIn, keyOf, selectField, selectKey, spendKey } from "./fields.ts";
 import { readableName } from "../checking/hints.ts";
 import { loopEvaluation } from "./loops.ts";
 import { canBeKey, Dictionary } from "../values/map.ts";
 import { constantPart, failureAt } from "./part.ts";
 import type { Evaluate, Part } from "./part.ts";
-import { Run } from "../values/run.ts";
+import { outOfSteps, Run } from "../values/run.ts";
 import type { Result } from "../values/run.ts";
+import type { CompileBudget } from "../syntax/compile-budget.ts";
 import { childrenOf } from "../syntax/tree.ts";
 import type { Call, Entries, List, Logic, Loop, Name, Node, Select } from "../syntax/tree.ts";
 import { types } from "../checking/types.ts";
@@ -22,26 +23,48 @@ import type { Value } from "../values/values.ts";
 /** Is shown each part's value when it is known; an evaluation that nobody watches has no such calls in it. */
 export type Watch = (node: Node, value: Result, run: Run) => void;
 
-export function compileTree(checked: CheckedTree, environment: Environment, watch?: Watch): Evaluate {
-  return new Compiler(checked, environment, watch).part(checked.tree.root).evaluate;
+/** @param budget pays for what is evaluated now because it depends on nothing */
+export function compileTree(
+  checked: CheckedTree,
+  environment: Environment,
+  budget: CompileBudget,
+  watch?: Watch,
+): Evaluate {
+  return new Compiler(checked, environment, budget, watch).part(checked.tree.root).evaluate;
 }
 
-/** Steps of a part: one for each call in it. Of a loop only the range: what is inside is counted each time. */
+/** Other parts than calls and entries of maps that take as long as one call. */
+const partsPerStep = 16;
+
+/** Steps of a part. Of a loop only the range: what is inside is counted each time. */
 export function stepsOf(node: Node): number {
-  if (node.kind === "loop") return 1 + stepsOf(node.range);
-  return childrenOf(node).reduce((sum, child) => sum + stepsOf(child), node.kind === "call" ? 1 : 0);
+  const { calls, others } = countOf(node);
+  return calls + Math.floor(others / partsPerStep);
+}
+
+function countOf(node: Node): { readonly calls: number; readonly others: number } {
+  let calls = node.kind === "call" || node.kind === "loop" ? 1 : node.kind === "map" ? node.entries.length : 0;
+  let others = 1 - Math.min(calls, 1);
+  for (const child of node.kind === "loop" ? [node.range] : childrenOf(node)) {
+    const inside = countOf(child);
+    calls += inside.calls;
+    others += inside.others;
+  }
+  return { calls, others };
 }
 
 class Compiler {
   readonly #checked: CheckedTree;
   readonly #environment: Environment;
+  readonly #budget: CompileBudget;
   readonly #watch: Watch | undefined;
   /** Loop variables in scope; where one stands is its place among the run's locals. */
   readonly #scope: string[] = [];
 
-  constructor(checked: CheckedTree, environment: Environment, watch: Watch | undefined) {
+  constructor(checked: CheckedTree, environment: Environment, budget: CompileBudget, watch: Watch | undefined) {
     this.#checked = checked;
     this.#environment = environment;
+    this.#budget = budget;
     this.#watch = watch;
   }
 
@@ -91,9 +114,11 @@ class Compiler {
   #select(node: Select, type: Type): Part {
     const variable = this.#checked.variables.get(node.id);
     if (variable) {
-      const { read } = variable;
+      const { read, cost } = variable;
       if (!node.isTest) return variablePart(variable, type, node.at);
-      return { evaluate: read ? (run) => read(run.activation) !== undefined : () => true, type, constant: undefined };
+      const isThere: Evaluate = read ? (run) => read(run.activation) !== undefined : () => true;
+      const evaluate: Evaluate = cost ? (run) => run.spend(cost(run.activation)) ?? isThere(run) : isThere;
+      return { evaluate, type, constant: undefined };
     }
     const operand = this.part(node.operand);
     const object = objectIn(operand.type);
@@ -142,13 +167,18 @@ class Compiler {
   }
 
   #now(evaluate: Evaluate): Result {
-    const run = new Run(this.#environment.limits);
-    run.steps = this.#environment.limits.steps;
+    const { limits } = this.#environment;
+    const steps = Math.min(limits.steps, this.#budget.steps);
+    const run = new Run(limits);
+    // The step of the call itself.
+    run.steps = steps - 1;
     try {
-      return evaluate(run);
+      return run.steps < 0 ? outOfSteps() : evaluate(run);
     } catch {
-      // It is evaluated again when it is come to, and says there what it cannot do.
+      // Traffic evaluates this part again, and fails there.
       return new Failure("the evaluation broke off");
+    } finally {
+      this.#budget.steps -= steps - Math.max(run.steps, 0);
     }
   }
 
@@ -222,6 +252,8 @@ class Compiler {
         if (key instanceof Failure) return key;
         const value = valuePart.evaluate(run);
         if (value instanceof Failure) return value;
+        const spent = spendKey(key, run);
+        if (spent) return spent;
         if (!canBeKey(key)) return failureAt(`a value of type ${kindOf(key)} cannot be a key`, from);
         if (!map.add(key, value)) return failureAt("a map has a key twice", from);
       }
@@ -255,8 +287,23 @@ function failing(message: string, at: number): Part {
   return { evaluate: () => failureAt(message, at), type: types.dyn, constant: undefined };
 }
 
-function variablePart({ name, read, item, value, type: declared }: Variable, type: Type, at: number): Part {
-  if (!read) return constantPart(value as Value, type);
+function variablePart(variable: Variable, type: Type, at: number): Part {
+  const { read, cost } = variable;
+  if (!read) return constantPart(variable.value as Value, type);
+  const part = readPart(variable, read, type, at);
+  if (!cost) return part;
+  const { evaluate, reading } = part;
+  const paid: Evaluate = (run) => run.spend(cost(run.activation)) ?? evaluate(run);
+  // Read past the cost only by one key, which the item pays for.
+  return { evaluate: paid, type, constant: undefined, reading: reading?.item && { ...reading, cost } };
+}
+
+function readPart(
+  { name, item, type: declared }: Variable,
+  read: NonNullable<Variable["read"]>,
+  type: Type,
+  at: number,
+): Part {
   const zero = zeroOf(declared);
   if (zero === undefined) {
     const evaluate: Evaluate = ({ activation }) => {
@@ -267,9 +314,9 @@ function variablePart({ name, read, item, value, type: declared }: Variable, typ
   }
   const adapt = adapterOf(declared);
   if (adapt) {
-    const evaluate: Evaluate = ({ activation }) => {
-      const found = read(activation);
-      return found === undefined ? zero : adapt(found);
+    const evaluate: Evaluate = (run) => {
+      const found = read(run.activation);
+      return found === undefined ? zero : adapted(adapt, found, run);
     };
     return { evaluate, type, constant: undefined };
   }
@@ -277,7 +324,7 @@ function variablePart({ name, read, item, value, type: declared }: Variable, typ
     const found = read(activation);
     return found === undefined ? zero : found;
   };
-  return { evaluate, type, constant: undefined, reading: { read, zero, item } };
+  return { evaluate, type, constant: undefined, reading: { read, zero, item, cost: undefined } };
 }
 
 /** `variable.key`, or `has` of it, where a variable reads one key by itself. */

@@ -53,7 +53,7 @@ function ofTwo(native: Function2, one: Part, two: Part, at: number): Evaluate {
       return isFailure(b) ? b : located(native(a, b, run), at);
     };
   }
-  if (one.reading) {
+  if (one.reading && !one.reading.cost) {
     const { read, zero } = one.reading;
     return (run) => {
       const found = read(run.activation);

@@ -25,7 +25,7 @@ export function equality([left, right]: readonly Part[], isNegated: boolean): Ev
 }
 
 function constantEquality({ evaluate, reading }: Part, constant: Value, isNegated: boolean): Evaluate {
-  if (reading) {
+  if (reading && !reading.cost) {
     const { read, zero } = reading;
     return ({ activation }) => {
       const found = read(activation);
@@ -64,7 +64,7 @@ export function amongConstants([item, list]: readonly Part[]): Evaluate | undefi
   if (!constant.every((one: Value) => kindOf(one) === kind)) return undefined;
   const known: ReadonlySet<unknown> = new Set(constant);
   const { evaluate, reading } = item;
-  if (reading) {
+  if (reading && !reading.cost) {
     const { read, zero } = reading;
     return ({ activation }) => {
       const found = read(activation);

@@ -1,9 +1,9 @@
 /** How `a.b`, `a['b']` and `has(a.b)` are evaluated. */
-import { adapterOf, zeroOf } from "./adapt.ts";
+import { adapted, adapterOf, zeroOf } from "./adapt.ts";
 import { Failure } from "../values/failure.ts";
 import { mapGet, mapHas, MapValue } from "../values/map.ts";
 import { readableName } from "../checking/hints.ts";
-import type { Result } from "../values/run.ts";
+import type { Result, Run } from "../values/run.ts";
 import type { Type } from "../checking/types.ts";
 import { kindOf, Uint } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
@@ -19,7 +19,14 @@ export function keyOf({ evaluate, type, reading }: Part, key: Part, at: number):
   if (typeof constant !== "string" || type.is !== "map") return undefined;
   const missing = noKey(constant, at);
   const item = reading?.item;
-  if (item) {
+  if (reading && item) {
+    const { cost } = reading;
+    if (cost) {
+      return (run) => {
+        const spent = run.spend(cost(run.activation));
+        return spent ?? item(run.activation, constant) ?? missing;
+      };
+    }
     return ({ activation }) => {
       const found = item(activation, constant);
       return found === undefined ? missing : found;
@@ -28,7 +35,7 @@ export function keyOf({ evaluate, type, reading }: Part, key: Part, at: number):
   return (run) => {
     const from = evaluate(run);
     if (from instanceof Failure) return from;
-    if (kindOf(from) !== "map") return index(from, constant, at);
+    if (kindOf(from) !== "map") return index(from, constant, at, run);
     const found = mapGet(from as Record<string, Value>, constant);
     return found === undefined ? missing : found;
   };
@@ -36,9 +43,10 @@ export function keyOf({ evaluate, type, reading }: Part, key: Part, at: number):
 
 /** `'key' in variable` of a variable that reads one key by itself; undefined for anything else. */
 export function keyIn(whole: Part | undefined, key: Part | undefined): Evaluate | undefined {
-  const item = whole?.reading?.item;
+  const { item, cost } = whole?.reading ?? {};
   const constant = key?.constant;
   if (!item || typeof constant !== "string") return undefined;
+  if (cost) return (run) => run.spend(cost(run.activation)) ?? item(run.activation, constant) !== undefined;
   return ({ activation }) => item(activation, constant) !== undefined;
 }
 
@@ -66,7 +74,7 @@ export function selectField(operand: Evaluate, field: string, type: Type, at: nu
     if (from instanceof Failure) return from;
     const value = mapGet(from as Record<string, Value>, field);
     if (value === undefined || value === null) return zero ?? value ?? null;
-    return adapt ? adapt(value) : value;
+    return adapt ? adapted(adapt, value, run) : value;
   };
 }
 
@@ -88,7 +96,9 @@ export function hasField(
 }
 
 /** `from[key]`. */
-export function index(from: Value, key: Value, at: number): Result {
+export function index(from: Value, key: Value, at: number, run: Run): Result {
+  const spent = spendKey(key, run);
+  if (spent) return spent;
   if (typeof from === "object" && from !== null) {
     if (Array.isArray(from)) return item(from as readonly Value[], key, at);
     if (kindOf(from) === "map") {
@@ -100,13 +110,20 @@ export function index(from: Value, key: Value, at: number): Result {
 }
 
 /** `has(from[key])`. */
-export function hasItem(from: Value, key: Value): Result {
+export function hasItem(from: Value, key: Value, run: Run): Result {
+  const spent = spendKey(key, run);
+  if (spent) return spent;
   if (Array.isArray(from)) {
     const place = placeOf(key);
     return place !== undefined && place >= 0 && place < from.length;
   }
   if (kindOf(from) === "map") return mapHas(from as Record<string, Value>, key);
   return new Failure(`a value of type ${kindOf(from)} has no items`);
+}
+
+/** Looking a text up among keys reads the whole of it once. */
+export function spendKey(key: Value, run: Run): Failure | undefined {
+  return typeof key === "string" && key.length > 64 ? run.spendText(key.length) : undefined;
 }
 
 function item(list: readonly Value[], key: Value, at: number): Result {

@@ -29,7 +29,10 @@ export function loopEvaluation(parts: LoopParts): Evaluate {
     const from = range(run);
     if (from instanceof Failure) return from;
     if (Array.isArray(from)) return each(from as readonly Value[], run);
-    if (kindOf(from) === "map") return each(mapKeys(from as Record<string, Value>), run);
+    if (kindOf(from) === "map") {
+      const keys = mapKeys(from as Record<string, Value>);
+      return run.spendItems(4 * keys.length) ?? each(keys, run);
+    }
     if (quietNulls && from === null) return each([], run);
     return new Failure(`${parts.macro} goes through a list or a map, this is of type ${kindOf(from)}`);
   };
@@ -107,7 +110,7 @@ function collected({ place, cost, condition, result, quietNulls }: LoopParts): E
       const value = result ? result(run) : item;
       if (value instanceof Failure) return value;
       found.push(value);
-      if (found.length > run.limits.items) return new Failure(`a list has more than ${run.limits.items} items`);
+      if (found.length > run.limits.items) return run.makeItems(found.length) ?? found;
     }
     return found;
   };

@@ -22,6 +22,8 @@ export interface Reading {
   readonly zero: Value;
   /** One key of it, where that is less work than to read the whole. */
   readonly item: ((activation: unknown, key: string) => Value | undefined) | undefined;
+  /** Steps that `read` and `item` take now; undefined where the step of the call pays for them. */
+  readonly cost: ((activation: unknown) => number) | undefined;
 }
 
 export function constantPart(value: Value, type: Type): Part {

@@ -5,7 +5,9 @@ import { compare, compareNumbers, equal } from "../values/equal.ts";
 import type { Result, Run } from "../values/run.ts";
 import { types } from "../checking/types.ts";
 import type { Type } from "../checking/types.ts";
-import type { Uint, Value } from "../values/values.ts";
+import { Failure } from "../values/failure.ts";
+import { parseTimestamp } from "../values/time.ts";
+import type { Timestamp, Uint, Value } from "../values/values.ts";
 
 const { bool, int, uint, double, string, bytes, timestamp, duration } = types;
 
@@ -47,12 +49,38 @@ function comparison(sign: string, name: string, holds: Holds): FunctionDeclarati
   return define(`_${sign}_`, ...same, ...others);
 }
 
-export const comparisons: readonly FunctionDeclaration[] = [
-  comparison("<", "less", (a, b) => a < b),
-  comparison("<=", "less_equals", (a, b) => a <= b),
-  comparison(">", "greater", (a, b) => a > b),
-  comparison(">=", "greater_equals", (a, b) => a >= b),
+const signs: readonly (readonly [sign: string, name: string, holds: Holds])[] = [
+  ["<", "less", (a, b) => a < b],
+  ["<=", "less_equals", (a, b) => a <= b],
+  [">", "greater", (a, b) => a > b],
+  [">=", "greater_equals", (a, b) => a >= b],
 ];
+
+export const comparisons: readonly FunctionDeclaration[] = signs.map(([sign, name, holds]) =>
+  comparison(sign, name, holds),
+);
+
+/** Of a text that is a time with a timestamp, for environments in which JSON's times are texts. */
+function timeComparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
+  const ns = (given: string | Timestamp): bigint | Failure => {
+    const at = typeof given === "string" ? parseTimestamp(given) : given;
+    return at instanceof Failure ? at : at.ns;
+  };
+  const evaluate = (one: string | Timestamp, other: string | Timestamp): Result => {
+    const [a, b] = [ns(one), ns(other)];
+    if (a instanceof Failure) return a;
+    return b instanceof Failure ? b : holds(a, b);
+  };
+  return define(
+    `_${sign}_`,
+    overload(`${name}_string_timestamp`, [string, timestamp], bool, evaluate),
+    overload(`${name}_timestamp_string`, [timestamp, string], bool, evaluate),
+  );
+}
+
+export const timeComparisons: readonly FunctionDeclaration[] = signs.map(([sign, name, holds]) =>
+  timeComparison(sign, name, holds),
+);
 
 function mixedEquality(name: string, isNegated: boolean): readonly Overload[] {
   const evaluate = (a: Value, b: Value, run: Run): Result => (equal(a, b, run) === true) !== isNegated;

@@ -68,6 +68,7 @@ const truths: ReadonlySet<string> = new Set(["1", "t", "true", "TRUE", "True"]);
 const untruths: ReadonlySet<string> = new Set(["0", "f", "false", "FALSE", "False"]);
 
 function boolOfText(text: string): Result {
+  if (text.length > 5) return notA("a bool");
   return truths.has(text) || (untruths.has(text) ? false : notA("a bool"));
 }
 

@@ -41,7 +41,7 @@ function shown(verb: string, precision: string | undefined, value: Value, run: R
       return decimal(value);
     case "f":
     case "e":
-      return fixed(verb, Number(precision ?? 6), value);
+      return fixed(verb, Number(precision ?? 6), value, run);
     case "b":
     case "o":
       return digits(verb, value);
@@ -73,7 +73,7 @@ export function textOf(value: Value, run: Run): string | Failure {
   if (value instanceof Uint8Array) return run.makeText(value.length) ?? Buffer.from(value).toString("utf8");
   if (Array.isArray(value)) {
     const items = textsOf(value as readonly Value[], run);
-    return items instanceof Failure ? items : bounded(`[${items.join(", ")}]`, run);
+    return items instanceof Failure ? items : joined("[", items, "]", run);
   }
   const map = value as Readonly<Record<string, Value>>;
   const entries: string[] = [];
@@ -82,7 +82,7 @@ export function textOf(value: Value, run: Run): string | Failure {
     if (pair instanceof Failure) return pair;
     entries.push(pair.join(": "));
   }
-  return bounded(`{${entries.sort().join(", ")}}`, run);
+  return joined("{", entries.sort(), "}", run);
 }
 
 function textsOf(values: readonly Value[], run: Run): string[] | Failure {
@@ -95,8 +95,9 @@ function textsOf(values: readonly Value[], run: Run): string[] | Failure {
   return texts;
 }
 
-function bounded(text: string, run: Run): string | Failure {
-  return run.makeText(text.length) ?? text;
+function joined(open: string, parts: readonly string[], close: string, run: Run): string | Failure {
+  const length = parts.reduce((sum, part) => sum + part.length + 2, 2);
+  return run.makeText(length) ?? `${open}${parts.join(", ")}${close}`;
 }
 
 function decimal(value: Value): string | Failure {
@@ -119,7 +120,9 @@ function hexadecimal(value: Value, run: Run): string | Failure {
   return run.makeText(value.length * 2) ?? Buffer.from(value as string).toString("hex");
 }
 
-function fixed(verb: "f" | "e", precision: number, value: Value): string | Failure {
+function fixed(verb: "f" | "e", precision: number, value: Value, run: Run): string | Failure {
+  const spent = run.spend(8);
+  if (spent) return spent;
   if (typeof value !== "number") return unfit(verb, value);
   if (precision > maxPrecision) return new Failure(`format gives at most ${maxPrecision} digits`);
   if (!Number.isFinite(value)) return String(value);

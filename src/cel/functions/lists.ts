@@ -66,11 +66,16 @@ export const listFunctions: readonly FunctionDeclaration[] = [
   ),
   define(
     "sort",
-    member("list_sort", [list], list, (items: Items, run: Run) =>
-      sortedBy(
-        items.map((item) => ({ key: item, item })),
-        run,
-      ),
+    member(
+      "list_sort",
+      [list],
+      list,
+      (items: Items, run: Run) =>
+        run.makeItems(items.length) ??
+        sortedBy(
+          items.map((item) => ({ key: item, item })),
+          run,
+        ),
     ),
   ),
   define("distinct", member("list_distinct", [list], list, distinct)),

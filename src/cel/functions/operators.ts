@@ -3,7 +3,7 @@ import { define, overload } from "../checking/declarations.ts";
 import type { FunctionDeclaration } from "../checking/declarations.ts";
 import { equal, listHas } from "../values/equal.ts";
 import { Failure } from "../values/failure.ts";
-import { hasItem, index } from "../evaluation/fields.ts";
+import { hasItem, index, spendKey } from "../evaluation/fields.ts";
 import { mapHas } from "../values/map.ts";
 import type { Result, Run } from "../values/run.ts";
 import { makeDuration, makeTimestamp } from "../values/time.ts";
@@ -135,13 +135,18 @@ export const operators: readonly FunctionDeclaration[] = [
   ),
   define(
     "_[_]",
-    overload("index_list", [list, int], A, (a: Value, b: Value) => index(a, b, -1)),
-    overload("index_map", [mapOf(A, B), A], B, (a: Value, b: Value) => index(a, b, -1)),
+    overload("index_list", [list, int], A, (a: Value, b: Value, run: Run) => index(a, b, -1, run)),
+    overload("index_map", [mapOf(A, B), A], B, (a: Value, b: Value, run: Run) => index(a, b, -1, run)),
   ),
   define(
     "@in",
     overload("in_list", [A, list], bool, (a: Value, b: readonly Value[], run: Run) => listHas(b, a, run)),
-    overload("in_map", [A, mapOf(A, B)], bool, (a: Value, b: Readonly<Record<string, Value>>) => mapHas(b, a)),
+    overload(
+      "in_map",
+      [A, mapOf(A, B)],
+      bool,
+      (a: Value, b: Readonly<Record<string, Value>>, run: Run) => spendKey(a, run) ?? mapHas(b, a),
+    ),
   ),
   define(
     "@has",

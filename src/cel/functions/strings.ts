@@ -83,6 +83,8 @@ function piecesOf(text: string, separator: string, run: Run): readonly string[] 
 }
 
 function join(parts: readonly unknown[], separator: string, run: Run): Result {
+  const spent = run.spendItems(parts.length);
+  if (spent) return spent;
   const texts = parts.filter((part) => typeof part === "string");
   if (texts.length < parts.length) return new Failure("join takes a list of strings");
   const between = separator.length * Math.max(0, texts.length - 1);
@@ -112,9 +114,14 @@ export const escapes: Readonly<Record<string, string>> = {
 
 /** As a literal that reads as the same text. */
 function quote(text: string, run: Run): Result {
+  const spent = run.spendText(4 * text.length);
+  if (spent) return spent;
+  let escaped = 0;
+  for (let at = 0; at < text.length; at += 1) if (Object.hasOwn(escapes, text.charAt(at))) escaped += 1;
+  const failed = run.makeText(text.length + escaped + 2) ?? run.spend(escaped >> 2);
+  if (failed) return failed;
   // oxlint-disable-next-line no-control-regex
-  const quoted = text.toWellFormed().replaceAll(/[\u0007-\r"\\]/g, (sign) => escapes[sign] ?? sign);
-  return run.makeText(quoted.length + 2) ?? `"${quoted}"`;
+  return `"${text.toWellFormed().replaceAll(/[\u0007-\r"\\]/g, (sign) => escapes[sign] ?? sign)}"`;
 }
 
 export const stringFunctions: readonly FunctionDeclaration[] = [

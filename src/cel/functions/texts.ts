@@ -1,9 +1,9 @@
 /** Functions of texts, and `size`, that CEL itself has. */
 import { define, member, overload } from "../checking/declarations.ts";
-import type { FunctionDeclaration, Native } from "../checking/declarations.ts";
+import type { FunctionDeclaration, Native, Spending } from "../checking/declarations.ts";
 import { Failure } from "../values/failure.ts";
 import { mapSize } from "../values/map.ts";
-import { compilePattern, matches, patternOf } from "../values/regex.ts";
+import { compilePattern, matches, patternOf, patternSteps } from "../values/regex.ts";
 import type { Result, Run } from "../values/run.ts";
 import { listOf, mapOf, types, variableType } from "../checking/types.ts";
 import { int as intOf } from "../values/values.ts";
@@ -16,6 +16,8 @@ const map = mapOf(variableType("A"), variableType("B"));
 /** Code points. */
 function textSize(text: string, run: Run): Result {
   const { length } = text;
+  const spent = run.spendText(2 * length);
+  if (spent) return spent;
   let pairs = 0;
   for (let at = 0; at < length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -23,18 +25,29 @@ function textSize(text: string, run: Run): Result {
     const next = text.charCodeAt(at + 1);
     if (next >= 0xdc_00 && next <= 0xdf_ff) pairs += 1;
   }
-  return run.spendText(2 * length) ?? intOf(length - pairs);
+  return intOf(length - pairs);
 }
 
 const itemCount = (items: readonly Value[] | Uint8Array): Result => intOf(items.length);
 
 function entryCount(entries: Readonly<Record<string, Value>>, run: Run): Result {
   const count = mapSize(entries);
-  return run.spend((count + 15) >> 4) ?? intOf(count);
+  return run.spendItems(4 * count) ?? intOf(count);
 }
 
 function contains(text: string, part: string, run: Run): Result {
   return run.spendSearch(text.length, part.length) ?? text.includes(part);
+}
+
+/** Short parts are compared in less than the step of the call. */
+function startsWith(text: string, part: string, run: Run): Result {
+  const spent = part.length > 64 ? run.spendText(part.length) : undefined;
+  return spent ?? text.startsWith(part);
+}
+
+function endsWith(text: string, part: string, run: Run): Result {
+  const spent = part.length > 64 ? run.spendText(part.length) : undefined;
+  return spent ?? text.endsWith(part);
 }
 
 function matchesText(text: string, pattern: string, run: Run): Result {
@@ -43,8 +56,9 @@ function matchesText(text: string, pattern: string, run: Run): Result {
 }
 
 /** A literal is compiled with the expression. */
-function preparePattern([, pattern]: readonly (Value | undefined)[]): Native | string | undefined {
+function preparePattern([, pattern]: readonly (Value | undefined)[], budget: Spending): Native | string | undefined {
   if (typeof pattern !== "string") return undefined;
+  budget.spend(patternSteps(pattern));
   const compiled = compilePattern(pattern);
   if (typeof compiled === "string") return compiled;
   return (text: string, _pattern: string, run: Run) => matches(compiled, text, run);
@@ -63,14 +77,8 @@ export const texts: readonly FunctionDeclaration[] = [
     member("map_size", [map], int, entryCount),
   ),
   define("contains", member("contains_string", [string, string], bool, contains)),
-  define(
-    "startsWith",
-    member("starts_with_string", [string, string], bool, (text: string, part: string) => text.startsWith(part)),
-  ),
-  define(
-    "endsWith",
-    member("ends_with_string", [string, string], bool, (text: string, part: string) => text.endsWith(part)),
-  ),
+  define("startsWith", member("starts_with_string", [string, string], bool, startsWith)),
+  define("endsWith", member("ends_with_string", [string, string], bool, endsWith)),
   define(
     "matches",
     overload("matches", [string, string], bool, matchesText, { prepare: preparePattern }),

@@ -10,8 +10,9 @@ import type { Duration, Timestamp } from "../values/values.ts";
 const { int, string, timestamp, duration } = types;
 
 const msPerDay = 86_400_000;
-/** What working a zone out takes. */
+/** What working a zone out takes, and what making its format takes where it is not kept. */
 const zoneSteps = 50;
+const formatSteps = 200;
 
 function msOf({ ns }: Timestamp): number {
   const million = 1_000_000n;
@@ -20,14 +21,19 @@ function msOf({ ns }: Timestamp): number {
 
 const zones = new Map<string, Intl.DateTimeFormat>();
 const maxZones = 100;
+/** UTF-16 code units of a zone's name. */
+const maxZone = 64;
 
 /** As `+02:00`, `02:00` or `Europe/Berlin`: the moment, shifted so that UTC's fields are those of the zone. */
-function shifted(ms: number, zone: string): Date | Failure {
+function shifted(ms: number, zone: string, run: Run): Date | Failure {
+  if (zone.length > maxZone) return new Failure("there is no such time zone");
   const offset = /^([+-]?)(\d\d):(\d\d)$/.exec(zone);
   if (offset) {
     const minutes = Number(offset[2]) * 60 + Number(offset[3]);
     return new Date(ms + minutes * 60_000 * (offset[1] === "-" ? -1 : 1));
   }
+  const spent = zones.has(zone) ? undefined : run.spend(formatSteps);
+  if (spent) return spent;
   const format = zoneFormat(zone);
   if (format === undefined) return new Failure("there is no such time zone");
   const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
@@ -72,7 +78,7 @@ function ofTimestamp(name: string, id: string, read: Read): FunctionDeclaration 
       [timestamp, string],
       int,
       (at: Timestamp, zone: string, run: Run): Result => {
-        const local = run.spend(zoneSteps) ?? shifted(msOf(at), zone);
+        const local = run.spend(zoneSteps) ?? shifted(msOf(at), zone, run);
         return local instanceof Failure ? local : intOf(read(local));
       },
     ),

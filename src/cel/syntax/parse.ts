@@ -1,6 +1,7 @@
 /** Reads a source into a tree: precedence climbing over the grammar of CEL's specification. */
 import { Builder, tooDeep } from "./builder.ts";
 import type { Span } from "./builder.ts";
+import type { CompileBudget } from "./compile-budget.ts";
 import { issueAt } from "./issue.ts";
 import type { Issue } from "./issue.ts";
 import { defaultLimits } from "../values/limits.ts";
@@ -15,8 +16,11 @@ export type Parsed =
   | { readonly ok: true; readonly tree: Tree }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
+/** UTF-16 code units that are read for one step. */
+const unitsPerStep = 4;
+
 /** Never throws. One issue at most: after it nothing that follows could be trusted. */
-export function parse(source: string, limits: Limits = defaultLimits): Parsed {
+export function parse(source: string, limits: Limits = defaultLimits, budget?: CompileBudget): Parsed {
   try {
     if (source.length > limits.sourceLength) {
       throw new SourceFault(
@@ -24,6 +28,7 @@ export function parse(source: string, limits: Limits = defaultLimits): Parsed {
         `the expression has ${source.length} characters, at most ${limits.sourceLength} are read`,
       );
     }
+    budget?.spend(1 + source.length / unitsPerStep);
     const builder = new Builder(limits);
     const root = new Parser(tokensOf(source), builder, limits).whole();
     return { ok: true, tree: { source, root, nodes: builder.nodes } };

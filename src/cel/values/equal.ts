@@ -1,12 +1,12 @@
 /** Equality, which every two values have, and order, which some have. */
 import { MapValue, mapGet, mapHas, mapKeys, mapSize } from "./map.ts";
-import type { Result, Run } from "./run.ts";
+import type { Meter, Result } from "./run.ts";
 import { Duration, Timestamp, TypeValue, Uint } from "./values.ts";
 import type { Value } from "./values.ts";
 import { Failure } from "./failure.ts";
 
 /** Numbers compare across kinds; values of other kinds that differ are not equal. A failure when it takes too long. */
-export function equal(one: Value, other: Value, run: Run): boolean | Failure {
+export function equal(one: Value, other: Value, run: Meter): boolean | Failure {
   if (typeof one !== "object" && typeof one === typeof other) {
     if (typeof one === "string" && one.length > 64 && one.length === (other as string).length) {
       const spent = run.spendText(one.length);
@@ -19,7 +19,7 @@ export function equal(one: Value, other: Value, run: Run): boolean | Failure {
   return equalObjects(one, other, run);
 }
 
-function equalObjects(one: Value & object, other: Value & object, run: Run): boolean | Failure {
+function equalObjects(one: Value & object, other: Value & object, run: Meter): boolean | Failure {
   if (Array.isArray(one) || Array.isArray(other)) {
     return Array.isArray(one) && Array.isArray(other) ? equalLists(one, other, run) : false;
   }
@@ -32,7 +32,7 @@ function equalObjects(one: Value & object, other: Value & object, run: Run): boo
   if (one instanceof TypeValue) return other instanceof TypeValue && one.name === other.name;
   if (!isMap(one) || !isMap(other)) return false;
   if (mapSize(one) !== mapSize(other)) return false;
-  const spent = run.spend(mapSize(one));
+  const spent = run.spend(1 + mapSize(one));
   if (spent) return spent;
   for (const key of mapKeys(one)) {
     if (!mapHas(other, key)) return false;
@@ -42,9 +42,9 @@ function equalObjects(one: Value & object, other: Value & object, run: Run): boo
   return true;
 }
 
-function equalLists(one: readonly Value[], other: readonly Value[], run: Run): boolean | Failure {
+function equalLists(one: readonly Value[], other: readonly Value[], run: Meter): boolean | Failure {
   if (one.length !== other.length) return false;
-  const spent = run.spend((one.length + 7) >> 3);
+  const spent = run.spend(1 + (one.length >> 3));
   if (spent) return spent;
   for (let at = 0; at < one.length; at += 1) {
     const same = equal(one[at] as Value, other[at] as Value, run);
@@ -96,7 +96,7 @@ export function compareText(one: string, other: string): number {
 }
 
 /** Below 0, 0, above 0, NaN for what has no order though its kinds have; a failure for kinds that have none. */
-export function compare(one: Value, other: Value, run: Run): number | Failure {
+export function compare(one: Value, other: Value, run: Meter): number | Failure {
   if (typeof one === "string" && typeof other === "string") {
     return run.spendText(Math.min(one.length, other.length)) ?? compareText(one, other);
   }
@@ -111,7 +111,7 @@ export function compare(one: Value, other: Value, run: Run): number | Failure {
 }
 
 /** Whether the list has an item that equals the value. */
-export function listHas(list: readonly Value[], value: Value, run: Run): Result {
+export function listHas(list: readonly Value[], value: Value, run: Meter): Result {
   const spent = run.spend((list.length + 7) >> 3);
   if (spent) return spent;
   // Nothing but a string equals a string.

@@ -1,9 +1,11 @@
 /** Regular expressions: RE2's syntax, unanchored, time linear in the text (re2js), and bounded in size. */
 import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
+import { Lru } from "../../lib/lru.ts";
 import { Failure } from "./failure.ts";
+import { patternSize } from "./pattern-size.ts";
 import { maxSearched, plainPattern } from "./plain-pattern.ts";
-import type { Run } from "./run.ts";
+import type { Meter } from "./run.ts";
 
 const require = createRequire(import.meta.url);
 /** Loaded with the first expression: every start would wait for it. */
@@ -15,8 +17,13 @@ const maxPattern = 1024;
 const leastCost = 6;
 /** Instructions once repetitions are written out; time per character grows with them. */
 const maxProgram = 2000;
+/** The same as it is estimated from the text, which often gives several times more than are made. */
+const maxEstimate = 8 * maxProgram;
+/** Steps to compile an instruction, which takes 1.2 µs, and a Unicode class, which takes up to 0.12 ms. */
+const instructionCost = 3;
+const classCost = 240;
 /** Patterns that were not literals, kept for the next evaluation. */
-const maxKept = 100;
+const maxKept = 200;
 
 export interface Pattern {
   readonly expression: Re2.RE2JS;
@@ -26,37 +33,45 @@ export interface Pattern {
   readonly cost: number;
 }
 
-const kept = new Map<string, Pattern | string>();
+const kept = new Lru<string, Pattern | string>(maxKept);
+const tooLarge = "the regular expression is too large once its repetitions are written out";
 
-/** Or what is wrong with it. */
+/** Steps to compile it; 0 where it is refused for its size. */
+export function patternSteps(text: string): number {
+  if (text.length > maxPattern) return 0;
+  const { instructions, classes } = patternSize(text);
+  return instructions > maxEstimate ? 0 : 10 + instructionCost * instructions + classCost * classes;
+}
+
+/** Or what is wrong with it. Its size is known before anything is compiled; `patternSteps` says what it costs. */
 export function compilePattern(text: string): Pattern | string {
   if (text.length > maxPattern) return `the regular expression has more than ${maxPattern} characters`;
+  if (patternSize(text).instructions > maxEstimate) return tooLarge;
   try {
     const expression = library().RE2JS.compile(text);
     const size = expression.programSize();
-    if (size > maxProgram) return "the regular expression is too large once its repetitions are written out";
+    if (size > maxProgram) return tooLarge;
     return { expression, plain: plainPattern(text), cost: Math.max(leastCost, Math.ceil(size / 16)) };
   } catch (error) {
     return `the regular expression cannot be read: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
-/** The same for one that is known only now: the last hundred are kept. */
-export function patternOf(text: string, run: Run): Pattern | Failure {
-  const known = kept.get(text);
-  const pattern = known ?? compilePattern(text);
-  // What was used last stands last.
-  kept.delete(text);
-  kept.set(text, pattern);
-  if (kept.size > maxKept) kept.delete(kept.keys().next().value as string);
-  // As much work as some text: reading it, and writing its repetitions out.
-  const spent = known === undefined ? run.spend(64) : undefined;
-  return spent ?? (typeof pattern === "string" ? new Failure(pattern) : pattern);
+/** The same for a pattern that is known only at run time. The last ones are kept compiled, and cost nothing again. */
+export function patternOf(text: string, meter: Meter): Pattern | Failure {
+  // Longer ones are no keys: hashing and keeping them would cost more than refusing them.
+  let pattern = text.length > maxPattern ? compilePattern(text) : kept.get(text);
+  if (pattern === undefined) {
+    const spent = meter.spend(patternSteps(text));
+    if (spent) return spent;
+    kept.set(text, (pattern = compilePattern(text)));
+  }
+  return typeof pattern === "string" ? new Failure(pattern) : pattern;
 }
 
 /** Whether it is found anywhere in the text. */
-export function matches({ expression, plain, cost }: Pattern, text: string, run: Run): boolean | Failure {
-  const spent = run.spend(cost * ((text.length + 63) >> 6));
+export function matches({ expression, plain, cost }: Pattern, text: string, meter: Meter): boolean | Failure {
+  const spent = meter.spend(cost * ((text.length + 63) >> 6));
   if (spent) return spent;
   return plain !== undefined && text.length <= maxSearched ? plain.test(text) : expression.test(text);
 }

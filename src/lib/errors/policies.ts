@@ -283,6 +283,12 @@ export const policyErrors = {
     "This address could not be served.",
     "Its operator finds the action of the traffic policy that failed in the trace of the request.",
   ),
+  policy_limit_reached: entry(
+    2301,
+    503,
+    "This request takes more work than this address may spend on it.",
+    "Its operator finds the rule of the traffic policy that reached a bound in the trace of the request.",
+  ),
   policy_webhook_secret_long: entry(
     15_001,
     400,

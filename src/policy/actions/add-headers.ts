@@ -1,6 +1,6 @@
 import { Failure } from "../../cel/values/failure.ts";
 import { mapOf, types } from "../../cel/checking/types.ts";
-import { brokenAction, defineAction, done, skippedAction } from "../language/action.ts";
+import { brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
 import { compileHeaders, headersToAdd, headerValuesOf } from "../language/header-fields.ts";
 import { headersOf } from "../language/message.ts";
 
@@ -22,7 +22,7 @@ export const addHeaders = defineAction({
         const fields = headersOf(context);
         if (!fields) return skippedAction("there is no response");
         const values = headerValuesOf(templates, context);
-        if (values instanceof Failure) return brokenAction("policy_interpolation_failed", values.message);
+        if (values instanceof Failure) return brokenBy(values);
         for (const name in values) {
           if (replaced.has(name)) fields.set(name, values[name] as string);
           else fields.append(name, values[name] as string);

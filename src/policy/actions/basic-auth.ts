@@ -4,7 +4,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import type { HeaderFields } from "../../traffic/exchange.ts";
 import { f } from "../../schema/fields.ts";
 import type { StringFormat } from "../../schema/fields.ts";
-import { brokenAction, defineAction, done, endedBy } from "../language/action.ts";
+import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
 import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { enforceField } from "../language/enforce.ts";
@@ -74,7 +74,7 @@ export const basicAuth = defineAction({
       run(context) {
         const shown = presented(context.exchange?.request.headers);
         const known = shown === undefined ? false : isKnown(shown, context);
-        if (known instanceof Failure) return brokenAction("policy_interpolation_failed", known.message);
+        if (known instanceof Failure) return brokenBy(known);
         const username = shown === undefined ? "" : shown.slice(0, shown.indexOf(":"));
         const result = { credentials: { presented: shown !== undefined, username, authorized: known } };
         if (known) return done("the credentials are right", result);

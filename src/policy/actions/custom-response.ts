@@ -1,6 +1,6 @@
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenAction, defineAction, endedBy } from "../language/action.ts";
+import { brokenBy, defineAction, endedBy } from "../language/action.ts";
 import { answerHeaders, compileHeaders, headerValuesOf } from "../language/header-fields.ts";
 
 export const customResponse = defineAction({
@@ -17,14 +17,17 @@ export const customResponse = defineAction({
   compile({ status_code: status, body, headers }, scope) {
     const text = scope.template(body, "body");
     const templates = compileHeaders(headers, scope);
+    // Of what the policy itself has written: a visitor must not choose what browsers take the answer for.
+    const type = typeOf(text.startsWith);
     const hasType = templates.some(([name]) => name === "content-type");
     return {
       run(context) {
         const content = text.text(context);
-        if (content instanceof Failure) return brokenAction("policy_interpolation_failed", content.message);
+        if (content instanceof Failure) return brokenBy(content);
         const fields = headerValuesOf(templates, context);
-        if (fields instanceof Failure) return brokenAction("policy_interpolation_failed", fields.message);
-        if (!hasType && content !== "") fields["content-type"] = sniffed(content);
+        if (fields instanceof Failure) return brokenBy(fields);
+        if (!hasType && content !== "") fields["content-type"] = type;
+        fields["x-content-type-options"] = "nosniff";
         return endedBy(`answered ${status}`, { by: "answer", answer: { status, headers: fields, body: content } });
       },
     };
@@ -32,7 +35,7 @@ export const customResponse = defineAction({
 });
 
 /** A page, or text: what begins as HTML does. */
-function sniffed(content: string): string {
+function typeOf(content: string): string {
   const isHtml =
     /^\s*<(?:!doctype html|!--|html|head|body|script|style|title|div|p|h[1-6]|table|a|br|b|iframe|font)[\s>]/i;
   return isHtml.test(content) ? "text/html; charset=utf-8" : "text/plain; charset=utf-8";

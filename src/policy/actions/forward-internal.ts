@@ -4,7 +4,7 @@ import { readInternalUrl } from "../../lib/internal-names.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import { f } from "../../schema/fields.ts";
 import { internalNameIn } from "../language/internal-url.ts";
-import { brokenAction, defineAction, endedBy, failedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, endedBy, failedAction } from "../language/action.ts";
 import type { Layer, PhaseEnd } from "../language/action.ts";
 import type { PolicyPlace } from "../language/context.ts";
 
@@ -37,7 +37,7 @@ export const forwardInternal = defineAction({
       isFinal: on_error === "halt",
       run(context) {
         const text = template.text(context);
-        if (text instanceof Failure) return brokenAction("policy_interpolation_failed", text.message);
+        if (text instanceof Failure) return brokenBy(text);
         const target = targetOf(text, layer);
         if (target && isOnline(target, context.place)) return endedBy(`forwarded to ${target.url}`, target);
         const reason = target ? "the endpoint is not online" : "the URL is no internal one of this protocol";

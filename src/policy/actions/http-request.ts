@@ -13,7 +13,15 @@ import type { RefusalName } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
 import { newChain } from "../../traffic/calls.ts";
 import type { CallRequest } from "../../traffic/calls.ts";
-import { brokenAction, defineAction, done, failedAction, policyErrorCode, skippedAction } from "../language/action.ts";
+import {
+  brokenAction,
+  brokenBy,
+  defineAction,
+  done,
+  failedAction,
+  policyErrorCode,
+  skippedAction,
+} from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { parseDuration } from "../language/duration.ts";
@@ -113,19 +121,19 @@ export const httpRequest = defineAction({
       const said = saidBy(templates, method, context);
       return said instanceof Failure
         ? said
-        : { ...said, method, timeoutMs, maxRedirects, retry, origin: originOf(context) };
+        : { ...said, method, timeoutMs, maxRedirects, retry: retry?.(context), origin: originOf(context) };
     };
     return {
       attach: callsOf,
       async run(context, calls) {
         const call = describe(context);
-        if (call instanceof Failure) return brokenAction("policy_interpolation_failed", call.message);
+        if (call instanceof Failure) return brokenBy(call);
         const attempts = await (calls as HttpCaller).call(call);
         return outcomeOf(attempts, on_error === "halt");
       },
       rehearse(context) {
         const call = describe(context);
-        if (call instanceof Failure) return brokenAction("policy_interpolation_failed", call.message);
+        if (call instanceof Failure) return brokenBy(call);
         return skippedAction(`would send ${call.method} to ${namedHost(templates.url)}`);
       },
     };
@@ -160,6 +168,8 @@ function saidBy(
   for (const [key, template] of query) {
     const value = template.text(context);
     if (value instanceof Failure) return value;
+    const spent = context.spendText(escapedGrowth * value.length);
+    if (spent) return spent;
     pairs.push(`${encodeURIComponent(key)}=${encodeURIComponent(value.toWellFormed())}`);
   }
   const { exchange, connection } = context;
@@ -187,23 +197,28 @@ function isWeb(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? "");
 }
 
-function retryProgram(source: string, scope: ActionScope): HttpCall["retry"] {
+function retryProgram(source: string, scope: ActionScope): Retry | undefined {
   if (source.trim() === "false") return undefined;
-  const compiled = compileExpression(source, retryEnvironment, { result: types.bool });
+  const compiled = compileExpression(source, retryEnvironment, { result: types.bool, budget: scope.budget });
   if (compiled.ok) return retrying(compiled.program);
   for (const issue of compiled.issues) scope.wrong("retry_condition", issueText(issue), "policy_expression_invalid");
   return undefined;
 }
 
+/** Percent-encoding makes nine characters of one. */
+const escapedGrowth = 9;
+
+type Retry = (context: PolicyContext) => HttpCall["retry"];
+
 /** A condition without a value is no wish to try again. */
-function retrying(program: Program): HttpCall["retry"] {
-  return (attempts) => {
+function retrying(program: Program): Retry {
+  return (context) => (attempts) => {
     const last = attempts.at(-1) as CallAttempt;
     const activation: Retrying = {
       attempts: attempts.map(attemptOf),
       last: { req: requestOf(last.request), res: answerOf(last), error: errorOf(last.fault) },
     };
-    return program.evaluate(activation) === true;
+    return program.evaluate(activation, context) === true;
   };
 }
 

@@ -10,7 +10,7 @@ import type { KeySets } from "../../jose/key-sets.ts";
 import { verifyToken } from "../../jose/verify.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenAction, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
+import { brokenBy, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { keySetsOf } from "../parts/outside.ts";
@@ -203,7 +203,7 @@ async function validate(checks: Checks, context: PolicyContext, keySets: KeySets
     }
     return done(`${tokens.length === 1 ? "the token is" : "all tokens are"} valid`, { tokens });
   } catch (error) {
-    if (error instanceof BrokenText) return brokenAction("policy_interpolation_failed", error.message);
+    if (error instanceof BrokenText) return brokenBy(error.failure);
     if (!(error instanceof TokenRefusal)) throw error;
     return refused(error, tokens);
   }
@@ -283,11 +283,18 @@ const claimFaults = {
   time: ["token_unreadable", "the token has a time that cannot be read"],
 } as const satisfies Record<string, readonly [RefusalName, string]>;
 
-class BrokenText extends Error {}
+class BrokenText extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
 
 function textOf(template: Template, context: PolicyContext): string {
   const text = template.text(context);
-  if (text instanceof Failure) throw new BrokenText(text.message);
+  if (text instanceof Failure) throw new BrokenText(text);
   return text;
 }
 

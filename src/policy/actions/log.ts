@@ -1,6 +1,6 @@
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
-import { defineAction, done } from "../language/action.ts";
+import { brokenBy, defineAction, done } from "../language/action.ts";
 import { compileStructure } from "../language/structure.ts";
 import { plainOf } from "../language/text-of.ts";
 
@@ -9,7 +9,7 @@ const maxMembers = 50;
 export const log = defineAction({
   type: "log",
   phases: ["on_tcp_connect", "on_http_request", "on_http_response"],
-  doc: "Notes names and values in the event of the request or connection. What cannot be found out is noted as an empty text.",
+  doc: "Notes names and values in the event of the request or connection. A value that cannot be found out is noted as an empty text; one that reaches a bound refuses the request.",
   config: {
     metadata: f.map(
       "Names and values, of any form, with `${…}` in their texts.",
@@ -33,10 +33,13 @@ export const log = defineAction({
     const reason = `noted ${members.map(([name]) => name.slice(0, 64)).join(", ")}`;
     return {
       run(context) {
-        const noted = members.map(([name, value]) => {
+        const noted: (readonly [string, unknown])[] = [];
+        for (const [name, value] of members) {
           const result = value(context);
-          return [name, result instanceof Failure ? "" : plainOf(result)] as const;
-        });
+          const plain = result instanceof Failure ? result : plainOf(result, context);
+          if (plain instanceof Failure && plain.isFinal) return brokenBy(plain);
+          noted.push([name, plain instanceof Failure ? "" : plain]);
+        }
         context.log(Object.fromEntries(noted));
         return done(reason);
       },

@@ -2,7 +2,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import { types } from "../../cel/checking/types.ts";
 import type { Program } from "../../cel/program.ts";
 import { f } from "../../schema/fields.ts";
-import { defineAction, done, endedBy } from "../language/action.ts";
+import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { parseDuration } from "../language/duration.ts";
@@ -34,6 +34,7 @@ export const rateLimit = defineAction({
     const programs = bucket_key.map((source, index) => scope.expression(source, `bucket_key[${index}]`));
     const decide = (context: PolicyContext, window: SlidingWindow, isReal: boolean): ActionOutcome => {
       const key = keyOf(programs, context);
+      if (key instanceof Failure) return brokenBy(key);
       const waitMs = isReal ? window.take(key) : window.wait(key);
       const result = { bucket_key: key, limited: waitMs > 0 };
       if (waitMs <= 0) return done(`within ${capacity} per ${rate}`, result);
@@ -60,11 +61,14 @@ export const rateLimit = defineAction({
   },
 });
 
-/** One that cannot be found out is "", as one that is empty. */
-function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string {
-  const values = programs.map((program) => {
+/** A value that cannot be found out is "", as one that is empty. A failure where a bound was reached. */
+function keyOf(programs: readonly (Program | undefined)[], context: PolicyContext): string | Failure {
+  const values: unknown[] = [];
+  for (const program of programs) {
     const value = program?.evaluate(context, context);
-    return value === undefined || value instanceof Failure ? "" : plainOf(value);
-  });
+    const plain = value === undefined || value instanceof Failure ? value : plainOf(value, context);
+    if (plain instanceof Failure && plain.isFinal) return plain;
+    values.push(plain === undefined || plain instanceof Failure ? "" : plain);
+  }
   return JSON.stringify(values);
 }

@@ -1,7 +1,8 @@
+import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
@@ -45,7 +46,7 @@ async function replaceBody(templates: readonly ReplacementTemplate[], context: P
     return failedAction("request_replacement_failed", "the body is compressed");
   }
   const list = replacementsOf(templates, context);
-  if (list instanceof Failure) return brokenAction("request_replacement_failed", list.message);
+  if (list instanceof Failure) return brokenBy(list, "request_replacement_failed");
   let body: Buffer;
   try {
     body = await exchange.body(maxBodyBytes);
@@ -53,8 +54,9 @@ async function replaceBody(templates: readonly ReplacementTemplate[], context: P
     if (!(error instanceof Refusal)) throw error;
     return brokenAction(error.reason, error.message);
   }
+  if (!isUtf8(body)) return failedAction("request_replacement_failed", "the text is not UTF-8");
   const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId });
-  if (replaced instanceof ReplaceFault) return failedAction("request_replacement_failed", replaced.message);
+  if (replaced instanceof ReplaceFault) return brokenBy(replaced, "request_replacement_failed");
   const { content, matches } = replaced;
   if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
   exchange.replaceBody(content);

@@ -1,8 +1,9 @@
+import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
-import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
@@ -44,7 +45,7 @@ export const responseBodyFindReplace = defineAction({
           return skippedAction("the response has no body");
         }
         const list = replacementsOf(templates, context);
-        if (list instanceof Failure) return brokenAction(reason, list.message);
+        if (list instanceof Failure) return brokenBy(list, reason);
         return replaceBody(response, list, context.place.accountId);
       },
     };
@@ -79,8 +80,9 @@ async function replaceBody(
       ? failedAction(reason, tooLong)
       : brokenAction(error.reason, error.message);
   }
+  if (!isUtf8(body)) return failedAction(reason, "the text is not UTF-8");
   const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner });
-  if (replaced instanceof ReplaceFault) return failedAction(reason, replaced.message);
+  if (replaced instanceof ReplaceFault) return brokenBy(replaced, reason);
   const { content, matches } = replaced;
   if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
   response.replaceBody(content);

@@ -1,10 +1,12 @@
 import { types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
+import type { Result } from "../../cel/values/run.ts";
+import type { Value } from "../../cel/values/values.ts";
 import { parseCidr, readAddress } from "../../lib/address.ts";
 import type { Network } from "../../lib/address.ts";
 import { f } from "../../schema/fields.ts";
 import type { CompiledPolicy } from "../../traffic/parts/ip-policy.ts";
-import { brokenAction, defineAction, done, endedBy } from "../language/action.ts";
+import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { networkText } from "../language/formats.ts";
@@ -59,12 +61,12 @@ export const restrictIps = defineAction({
         const { source } = context.connection;
         const policies = state as readonly CompiledPolicy[];
         const against = firstOf(denied, source, context);
-        if (against instanceof Failure) return brokenAction("policy_interpolation_failed", against.message);
+        if (against instanceof Failure) return brokenBy(against);
         const inPolicy = byPolicies(policies, source);
         if (against !== undefined) return verdict("deny", against);
         if (inPolicy?.outcome === "denied") return verdict("deny", inPolicy.cidr);
         const by = firstOf(allowed, source, context);
-        if (by instanceof Failure) return brokenAction("policy_interpolation_failed", by.message);
+        if (by instanceof Failure) return brokenBy(by);
         if (by !== undefined) return verdict("allow", by);
         return inPolicy ? verdict("allow", inPolicy.cidr) : verdict("deny", "");
       },
@@ -83,22 +85,45 @@ function compileNetworks(texts: readonly string[], field: string, scope: ActionS
   });
 }
 
-/** The first network that has the address; what is interpolated may be several, by comma. */
+/** Networks of one value. */
+const maxNetworks = 1000;
+/** Steps to read one. */
+const networkSteps = 4;
+
+/**
+ * The first network that has the address. An interpolated value may be a list of networks, or a text of several with
+ * commas or blanks between them. A failure where one of them is no network: of what is left out nothing is known.
+ */
 function firstOf(networks: Networks, source: string, context: PolicyContext): string | Failure | undefined {
+  let found: string | undefined;
   for (const { fixed, template } of networks) {
     if (fixed) {
-      if (isInNetwork(source, fixed)) return fixed.text;
+      if (found === undefined && isInNetwork(source, fixed)) found = fixed.text;
       continue;
     }
-    const text = template.text(context);
-    if (text instanceof Failure) return text;
-    const found = text
-      .split(",", 100)
-      .map((one) => parseCidr(one.trim()))
-      .find((one) => isInNetwork(source, one));
-    if (found) return found.text;
+    const given = networksIn(template.value(context), context);
+    if (given instanceof Failure) return given;
+    for (const text of given) {
+      const one = text.length > 64 ? undefined : parseCidr(text);
+      if (!one) return new Failure("a network is none, or has bits set beyond its mask");
+      if (found === undefined && isInNetwork(source, one)) found = one.text;
+    }
   }
-  return undefined;
+  return found;
+}
+
+function networksIn(value: Result, context: PolicyContext): readonly string[] | Failure {
+  if (value instanceof Failure) return value;
+  const items: readonly Value[] = Array.isArray(value) ? (value as readonly Value[]) : [value];
+  const texts: string[] = [];
+  for (const item of items) {
+    if (typeof item !== "string") return new Failure("networks are texts, or a list of texts");
+    const spent = context.spendText(4 * item.length) ?? context.spend(1);
+    if (spent) return spent;
+    texts.push(...item.trim().split(/[\s,]+/, maxNetworks + 1));
+    if (texts.length > maxNetworks) return new Failure(`there are more than ${maxNetworks} networks`, true);
+  }
+  return context.spend(networkSteps * texts.length) ?? texts;
 }
 
 function byPolicies(policies: readonly CompiledPolicy[], source: string) {

@@ -2,7 +2,7 @@ import { Failure } from "../../cel/values/failure.ts";
 import type { Result } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenAction, defineAction, done } from "../language/action.ts";
+import { brokenBy, defineAction, done } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { compileStructure } from "../language/structure.ts";
 
@@ -47,8 +47,7 @@ export const setVars = defineAction({
       run(context) {
         for (const { name, value } of compiled) {
           const result = value(context);
-          if (result instanceof Failure)
-            return brokenAction("policy_interpolation_failed", `${name}: ${result.message}`);
+          if (result instanceof Failure) return brokenBy(result);
           context.setVariable(name, result as Value);
         }
         return done(reason);

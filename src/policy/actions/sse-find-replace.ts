@@ -1,6 +1,7 @@
+import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
-import { defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenBy, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
 import { replaceInMessage } from "../parts/event-replace.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import {
@@ -37,11 +38,12 @@ export const sseFindReplace = defineAction({
         const { message } = context;
         if (!message) return skippedAction("there is no message");
         const list = replacementsOf(templates, context);
-        // The stream has begun: there is no other answer any more.
-        if (list instanceof Failure) return failedAction("message_replacement_failed", list.message);
+        // The stream has begun, so that refusing cuts it off.
+        if (list instanceof Failure) return brokenBy(list, "message_replacement_failed");
+        if (!isUtf8(message)) return failedAction("message_replacement_failed", "the message is not UTF-8");
         const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));
         const replaced = await replaceInMessage(message, fields, context.place.accountId);
-        if (replaced instanceof ReplaceFault) return failedAction("message_replacement_failed", replaced.message);
+        if (replaced instanceof ReplaceFault) return brokenBy(replaced, "message_replacement_failed");
         const { content, matches } = replaced;
         if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
         context.message = content;

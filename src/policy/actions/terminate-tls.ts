@@ -7,7 +7,7 @@ import type { StoredOf } from "../../schema/fields.ts";
 import type { TlsFacts } from "../../traffic/exchange.ts";
 import type { Handshake, TlsVersion } from "../../traffic/handshake.ts";
 import { readAuthorities } from "../../traffic/parts/authorities.ts";
-import { brokenAction, defineAction, done, skippedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
 import type { ActionOutcome, ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import type { Template } from "../language/template.ts";
@@ -92,7 +92,7 @@ export const terminateTls = defineAction({
         const pems = pemsOf(state as Authorities, context);
         const shown = certificate(context);
         if (pems instanceof Failure || shown instanceof Failure) {
-          return brokenAction("policy_interpolation_failed", "a certificate could not be made");
+          return brokenBy(pems instanceof Failure ? pems : (shown as Failure));
         }
         const demands = pems.length === 0 ? fixed : { ...fixed, clientAuthorities: pems.join("\n") };
         return end(context, demands, shown);
@@ -154,7 +154,8 @@ function compileCertificate(
   return (context) => {
     const pem = certificate.text(context);
     const its = key.text(context);
-    if (pem instanceof Failure || its instanceof Failure) return new Failure("a certificate could not be made");
+    if (pem instanceof Failure) return pem;
+    if (its instanceof Failure) return its;
     if (last?.pem === pem && last.its === its) return last.read;
     const read = readOwnCertificate(pem, its);
     last = { pem, its, read: "id" in read ? read : new Failure(`the ${read.of} must ${read.must}`) };

@@ -2,7 +2,7 @@ import { listOf, types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { canonicalPath } from "../../lib/canonical-path.ts";
 import { encodedPath } from "../../lib/encoded-path.ts";
-import { brokenAction, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import { compileUrlChange, urlChangeFields } from "../parts/url-change.ts";
@@ -20,14 +20,14 @@ export const urlRewrite = defineAction({
       run(context) {
         const request = context.exchange?.request;
         const changed = change(context);
-        if (changed instanceof Failure) return brokenAction("policy_interpolation_failed", changed.message);
-        if (changed instanceof ReplaceFault) return failedAction("policy_action_failed", changed.message);
+        if (changed instanceof ReplaceFault) return brokenBy(changed, "policy_action_failed");
+        if (changed instanceof Failure) return brokenBy(changed);
         if (!changed || !request) return skippedAction("the URL does not change", { matches: [], url: "" });
         const { url, matches } = changed;
         const wrong = rewrite(request, url);
         return wrong === undefined
           ? done("rewrote the URL", { matches, url })
-          : failedAction("policy_action_failed", wrong, { matches, url });
+          : brokenAction("policy_action_failed", wrong);
       },
     };
   },

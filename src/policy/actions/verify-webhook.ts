@@ -3,15 +3,24 @@ import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { webhookCheck } from "../../traffic/parts/webhook-check.ts";
+import type { TakenWebhooks, WebhookCheck } from "../../traffic/parts/webhook-check.ts";
+import { demandsOf, webhookDemands } from "../../traffic/parts/webhook-fields.ts";
 import type { Step } from "../../traffic/step.ts";
 import { providerNamed, providers } from "../../webhooks/providers.ts";
+import { demandIssue } from "../../webhooks/options.ts";
+import { TakenRequests } from "../../webhooks/replays.ts";
 import { secretIssue } from "../../webhooks/secrets.ts";
-import { brokenAction, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
+import { brokenBy, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import type { PolicyContext, PolicyPlace } from "../language/context.ts";
 import { enforceField } from "../language/enforce.ts";
 
-type Check = (exchange: Exchange, isRehearsal: boolean) => Step | Promise<Step>;
+interface Attached {
+  readonly place: PolicyPlace;
+  readonly taken: TakenWebhooks | undefined;
+  /** Where the secret is the same for every request. */
+  readonly fixed: WebhookCheck | undefined;
+}
 
 export const verifyWebhook = defineAction({
   type: "verify-webhook",
@@ -20,16 +29,21 @@ export const verifyWebhook = defineAction({
   config: {
     provider: f.string("The provider that sends.", { required: true, maxBytes: 64 }),
     secret: f.string("Secret shared with it; may hold `${…}`.", { maxBytes: 4096, secret: true }),
+    ...webhookDemands,
     enforce: enforceField,
   },
   terminating: "may",
   results: { name: "verify_webhook", fields: { verified: types.bool } },
-  compile({ provider: given, secret, enforce }, scope) {
+  compile(config, scope) {
+    const { provider: given, secret, enforce } = config;
     const provider = providerNamed(given);
     if (provider === undefined) {
       scope.wrong("provider", `must be one of ${Object.keys(providers).join(", ")}`, "policy_webhook_provider_unknown");
       return { run: () => skippedAction("no provider") };
     }
+    const demands = demandsOf(config);
+    const unfit = demandIssue(provider, demands);
+    if (unfit) scope.wrong(unfit.path, unfit.message, "policy_value_refused");
     const template = scope.template(secret, "secret");
     const issue = template.constant === undefined ? undefined : secretIssue(provider, template.constant);
     if (issue !== undefined) {
@@ -44,41 +58,38 @@ export const verifyWebhook = defineAction({
       const result = { verified: false, error: { code: policyErrorCode(error), message: reason } };
       return enforce ? endedBy(reason, { by: "refusal", answer: answer ?? { error } }, result) : done(reason, result);
     };
-    /** Checks for the secrets that values have given, the last one kept. */
-    const checkFor = (context: PolicyContext, place: PolicyPlace, fixed: Check | undefined): Check | Failure => {
-      if (fixed) return fixed;
+    const checkWith = (text: string, { place, taken }: Pick<Attached, "place" | "taken">): WebhookCheck =>
+      webhookCheck(provider, text, { maxBytes: place.services.webhookBytes, demands, taken, clock: place.clock });
+    const checkFor = (context: PolicyContext, attached: Attached): WebhookCheck | Failure => {
+      if (attached.fixed) return attached.fixed;
       const text = template.text(context);
       if (text instanceof Failure) return text;
       const wrong = secretIssue(provider, text);
-      return wrong === undefined ? checkWith(provider, text, place) : new Failure(`the secret ${wrong}`);
+      return wrong === undefined ? checkWith(text, attached) : new Failure(`the secret ${wrong}`);
     };
     const decide = (
       context: PolicyContext,
       state: unknown,
       isRehearsal: boolean,
     ): ActionOutcome | Promise<ActionOutcome> => {
-      const { place, fixed } = state as { place: PolicyPlace; fixed: Check | undefined };
-      const check = checkFor(context, place, fixed);
-      if (check instanceof Failure) return brokenAction("policy_interpolation_failed", check.message);
-      const step = check(context.exchange as Exchange, isRehearsal);
-      return step instanceof Promise ? step.then(verdict) : verdict(step);
+      const check = checkFor(context, state as Attached);
+      if (check instanceof Failure) return brokenBy(check);
+      return check(context.exchange as Exchange, isRehearsal).then(verdict);
     };
     return {
-      attach: (place) => ({
-        place,
-        fixed: template.constant === undefined ? undefined : checkWith(provider, template.constant, place),
-      }),
+      attach(place): Attached {
+        const taken: TakenWebhooks | undefined = place.services.webhookRefuseReplays
+          ? place.keep(`webhooks taken of ${provider}`, () => new TakenRequests())
+          : undefined;
+        const { constant } = template;
+        return { place, taken, fixed: constant === undefined ? undefined : checkWith(constant, { place, taken }) };
+      },
       run: (context, state) => decide(context, state, false),
       rehearse: (context, state) => decide(context, state, true),
+      settled(exchange, status, state) {
+        const { taken, place } = state as Attached;
+        taken?.settle(exchange, status, place.clock.now());
+      },
     };
   },
 });
-
-function checkWith(provider: string, secret: string, place: PolicyPlace): Check {
-  const settings = { webhookMaxBytes: place.services.webhookBytes, webhookRefuseReplays: false };
-  const hooks = webhookCheck(provider, secret, settings, place);
-  return (exchange, isRehearsal) => {
-    const hook = isRehearsal ? hooks.rehearse : hooks.request;
-    return (hook as Required<typeof hooks>["request"])(exchange);
-  };
-}

@@ -9,16 +9,19 @@ import type { MapValue } from "../../cel/values/map.ts";
 import type { Result, Run } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import { maxJsonDepth } from "../../lib/json.ts";
-import { plainOf, textOf } from "../language/text-of.ts";
+import { jsonText, textOf } from "../language/text-of.ts";
 
 const { string, bool, bytes, dyn } = types;
 const textMap = mapOf(string, string);
 const anyMap = mapOf(dyn, dyn);
 
-/** The text that `make` makes of one that is charged for; what it throws is a failure. */
-function making(make: (text: string) => string) {
+/**
+ * The text that `make` makes of one that is charged for; what it throws is a failure.
+ * @param lengthOf of what is made, at the most, in UTF-16 code units
+ */
+function making(lengthOf: (text: string) => number, make: (text: string) => string) {
   return (text: string, run: Run): Result => {
-    const spent = run.makeText(text.length * 2);
+    const spent = run.spendText(4 * text.length) ?? run.makeText(lengthOf(text));
     if (spent) return spent;
     try {
       return make(text);
@@ -28,8 +31,35 @@ function making(make: (text: string) => string) {
   };
 }
 
+/** What is read takes so much longer than a search. */
+const readingCost = 3;
+
 function reading(read: (text: string) => Result) {
-  return (text: string, run: Run): Result => run.makeText(text.length) ?? run.spendText(text.length) ?? read(text);
+  return (text: string, run: Run): Result =>
+    run.makeText(text.length) ?? run.spendText(readingCost * text.length) ?? read(text);
+}
+
+/** Of base64. */
+function base64Length(bytes: number): number {
+  return 4 * Math.ceil(bytes / 3);
+}
+
+/** Of a text once it is percent-encoded, unless a lone surrogate makes it shorter. */
+function escapedLength(text: string): number {
+  let length = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    const isHalf = unit >= 0xd8_00 && unit <= 0xdf_ff;
+    length += unit >= 0x8_00 && !isHalf ? 9 : unit >= 0x80 ? 6 + (isHalf ? 3 : 0) : isUnreserved(unit) ? 1 : 3;
+  }
+  return length;
+}
+
+/** Letters, digits and `-._~` (RFC 3986 §2.3). */
+function isUnreserved(unit: number): boolean {
+  if (unit >= 0x61) return unit <= 0x7a || unit === 0x7e;
+  if (unit >= 0x41) return unit <= 0x5a || unit === 0x5f;
+  return (unit >= 0x30 && unit <= 0x39) || unit === 0x2d || unit === 0x2e;
 }
 
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
@@ -68,10 +98,7 @@ function isShallow(value: unknown, depth: number): boolean {
   return depth <= maxJsonDepth && Object.values(value).every((inner) => isShallow(inner, depth + 1));
 }
 
-function encodeJson(value: Value, run: Run): Result {
-  const text = JSON.stringify(plainOf(value)) ?? "null";
-  return run.makeText(text.length) ?? text;
-}
+const encodeJson = (value: Value, run: Run): Result => jsonText(value, run);
 
 function decodeQuery(text: string): Result {
   const found: Record<string, string> = Object.create(null) as Record<string, string>;
@@ -81,14 +108,24 @@ function decodeQuery(text: string): Result {
 
 function encodeQuery(map: MapValue, run: Run): Result {
   const pairs = new URLSearchParams();
-  for (const key of mapKeys(map)) {
+  const keys = mapKeys(map);
+  let length = 0;
+  const spent = run.spendItems(4 * keys.length);
+  if (spent) return spent;
+  for (const key of keys) {
     const value = mapGet(map, key);
     for (const one of Array.isArray(value) ? (value as readonly Value[]) : [value ?? null]) {
-      pairs.append(textOf(key), textOf(one));
+      const [name, text] = [textOf(key, run), textOf(one, run)];
+      if (name instanceof Failure) return name;
+      if (text instanceof Failure) return text;
+      const added = run.spendText(4 * (name.length + text.length)) ?? run.spend(1);
+      if (added) return added;
+      length += escapedLength(name) + escapedLength(text) + 2;
+      if (length > run.limits.textLength) return run.makeText(length) ?? "";
+      pairs.append(name, text);
     }
   }
-  const text = pairs.toString();
-  return run.makeText(text.length) ?? text;
+  return run.makeText(length) ?? pairs.toString();
 }
 
 function parseUrl(text: string): Result {
@@ -124,7 +161,8 @@ export const encodingFunctions: readonly FunctionDeclaration[] = [
       "base64_encode",
       [bytes],
       string,
-      (given: Uint8Array, run: Run) => run.makeText(given.length * 2) ?? Buffer.from(given).toString("base64"),
+      (given: Uint8Array, run: Run) =>
+        run.makeText(base64Length(given.length)) ?? Buffer.from(given).toString("base64"),
     ),
   ),
   define("base64.decode", overload("base64_decode", [string], bytes, reading(decodeBase64))),
@@ -134,17 +172,23 @@ export const encodingFunctions: readonly FunctionDeclaration[] = [
       "string_encode_base64",
       [string],
       string,
-      making((text) => Buffer.from(text).toString("base64")),
+      making(
+        (text) => base64Length(Buffer.byteLength(text)),
+        (text) => Buffer.from(text).toString("base64"),
+      ),
     ),
   ),
   define("decodeBase64", member("string_decode_base64", [string], string, reading(decodeBase64Text))),
-  ...both("url.escape", "escapeUrl", [string], string, making(escapeUrl)),
+  ...both("url.escape", "escapeUrl", [string], string, making(escapedLength, escapeUrl)),
   ...both(
     "url.unescape",
     "unescapeUrl",
     [string],
     string,
-    making((text) => decodeURIComponent(text.replaceAll("+", " "))),
+    making(
+      ({ length }) => length,
+      (text) => decodeURIComponent(text.replaceAll("+", " ")),
+    ),
   ),
   ...both("json.decode", "decodeJson", [string], dyn, reading(decodeJson)),
   define("json.encode", overload("json_encode", [dyn], string, encodeJson)),
@@ -180,7 +224,8 @@ export const encodingFunctions: readonly FunctionDeclaration[] = [
       [string, string],
       string,
       (user: string, password: string, run: Run) =>
-        run.makeText((user.length + password.length) * 2) ??
+        run.spendText(2 * (user.length + password.length)) ??
+        run.makeText(6 + base64Length(Buffer.byteLength(user) + Buffer.byteLength(password) + 1)) ??
         `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`,
     ),
   ),

@@ -6,7 +6,7 @@ import { compile } from "../../cel/program.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { actions } from "../actions/index.ts";
-import { defaultPolicyServices, PolicyContext } from "../language/context.ts";
+import { defaultPolicyServices, PolicyContext, ruleSteps } from "../language/context.ts";
 import { environmentOf } from "../environment.ts";
 import { textOf } from "../language/text-of.ts";
 
@@ -48,8 +48,10 @@ const context = new PolicyContext(
 function value(source: string): string {
   const compiled = compile(source, environmentOf("on_http_response", "http", actions));
   assert.ok(compiled.ok, `${source}: ${compiled.ok ? "" : JSON.stringify(compiled.issues)}`);
+  context.steps = ruleSteps;
   const result = compiled.program.evaluate(context);
-  return result instanceof Failure ? `failure: ${result.message}` : textOf(result);
+  const text = result instanceof Failure ? result : textOf(result, context);
+  return text instanceof Failure ? `failure: ${text.message}` : text;
 }
 
 const rows: readonly (readonly [source: string, text: string])[] = [

@@ -6,36 +6,48 @@ import type { Type } from "../../cel/checking/types.ts";
 import type { Result, Run } from "../../cel/values/run.ts";
 import type { HeaderFields } from "../../traffic/exchange.ts";
 import type { PolicyContext } from "../language/context.ts";
-import { cookieType, requestCookies, responseCookies } from "../variables/cookies.ts";
+import {
+  cookieType,
+  requestCookies,
+  requestCookiesCost,
+  responseCookies,
+  responseCookiesCost,
+} from "../variables/cookies.ts";
 import type { Cookie } from "../variables/cookies.ts";
-import { queryParams } from "../variables/message.ts";
+import { queryCost, queryParams } from "../variables/message.ts";
 
 const { string, bool } = types;
 const strings = listOf(string);
+
+/** Steps to find the fields of one name. */
+const fieldCost = 4;
 
 /** A function of a name. What it reads is another message each time, so nothing of it is evaluated before. */
 function reading(
   name: string,
   result: Type,
   read: (context: PolicyContext, name: string) => Result,
+  cost: (context: PolicyContext) => number = () => 0,
 ): FunctionDeclaration {
-  const evaluate = (wanted: string, run: Run): Result => run.spend(4) ?? read(run.activation as PolicyContext, wanted);
+  const evaluate = (wanted: string, run: Run): Result => {
+    const context = run.activation as PolicyContext;
+    const steps = fieldCost + cost(context) + (wanted.length > 64 ? wanted.length >> 6 : 0);
+    return run.spend(steps) ?? read(context, wanted);
+  };
   return define(name, overload(name, [string], result, evaluate, { isVolatile: true }));
 }
 
 const requestFields = ({ exchange }: PolicyContext): HeaderFields | undefined => exchange?.request.headers;
 const responseFields = ({ response }: PolicyContext): HeaderFields | undefined => response?.headers;
-const named = (cookies: readonly Cookie[], name: string): Cookie | undefined =>
-  cookies.find((cookie) => cookie["name"] === name);
 
-function cookiesOfRequest(context: PolicyContext): readonly Cookie[] {
+function askedCookie(context: PolicyContext, name: string): Cookie | undefined {
   const fields = requestFields(context);
-  return fields ? requestCookies(fields) : [];
+  return fields && requestCookies(fields).byName.get(name)?.[0];
 }
 
-function cookiesOfResponse(context: PolicyContext): readonly Cookie[] {
+function givenCookie(context: PolicyContext, name: string): Cookie | undefined {
   const fields = responseFields(context);
-  return fields ? responseCookies(fields) : [];
+  return fields && responseCookies(fields).byName.get(name)?.[0];
 }
 
 function params(context: PolicyContext, name: string): Result {
@@ -45,15 +57,15 @@ function params(context: PolicyContext, name: string): Result {
 export const requestFunctions: readonly FunctionDeclaration[] = [
   reading("getReqHeader", strings, (context, name) => requestFields(context)?.getAll(name) ?? []),
   reading("hasReqHeader", bool, (context, name) => requestFields(context)?.has(name) ?? false),
-  reading("getQueryParam", strings, params),
-  reading("hasQueryParam", bool, (context, name) => (params(context, name) as readonly string[]).length > 0),
-  reading("getReqCookie", cookieType, (context, name) => named(cookiesOfRequest(context), name) ?? {}),
-  reading("hasReqCookie", bool, (context, name) => named(cookiesOfRequest(context), name) !== undefined),
+  reading("getQueryParam", strings, params, queryCost),
+  reading("hasQueryParam", bool, (context, name) => (params(context, name) as readonly string[]).length > 0, queryCost),
+  reading("getReqCookie", cookieType, (context, name) => askedCookie(context, name) ?? {}, requestCookiesCost),
+  reading("hasReqCookie", bool, (context, name) => askedCookie(context, name) !== undefined, requestCookiesCost),
 ];
 
 export const responseFunctions: readonly FunctionDeclaration[] = [
   reading("getResHeader", strings, (context, name) => responseFields(context)?.getAll(name) ?? []),
   reading("hasResHeader", bool, (context, name) => responseFields(context)?.has(name) ?? false),
-  reading("getResCookie", cookieType, (context, name) => named(cookiesOfResponse(context), name) ?? {}),
-  reading("hasResCookie", bool, (context, name) => named(cookiesOfResponse(context), name) !== undefined),
+  reading("getResCookie", cookieType, (context, name) => givenCookie(context, name) ?? {}, responseCookiesCost),
+  reading("hasResCookie", bool, (context, name) => givenCookie(context, name) !== undefined, responseCookiesCost),
 ];

@@ -10,6 +10,9 @@
 import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Type } from "../../cel/checking/types.ts";
+import type { CompileBudget } from "../../cel/syntax/compile-budget.ts";
+import type { Failure } from "../../cel/values/failure.ts";
+import type { Pattern } from "../../cel/values/regex.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { InternalAddress } from "../../lib/internal-names.ts";
 import { catalogue } from "../../lib/errors.ts";
@@ -80,6 +83,10 @@ export interface ActionScope {
   template(text: string, at: string): Template;
   /** An expression without `${…}`, e.g. of a bucket's key. */
   expression(source: string, at: string, result?: Type): Program | undefined;
+  /** A regular expression that is known beforehand; undefined, and noted, when it is wrong. */
+  pattern(source: string, at: string): Pattern | undefined;
+  /** Pays for everything that is compiled of the policy. */
+  readonly budget: CompileBudget;
   /** Notes what is wrong with the configuration. */
   wrong(at: string, message: string, reason?: RefusalName): void;
   /** Notes what is allowed, and probably not meant. */
@@ -153,6 +160,11 @@ export function failedAction(error: RefusalName, reason: string, result?: Action
 /** As policies compare it: `ERR_NGROK_3200`, whatever server they run on. */
 export function policyErrorCode(error: RefusalName): string {
   return `ERR_NGROK_${catalogue[error].number}`;
+}
+
+/** The same for a value that could not be made. Where a bound was reached, the request is refused as overloaded. */
+export function brokenBy(failure: Failure, error: RefusalName = "policy_interpolation_failed"): ActionOutcome {
+  return failure.isFinal ? brokenAction("policy_limit_reached", failure.message) : brokenAction(error, failure.message);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What expressions and actions of a policy see of one request or connection. */
+import { Meter } from "../../cel/values/run.ts";
 import type { Budget, Run } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { KeySetsOf } from "../../jose/key-sets.ts";
@@ -13,7 +14,9 @@ import type { AskedLogin } from "../../traffic/asked-login.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import type { WindowPool } from "./window-pool.ts";
 
-/** Steps of all expressions of one request. */
+/** Steps of one rule: its expressions, the values of its actions, and what its actions do with them. */
+export const ruleSteps = 20_000;
+/** Steps of all rules on one request, connection or message of an event stream. */
 export const requestSteps = 100_000;
 
 /** What a policy takes from the server that it runs in. */
@@ -28,6 +31,8 @@ export interface PolicyServices {
   internalConnection(accountId: string, address: InternalAddress): boolean;
   /** Bytes of a webhook's body that is held to be verified. */
   readonly webhookBytes: number;
+  /** Whether a webhook whose signed id was answered with success before is refused. */
+  readonly webhookRefuseReplays: boolean;
   /** What an expression that has no value does to its rule: it does not match, or the request is refused. */
   readonly expressionErrors: "no_match" | "refuse";
   /** Of issuers of tokens; those of this server when absent. */
@@ -44,6 +49,7 @@ export const defaultPolicyServices: PolicyServices = Object.freeze({
   secret: () => undefined,
   internalConnection: () => false,
   webhookBytes: 5 * 1024 * 1024,
+  webhookRefuseReplays: false,
   expressionErrors: "no_match" as const,
 });
 
@@ -79,7 +85,7 @@ export type LogEntry = Readonly<Record<string, unknown>>;
 export type ActionResult = Readonly<Record<string, Value | undefined>>;
 
 /** Made for every request that a policy acts on: what few rules need is made when it is first asked for. */
-export class PolicyContext implements Budget {
+export class PolicyContext extends Meter implements Budget {
   readonly place: PolicyPlace;
   /** More is known of it once TLS was ended. */
   connection: ConnectionFacts;
@@ -91,8 +97,10 @@ export class PolicyContext implements Budget {
   readonly isRehearsal: boolean;
   /** The rehearsal ends where this login is asked for. */
   until: LoginGuard | undefined;
-  /** Left for all expressions together. */
-  steps = requestSteps;
+  /** Left for the present rule. */
+  override steps = ruleSteps;
+  /** Left for the rules behind it. */
+  #stepsBehind = requestSteps - ruleSteps;
   run: Run | undefined;
   phase: Phase;
   #vars: Record<string, Value> | undefined;
@@ -111,6 +119,7 @@ export class PolicyContext implements Budget {
     exchange: Exchange | undefined,
     isRehearsal: boolean,
   ) {
+    super();
     this.place = place;
     this.phase = phase;
     this.connection = connection;
@@ -148,11 +157,19 @@ export class PolicyContext implements Budget {
     this.#vars = undefined;
   }
 
+  /** What the rule before has not used is left for others. */
+  enterRule(): void {
+    const left = this.#stepsBehind + Math.max(this.steps, 0);
+    this.steps = Math.min(left, ruleSteps);
+    this.#stepsBehind = left - this.steps;
+  }
+
   /** A stream has no end of messages: each has the steps of a request, and variables of its own. */
   enterMessage(message: Buffer): void {
     this.enter("on_event_stream_message");
     this.message = message;
-    this.steps = requestSteps;
+    this.steps = ruleSteps;
+    this.#stepsBehind = requestSteps - ruleSteps;
   }
 
   /** A secret of the account; undefined when there is none. */

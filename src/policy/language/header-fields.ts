@@ -49,7 +49,14 @@ export function headerValueOf(name: string, template: Template, context: PolicyC
   if (text instanceof Failure) return text;
   if (/[\0\r\n]/.test(text)) return new Failure(`the value of "${name}" has a line break or NUL in it`);
   const trimmed = text.trim();
-  return /^[\t\x20-\x7e]*$/.test(trimmed) ? trimmed : fieldText(trimmed.replaceAll("\t", " "));
+  const spent = context.spendText(trimmed.length);
+  if (spent) return spent;
+  return /^[\t\x20-\x7e]*$/.test(trimmed) ? trimmed : encoded(trimmed, context);
+}
+
+/** Each character beyond ASCII becomes up to nine. */
+function encoded(text: string, context: PolicyContext): string | Failure {
+  return context.makeText(9 * text.length) ?? fieldText(text.replaceAll("\t", " "));
 }
 
 /** All of them, or the first failure. */

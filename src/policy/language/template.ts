@@ -2,29 +2,36 @@
 import { compile } from "../../cel/program.ts";
 import type { Program } from "../../cel/program.ts";
 import type { Environment } from "../../cel/checking/environment.ts";
+import type { CheckOptions } from "../../cel/checking/check.ts";
+import type { CompileBudget } from "../../cel/syntax/compile-budget.ts";
 import { endOfExpression } from "../../cel/syntax/tokens.ts";
 import type { CheckedTree } from "../../cel/checking/checked.ts";
 import { issueAt } from "../../cel/syntax/issue.ts";
 import type { Issue } from "../../cel/syntax/issue.ts";
 import { Failure } from "../../cel/values/failure.ts";
+import { tooLong } from "../../cel/values/run.ts";
 import type { Result } from "../../cel/values/run.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { PolicyContext } from "./context.ts";
 import { textOf } from "./text-of.ts";
 
-/** UTF-16 code units that one template may come to. */
-const maxText = 65_536;
+/** Text as the policy has it, or what an expression gave. */
+export type Piece = string | { readonly value: string };
 
 export interface Template {
   readonly source: string;
   /** The text, where it holds no expression. */
   readonly constant: string | undefined;
+  /** What the policy itself has written before the first expression. */
+  readonly startsWith: string;
   /** Names of the variables that it mentions. */
   readonly variables: readonly string[];
   /** Names of the functions that it calls whose value may be another one each time. */
   readonly volatile: readonly string[];
   /** The text with its expressions' values; a failure of one of them, or of too much text. */
   text(context: PolicyContext): string | Failure;
+  /** The text in its pieces, so that values are told from what the policy wrote. */
+  pieces(context: PolicyContext): readonly Piece[] | Failure;
   /** As `text`, but what is exactly one `${…}` keeps its type. */
   value(context: PolicyContext): Result;
 }
@@ -32,20 +39,24 @@ export interface Template {
 /**
  * @param wrong told of each thing that is wrong with it
  * @param read told of each expression in it, and how many UTF-16 code units are before that
+ * @param budget pays for compiling it; each expression has its own unless given
  */
 export function compileTemplate(
   source: string,
   environment: Environment,
   wrong: (issue: Issue) => void,
   read: (checked: CheckedTree, offset: number) => void = () => {},
+  budget?: CompileBudget,
 ): Template {
   const volatile: string[] = [];
-  const parts = partsOf(source, environment, wrong, (checked, offset) => {
+  const options = budget ? { budget } : {};
+  const noted = (checked: CheckedTree, offset: number): void => {
     for (const { name, overloads } of checked.calls.values()) {
       if (overloads.some(({ isVolatile }) => isVolatile === true)) volatile.push(name);
     }
     read(checked, offset);
-  });
+  };
+  const parts = partsOf(source, environment, options, wrong, noted);
   const [first] = parts;
   if (parts.length === 0) return constant(source, "");
   if (parts.length === 1 && typeof first === "string") return constant(source, first);
@@ -53,35 +64,54 @@ export function compileTemplate(
   const text = (context: PolicyContext): string | Failure => {
     let whole = "";
     for (const part of parts) {
-      if (typeof part === "string") {
-        whole += part;
-        continue;
-      }
-      const value = part.evaluate(context, context);
-      if (value instanceof Failure) return value;
-      whole += textOf(value);
-      if (whole.length > maxText) return new Failure(`a text is longer than ${maxText} characters`);
+      const piece = typeof part === "string" ? part : valueText(part, context);
+      if (piece instanceof Failure) return piece;
+      if (whole.length + piece.length > context.limits.textLength) return tooLong(context.limits);
+      whole += piece;
     }
     return whole;
+  };
+  const pieces = (context: PolicyContext): readonly Piece[] | Failure => {
+    const found: Piece[] = [];
+    let length = 0;
+    for (const part of parts) {
+      const piece = typeof part === "string" ? part : valueText(part, context);
+      if (piece instanceof Failure) return piece;
+      length += piece.length;
+      if (length > context.limits.textLength) return tooLong(context.limits);
+      found.push(typeof part === "string" ? piece : { value: piece });
+    }
+    return found;
   };
   return {
     source,
     constant: undefined,
     variables: parts.flatMap((part) => (typeof part === "string" ? [] : part.variables)),
     volatile,
+    startsWith: typeof first === "string" ? first : "",
     text,
+    pieces,
     value: only ? (context) => only.evaluate(context, context) : text,
   };
 }
 
+function valueText(program: Program, context: PolicyContext): string | Failure {
+  const value = program.evaluate(context, context);
+  if (value instanceof Failure) return value;
+  const text = textOf(value, context);
+  return text instanceof Failure ? text : (context.spendText(text.length) ?? text);
+}
+
 function constant(source: string, text: string): Template {
-  return { source, constant: text, variables: [], volatile: [], text: () => text, value: (): Value => text };
+  const given = { source, constant: text, startsWith: text, variables: [], volatile: [] };
+  return { ...given, text: () => text, pieces: () => [text], value: (): Value => text };
 }
 
 /** `$${` is a literal `${`; any other `$` is itself. */
 function partsOf(
   source: string,
   environment: Environment,
+  options: CheckOptions,
   wrong: (issue: Issue) => void,
   read: (checked: CheckedTree, offset: number) => void,
 ): readonly (string | Program)[] {
@@ -104,7 +134,7 @@ function partsOf(
     literal += source.slice(at, start);
     if (literal !== "") parts.push(literal);
     literal = "";
-    const compiled = compile(source.slice(start + 2, end), environment);
+    const compiled = compile(source.slice(start + 2, end), environment, options);
     if (compiled.ok) {
       read(compiled.checked, start + 2);
       parts.push(compiled.program);

@@ -1,6 +1,9 @@
+import { Failure } from "../../cel/values/failure.ts";
 import { durationText, timestampText } from "../../cel/values/time.ts";
 import { mapGet, mapKeys } from "../../cel/values/map.ts";
 import type { MapValue } from "../../cel/values/map.ts";
+import { tooLong } from "../../cel/values/run.ts";
+import type { Meter } from "../../cel/values/run.ts";
 import { Duration, Timestamp, TypeValue, Uint } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 
@@ -9,39 +12,95 @@ const maxDepth = 32;
 
 /**
  * A value as interpolation writes it: numbers decimal, timestamps RFC 3339, durations `90s`, null "", bytes as UTF-8,
- * lists and maps as JSON.
+ * lists and maps as JSON. Lists and maps that occur several times in a value are paid for each time.
  */
-export function textOf(value: Value): string {
-  switch (typeof value) {
-    case "string":
-      return value;
-    case "bigint":
-    case "number":
-    case "boolean":
-      return String(value);
-    default:
-  }
+export function textOf(value: Value, meter: Meter): string | Failure {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object") return String(value);
   if (value === null) return "";
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
-  const plain = plainOf(value);
-  return typeof plain === "string" ? plain : JSON.stringify(plain);
+  if (value instanceof Uint8Array) return bytesText(value, meter);
+  const plain = plainOf(value, meter);
+  if (plain instanceof Failure || typeof plain === "string") return plain;
+  return jsonOf(plain, meter);
+}
+
+/** A value as JSON writes it. */
+export function jsonText(value: Value, meter: Meter): string | Failure {
+  const plain = plainOf(value, meter);
+  return plain instanceof Failure ? plain : jsonOf(plain, meter);
+}
+
+/** Escapes make a text up to six times longer. */
+function jsonOf(plain: unknown, meter: Meter): string | Failure {
+  const text = JSON.stringify(plain) ?? "null";
+  return meter.makeText(text.length) ?? text;
 }
 
 /** A value as JSON holds it; whole numbers that no JSON number holds exactly become texts. */
-export function plainOf(value: Value | undefined, depth = 0): unknown {
-  if (value === undefined || value === null || typeof value === "string" || typeof value === "boolean")
-    return value ?? null;
-  if (typeof value === "number") return value;
-  if (typeof value === "bigint") return wholeOf(value);
-  if (value instanceof Uint) return wholeOf(value.value);
-  if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
-  if (value instanceof Timestamp) return timestampText(value);
-  if (value instanceof Duration) return durationText(value);
-  if (value instanceof TypeValue) return value.name;
-  if (depth > maxDepth) return null;
-  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => plainOf(item, depth + 1));
-  const map = value as MapValue;
-  return Object.fromEntries(mapKeys(map).map((key) => [textOf(key), plainOf(mapGet(map, key), depth + 1)] as const));
+export function plainOf(value: Value | undefined, meter: Meter): unknown {
+  return new Walk(meter).plain(value, 0);
+}
+
+function bytesText(bytes: Uint8Array, meter: Meter): string | Failure {
+  return meter.makeText(bytes.length) ?? Buffer.from(bytes).toString("utf8");
+}
+
+/** Pays for each part of a value before it goes into it, and bounds the texts of all parts together. */
+class Walk {
+  readonly #meter: Meter;
+  #length = 0;
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
+  /** Or a failure. */
+  plain(value: Value | undefined, depth: number): unknown {
+    if (typeof value === "string") return this.#text(value.length) ?? value;
+    if (typeof value === "bigint") return wholeOf(value);
+    if (typeof value !== "object") return value ?? null;
+    if (value === null) return null;
+    if (value instanceof Uint) return wholeOf(value.value);
+    if (value instanceof Uint8Array) return this.#text(value.length) ?? bytesText(value, this.#meter);
+    if (value instanceof Timestamp) return timestampText(value);
+    if (value instanceof Duration) return durationText(value);
+    if (value instanceof TypeValue) return value.name;
+    if (depth > maxDepth) return null;
+    return Array.isArray(value) ? this.#list(value as readonly Value[], depth) : this.#map(value as MapValue, depth);
+  }
+
+  #text(length: number): Failure | undefined {
+    this.#length += length;
+    const { limits } = this.#meter;
+    return this.#length > limits.textLength ? tooLong(limits) : this.#meter.spendText(length);
+  }
+
+  #list(list: readonly Value[], depth: number): unknown {
+    const spent = this.#meter.spend(1 + (list.length >> 3)) ?? this.#text(list.length);
+    if (spent) return spent;
+    const items: unknown[] = [];
+    for (const item of list) {
+      const plain = this.plain(item, depth + 1);
+      if (plain instanceof Failure) return plain;
+      items.push(plain);
+    }
+    return items;
+  }
+
+  #map(map: MapValue, depth: number): unknown {
+    const keys = mapKeys(map);
+    const spent = this.#meter.spend(1 + (keys.length >> 1));
+    if (spent) return spent;
+    const entries: (readonly [string, unknown])[] = [];
+    for (const key of keys) {
+      const name = textOf(key, this.#meter);
+      if (name instanceof Failure) return name;
+      const plain = this.#text(name.length) ?? this.plain(mapGet(map, key), depth + 1);
+      if (plain instanceof Failure) return plain;
+      entries.push([name, plain]);
+    }
+    return Object.fromEntries(entries);
+  }
 }
 
 function wholeOf(value: bigint): number | string {

@@ -1,48 +1,118 @@
 /** Which secrets an expression reads, and whether it gives away what it has read. */
 import type { CheckedTree } from "../../cel/checking/checked.ts";
-import type { Call, Node } from "../../cel/syntax/tree.ts";
+import { childrenOf } from "../../cel/syntax/tree.ts";
+import type { Call, Loop, Node } from "../../cel/syntax/tree.ts";
 import type { NamedSecret } from "../../schema/fields.ts";
 import { secretGet } from "../functions/secrets.ts";
 import { nodesOf } from "./doubt.ts";
+import type { Taint } from "./taint.ts";
 
 export function secretUses(checked: CheckedTree): NamedSecret[] {
   return Array.from(nodesOf(checked.tree.root))
     .filter((node): node is Call => checked.calls.get(node.id)?.name === secretGet())
-    .map(({ args: [vault, name] }) => ({ vault: textOf(vault), name: textOf(name) }));
+    .map(({ args: [vault, name] }) => ({ vault: textOf(vault) as string, name: textOf(name) as string }));
 }
 
 /** What a provider has given for a visitor, as rules after a login read it. */
 const tokens: ReadonlySet<string> = new Set(["access_token", "refresh_token", "identity_token"]);
 const ofLogin = /^actions\.ngrok\.(?:oauth|oidc)$/;
 
-/**
- * Whether its value tells of a secret, of a visitor's token, or of a variable that does. True or false does not: that is what secrets are
- * compared for.
- *
- * @param tainted names of variables of `set-vars`
- */
-export function tellsSecret(checked: CheckedTree, tainted: ReadonlySet<string>): boolean {
-  if (checked.types[checked.tree.root.id]?.is === "bool") return false;
-  if (secretUses(checked).length > 0 || Array.from(nodesOf(checked.tree.root)).some(isToken)) return true;
-  return tainted.size > 0 && Array.from(nodesOf(checked.tree.root)).some((node) => tainted.has(variableOf(node) ?? ""));
+/** Variables whose parts are told apart by their keys, and the functions that read one part. */
+const keyed: ReadonlySet<string> = new Set(["vars", "req.headers", "res.headers"]);
+const readers: ReadonlyMap<string, string> = new Map([
+  ["getReqHeader", "req.headers"],
+  ["getResHeader", "res.headers"],
+]);
+/** Functions that read a part of the message by another name. */
+const others: ReadonlyMap<string, string> = new Map([
+  ["getReqCookie", "req.headers.cookie"],
+  ["getResCookie", "res.headers.set-cookie"],
+  ["getQueryParam", "req.url"],
+]);
 
-  function isToken(node: Node): boolean {
-    return (
-      node.kind === "select" &&
-      tokens.has(node.field) &&
-      ofLogin.test(checked.variables.get(node.operand.id)?.name ?? "")
-    );
+/**
+ * Whether its value tells of a secret, of a visitor's token, or of something that does. True or false does not: that is
+ * what secrets are compared for.
+ */
+export function tellsSecret(checked: CheckedTree, taint: Taint): boolean {
+  const { root } = checked.tree;
+  return checked.types[root.id]?.is !== "bool" && tellingParts(checked, taint).has(root.id);
+}
+
+/** Ids of the parts that tell of a secret, whatever their types. */
+export function tellingParts(checked: CheckedTree, taint: Taint): ReadonlySet<number> {
+  const reader = new SecretReader(checked, taint);
+  reader.tells(checked.tree.root);
+  return reader.telling;
+}
+
+class SecretReader {
+  readonly telling = new Set<number>();
+  readonly #checked: CheckedTree;
+  readonly #taint: Taint;
+  /** Variables of the loops that are open, and whether what they stand for tells. */
+  readonly #loops: { readonly name: string; readonly tells: boolean }[] = [];
+
+  constructor(checked: CheckedTree, taint: Taint) {
+    this.#checked = checked;
+    this.#taint = taint;
   }
 
-  /** `a` of `vars.a` and `vars['a']`. */
-  function variableOf(node: Node): string | undefined {
-    const [operand, field] =
-      node.kind === "select"
-        ? [node.operand, node.field]
-        : node.kind === "call" && node.name === "_[_]"
-          ? [node.args[0], textOf(node.args[1])]
-          : [];
-    return operand && checked.variables.get(operand.id)?.name === "vars" ? field : undefined;
+  tells(node: Node): boolean {
+    const tells = this.#ofNode(node);
+    if (tells) this.telling.add(node.id);
+    return tells;
+  }
+
+  #ofNode(node: Node): boolean {
+    const name = this.#checked.variables.get(node.id)?.name;
+    if (name !== undefined) return this.#taint.hasAny(name);
+    const part = this.#partOf(node);
+    if (part !== undefined) return this.#taint.has(part);
+    if (node.kind === "name") return this.#loops.findLast((loop) => loop.name === node.name)?.tells ?? false;
+    if (node.kind === "loop") return this.#ofLoop(node);
+    if (node.kind === "call" && this.#ofCall(node)) return true;
+    if (node.kind === "select" && this.#isToken(node)) return true;
+    // All of them: each part is to be known by itself.
+    return childrenOf(node).filter((child) => this.tells(child)).length > 0;
+  }
+
+  #ofLoop({ range, variable, condition, result }: Loop): boolean {
+    const tells = this.tells(range);
+    this.#loops.push({ name: variable, tells });
+    const inside = [condition, result].filter((part) => part !== undefined && this.tells(part));
+    this.#loops.pop();
+    return tells || inside.length > 0;
+  }
+
+  #ofCall(node: Call): boolean {
+    const called = this.#checked.calls.get(node.id)?.name;
+    if (called === secretGet()) return true;
+    const other = others.get(called ?? "");
+    if (other !== undefined) return this.#taint.hasAny(other);
+    const whole = readers.get(called ?? "");
+    return whole !== undefined && this.#taint.hasAny(whole);
+  }
+
+  #isToken(node: Node): boolean {
+    if (node.kind !== "select" || !tokens.has(node.field)) return false;
+    return ofLogin.test(this.#checked.variables.get(node.operand.id)?.name ?? "");
+  }
+
+  /** `vars.a` of `vars.a` and `vars['a']`, `req.headers.x` of `getReqHeader('X')`; undefined for anything else. */
+  #partOf(node: Node): string | undefined {
+    if (node.kind === "select") return this.#keyOf(node.operand, node.field);
+    if (node.kind !== "call") return undefined;
+    const [first, second] = node.args;
+    if (node.name === "_[_]") return first && this.#keyOf(first, textOf(second));
+    const whole = readers.get(this.#checked.calls.get(node.id)?.name ?? "");
+    const key = textOf(first);
+    return whole === undefined || key === undefined ? undefined : `${whole}.${key.toLowerCase()}`;
+  }
+
+  #keyOf(operand: Node, key: string | undefined): string | undefined {
+    const name = this.#checked.variables.get(operand.id)?.name;
+    return key !== undefined && name !== undefined && keyed.has(name) ? `${name}.${key}` : undefined;
   }
 }
 

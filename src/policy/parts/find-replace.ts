@@ -57,7 +57,7 @@ async function replaceHere(
       if (step.done) return step.value;
     } while (performance.now() < slice);
     spent += worked() - started;
-    if (spent > maxWorkMs) return new ReplaceFault("the replacements take too long");
+    if (spent > maxWorkMs) return new ReplaceFault("the replacements take too long", true);
     await new Promise(setImmediate);
   }
 }

@@ -18,7 +18,7 @@ export interface ReplaceJob {
 
 export type ReplaceAnswer =
   | { readonly content: string; readonly matches: readonly FoundMatch[] }
-  | { readonly fault: string };
+  | { readonly fault: string; readonly isLimit: boolean };
 
 export interface LongText {
   readonly text: string;
@@ -40,8 +40,8 @@ const maxWaiting = 128;
 const silenceMs = 20_000;
 const maxHeapMb = 256;
 
-const full: ReplaceAnswer = { fault: "too many texts wait to be searched" };
-const died: ReplaceAnswer = { fault: "the thread that searches texts has died" };
+const full: ReplaceAnswer = { fault: "too many texts wait to be searched", isLimit: true };
+const died: ReplaceAnswer = { fault: "the thread that searches texts has died", isLimit: false };
 
 const byOwner = new Map<string, Waiting[]>();
 let waiting = 0;
@@ -51,7 +51,8 @@ let underWay: { readonly settle: Waiting["settle"]; readonly silence: Timer } | 
 /** Never rejects. */
 export function replaceInThread({ text, replacements, maxLength, owner }: LongText) {
   const { promise, resolve } = Promise.withResolvers<Replaced<string> | ReplaceFault>();
-  const settle = (answer: ReplaceAnswer): void => resolve("fault" in answer ? new ReplaceFault(answer.fault) : answer);
+  const settle = (answer: ReplaceAnswer): void =>
+    resolve("fault" in answer ? new ReplaceFault(answer.fault, answer.isLimit) : answer);
   const ofOwner = byOwner.get(owner) ?? [];
   if (waiting >= maxWaiting || ofOwner.length >= maxWaitingOfOwner) settle(full);
   else {

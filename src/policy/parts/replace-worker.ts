@@ -16,16 +16,20 @@ function done({ text, replacements: given, maxLength }: ReplaceJob): ReplaceAnsw
   const replacements: TextReplacement[] = [];
   for (const { source, to } of given) {
     const pattern = patternFor(source);
-    if (typeof pattern === "string") return { fault: pattern };
+    if (typeof pattern === "string") return { fault: pattern, isLimit: false };
     replacements.push({ pattern, to });
   }
   const work = replacing(text, replacements, { maxLength, maxSearch });
   const until = worked() + maxWorkMs;
   for (;;) {
     const step = work.next();
-    if (step.done) return step.value instanceof ReplaceFault ? { fault: step.value.message } : step.value;
-    if (worked() > until) return { fault: "the replacements take too long" };
+    if (step.done) return step.value instanceof ReplaceFault ? faultOf(step.value) : step.value;
+    if (worked() > until) return { fault: "the replacements take too long", isLimit: true };
   }
+}
+
+function faultOf({ message, isFinal }: ReplaceFault): ReplaceAnswer {
+  return { fault: message, isLimit: isFinal };
 }
 
 function worked(): number {

@@ -1,4 +1,5 @@
 /** The `replacements` of find-replace actions: as they are declared, compiled, and known with a request. */
+import { patternOf } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
@@ -9,7 +10,6 @@ import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import type { Template } from "../language/template.ts";
 import type { FoundMatch, TextReplacement } from "./replacing.ts";
-import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
 
@@ -44,12 +44,10 @@ export function compileReplacements(
   return list.map((one, index) => {
     const from = scope.template(one.from, `replacements[${index}].from`);
     const to = scope.template(one.to, `replacements[${index}].to`);
-    const pattern = from.constant === undefined ? undefined : patternFor(from.constant);
-    if (typeof pattern === "string") scope.wrong(`replacements[${index}].from`, pattern, "policy_pattern_invalid");
     return {
       from,
       to,
-      pattern: typeof pattern === "string" ? undefined : pattern,
+      pattern: from.constant === undefined ? undefined : scope.pattern(from.constant, `replacements[${index}].from`),
       replacement: to.constant === undefined ? undefined : compileReplacement(to.constant),
     };
   });
@@ -62,13 +60,13 @@ export function replacementsOf(
 ): TextReplacement[] | Failure {
   const list: TextReplacement[] = [];
   for (const { from, to, pattern, replacement } of templates) {
-    const source = from.text(context);
+    const source = pattern ? "" : from.text(context);
     if (source instanceof Failure) return source;
-    const text = to.text(context);
-    if (text instanceof Failure) return text;
-    const compiled = pattern ?? patternFor(source);
-    if (typeof compiled === "string") return new Failure(compiled);
-    list.push({ pattern: compiled, to: replacement ?? compileReplacement(text) });
+    const compiled = pattern ?? patternOf(source, context);
+    if (compiled instanceof Failure) return compiled;
+    const pieces = replacement ? [] : to.pieces(context);
+    if (pieces instanceof Failure) return pieces;
+    list.push({ pattern: compiled, to: replacement ?? compileReplacement(pieces) });
   }
   return list;
 }

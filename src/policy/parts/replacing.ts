@@ -1,6 +1,7 @@
 /** The work of finding and replacing in a whole text, a match at a time (traffic policy, find-replace actions). */
+import { Failure } from "../../cel/values/failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
-import { expand } from "./replacement.ts";
+import { expand, noVariables } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
 
 export interface TextReplacement {
@@ -19,14 +20,8 @@ export interface Replaced<T> {
   readonly matches: readonly FoundMatch[];
 }
 
-/** Why a text stays as it is, one clause. */
-export class ReplaceFault {
-  readonly message: string;
-
-  constructor(message: string) {
-    this.message = message;
-  }
-}
+/** Why a text could not be changed, one clause. */
+export class ReplaceFault extends Failure {}
 
 /** What is found of a text; more matches are replaced, and not told. */
 const maxMatches = 100;
@@ -58,14 +53,15 @@ export function* replacing(
   let content = text;
   for (const [index, { pattern, to }] of replacements.entries()) {
     const { expression } = pattern;
-    if (searchCost(pattern, content.length) > maxSearch) return new ReplaceFault(searchTooLong);
+    if (searchCost(pattern, content.length) > maxSearch) return new ReplaceFault(searchTooLong, true);
     const matcher = expression.matcher(content);
     const pieces: string[] = [];
     let length = 0;
     let at = 0;
     while (matcher.find()) {
       const start = matcher.start();
-      const inserted = expand(to, matcher);
+      const inserted = expand(to, matcher, noVariables, maxLength);
+      if (inserted === undefined) return tooLong(maxLength);
       length += start - at + inserted.length;
       if (length > maxLength) return tooLong(maxLength);
       pieces.push(content.slice(at, start), inserted);
@@ -85,5 +81,5 @@ export function* replacing(
 }
 
 export function tooLong(maxLength: number): ReplaceFault {
-  return new ReplaceFault(`the text is longer than ${maxLength} bytes`);
+  return new ReplaceFault(`the text is longer than ${maxLength} bytes`, true);
 }

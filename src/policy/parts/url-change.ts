@@ -1,13 +1,11 @@
 /** What `redirect` and `url-rewrite` have in common: `from` and `to`, over the request's whole URL. */
 import { Failure } from "../../cel/values/failure.ts";
-import { compilePattern } from "../../cel/values/regex.ts";
+import { patternOf } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
 import { withoutDotSegments } from "../../lib/spelled-path.ts";
 import { f } from "../../schema/fields.ts";
 import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
-import type { ReplaceFault } from "./replacing.ts";
-import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
 import { replaceUrl, urlOf } from "./url-replace.ts";
@@ -24,7 +22,7 @@ export const urlChangeFields = {
   format: f.string("Ignored; an older field.", { maxBytes: 64 }),
 };
 
-type Changed = ReplacedUrl | ReplaceFault | Failure | undefined;
+type Changed = ReplacedUrl | Failure | undefined;
 
 export function compileUrlChange(from: string, to: string, scope: ActionScope): (context: PolicyContext) => Changed {
   const source = scope.template(from, "from");
@@ -34,37 +32,38 @@ export function compileUrlChange(from: string, to: string, scope: ActionScope): 
   return (context) => {
     const found = pattern === "dynamic" ? dynamicPattern(source, context) : pattern;
     if (found instanceof Failure) return found;
-    const into = replacement ?? target.text(context);
-    if (into instanceof Failure) return into;
+    const pieces = replacement ? undefined : target.pieces(context);
+    if (pieces instanceof Failure) return pieces;
     const parts = partsOf(context);
     if (!parts) return undefined;
-    const replaced = typeof into === "string" ? compileReplacement(into) : into;
-    return replaceUrl(parts, found, replaced) ?? replaceCanonical(parts, context, found, replaced);
+    const into = replacement ?? compileReplacement(pieces ?? []);
+    return replaceUrl(parts, found, into, context) ?? replaceCanonical(parts, context, found, into);
   };
 }
 
 /** A path that was spelled in another way than the expression is what the expression says, too (R1). */
-function replaceCanonical(parts: UrlParts, { exchange }: PolicyContext, found: Pattern | undefined, to: Replacement) {
-  const path = exchange?.request.path ?? parts.path;
+function replaceCanonical(
+  parts: UrlParts,
+  context: PolicyContext,
+  found: Pattern | undefined,
+  to: Replacement,
+): Changed {
+  const path = context.exchange?.request.path ?? parts.path;
   if (found === undefined || path === parts.path) return undefined;
-  const replaced = replaceUrl({ ...parts, path }, found, to);
+  const replaced = replaceUrl({ ...parts, path }, found, to, context);
   return replaced !== undefined && "url" in replaced && replaced.url === urlOf(parts) ? undefined : replaced;
 }
 
 function fixedPattern({ constant }: Template, scope: ActionScope): Pattern | undefined | "dynamic" {
   if (constant === undefined) return "dynamic";
   if (constant === "") return undefined;
-  const compiled = compilePattern(constant);
-  if (typeof compiled !== "string") return compiled;
-  scope.wrong("from", compiled, "policy_pattern_invalid");
-  return undefined;
+  return scope.pattern(constant, "from");
 }
 
 function dynamicPattern(source: Template, context: PolicyContext): Pattern | Failure {
   const text = source.text(context);
   if (text instanceof Failure) return text;
-  const pattern = patternFor(text);
-  return typeof pattern === "string" ? new Failure(pattern) : pattern;
+  return patternOf(text, context);
 }
 
 function partsOf({ exchange, connection }: PolicyContext): UrlParts | undefined {

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { ReplaceFault } from "./replacing.ts";
+import { Failure } from "../../cel/values/failure.ts";
+import { Meter } from "../../cel/values/run.ts";
 import { patternFor } from "./patterns.ts";
 import { compileReplacement } from "./replacement.ts";
 import { encodeUrl, replaceUrl } from "./url-replace.ts";
 import type { UrlParts } from "./url-replace.ts";
+
+function meterOf(steps: number): Meter {
+  const meter = new Meter();
+  meter.steps = steps;
+  return meter;
+}
 
 function partsOf(url: string): UrlParts {
   const [, scheme, authority, path, query] = /^(https?):\/\/([^/]+)(\/[^?]*)(\?.*)?$/s.exec(url) as unknown as string[];
@@ -23,8 +30,8 @@ function partsOf(url: string): UrlParts {
 function replaced(url: string, from: string | undefined, to: string): string | undefined {
   const pattern = from === undefined ? undefined : patternFor(from);
   assert.ok(typeof pattern !== "string");
-  const result = replaceUrl(partsOf(url), pattern, compileReplacement(to));
-  return result instanceof ReplaceFault ? `fault: ${result.message}` : result?.url;
+  const result = replaceUrl(partsOf(url), pattern, compileReplacement(to), meterOf(20_000));
+  return result instanceof Failure ? `fault: ${result.message}` : result?.url;
 }
 
 const shop = "https://shop.example.test/a/b?x=1&y=2";
@@ -109,17 +116,18 @@ describe("URLs replaced", () => {
   it("tell what was found", () => {
     const pattern = patternFor("x+");
     assert.ok(typeof pattern !== "string");
-    const result = replaceUrl(partsOf("https://a.test/xx/x"), pattern, compileReplacement("y"));
-    assert.ok(result && !(result instanceof ReplaceFault));
+    const result = replaceUrl(partsOf("https://a.test/xx/x"), pattern, compileReplacement("y"), meterOf(20_000));
+    assert.ok(result && !(result instanceof Failure));
     assert.deepEqual(result.matches, ["xx", "x"]);
   });
 
   it("URLs replaced are bounded in length and in work", () => {
     const long = `https://a.test/${"a".repeat(16_000)}`;
-    assert.match(String(replaced(`${long}${"a".repeat(1000)}`, "a", "b")), /^fault: .*longer/);
+    assert.match(String(replaced(`${long}${"a".repeat(1000)}`, "^https", "http")), /^fault: .*longer/);
+    assert.equal(replaced(`${long}${"a".repeat(1000)}`, "/b", "/c"), undefined);
     assert.match(String(replaced("https://a.test/a", undefined, "/$uri".repeat(6000))), /^fault: .*longer/);
     assert.match(String(replaced("https://a.test/aaaa", "a", "$uri".repeat(2000))), /^fault: .*longer/);
-    assert.match(String(replaced(long, "(a.*z)|a", "b")), /^fault: .*too long/);
+    assert.match(String(replaced(long, "(a.*z)|a", "b")), /^fault: .*more steps/);
     assert.match(String(replaced(long, undefined, `/${"ü".repeat(4000)}`)), /^fault: .*longer/);
   });
 

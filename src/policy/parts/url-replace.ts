@@ -1,5 +1,7 @@
 /** What redirect and url-rewrite make of a URL. */
+import { Failure } from "../../cel/values/failure.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
+import type { Meter } from "../../cel/values/run.ts";
 import { ReplaceFault } from "./replacing.ts";
 import { expand } from "./replacement.ts";
 import type { Replacement, Variables } from "./replacement.ts";
@@ -26,11 +28,9 @@ export interface ReplacedUrl {
   readonly matches: readonly string[];
 }
 
-/** Characters of a URL, before and after. */
+/** Characters of a URL as it becomes. */
 export const maxUrlLength = 16_384;
 const maxMatches = 100;
-/** As steps of expressions: 64 characters under one search, more for large expressions. */
-const maxSteps = 20_000;
 
 export function urlOf({ scheme, authority, path, query }: UrlParts): string {
   return `${scheme}://${authority}${path}${query}`;
@@ -38,22 +38,27 @@ export function urlOf({ scheme, authority, path, query }: UrlParts): string {
 
 /**
  * Replaces all matches in the whole URL, or all of it where `pattern` is undefined. Throws nothing.
+ * @param meter pays for each search, and for what is made
  * @returns undefined when nothing matches, or nothing changes
  */
 export function replaceUrl(
   parts: UrlParts,
   pattern: Pattern | undefined,
   to: Replacement,
-): ReplacedUrl | ReplaceFault | undefined {
+  meter: Meter,
+): ReplacedUrl | Failure | undefined {
   const url = urlOf(parts);
-  if (url.length > maxUrlLength) return tooLong();
   const matches: string[] = [];
   const text = pattern
-    ? replaceMatches(url, pattern, to, variablesOf(parts), matches)
-    : expand(to, wholeOf(url, matches), variablesOf(parts));
-  if (text instanceof ReplaceFault) return text;
-  if (text.length > maxUrlLength) return tooLong();
+    ? replaceMatches(url, pattern, to, variablesOf(parts), matches, meter)
+    : expand(to, wholeOf(url, matches), variablesOf(parts), maxUrlLength);
+  if (text === undefined) return tooLong();
+  if (text instanceof Failure) return text;
   if (matches.length === 0 || text === url) return undefined;
+  if (text.length > maxUrlLength) return tooLong();
+  // Encoded, read as a URL and compared.
+  const spent = meter.spendText(8 * text.length);
+  if (spent) return spent;
   if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL has a line break or NUL in it");
   const absolute = encodeUrl(absoluteOf(text, parts, to));
   if (absolute.length > maxUrlLength) return tooLong();
@@ -67,16 +72,20 @@ function replaceMatches(
   to: Replacement,
   variables: Variables,
   matches: string[],
-): string | ReplaceFault {
+  meter: Meter,
+): string | Failure {
   const matcher = expression.matcher(url);
+  // Each variable may look through the whole query.
+  const expansion = to.length * (1 + (url.length >> 8));
   let text = "";
   let at = 0;
-  let steps = 0;
   for (;;) {
-    steps += cost * ((url.length - at + 63) >> 6) + 1;
-    if (steps > maxSteps) return new ReplaceFault("finding the matches takes too long");
+    const spent = meter.spend(cost * ((url.length - at + 63) >> 6) + 1 + expansion);
+    if (spent) return spent;
     if (!matcher.find()) return text + url.slice(at);
-    text += url.slice(at, matcher.start()) + expand(to, matcher, variables);
+    const inserted = expand(to, matcher, variables, maxUrlLength);
+    if (inserted === undefined) return tooLong();
+    text += url.slice(at, matcher.start()) + inserted;
     if (text.length > maxUrlLength) return tooLong();
     at = matcher.end();
     if (matches.length < maxMatches) matches.push(url.slice(matcher.start(), at));
@@ -148,5 +157,5 @@ function argument(query: string, name: string): string {
 }
 
 function tooLong(): ReplaceFault {
-  return new ReplaceFault(`the URL is longer than ${maxUrlLength} characters`);
+  return new ReplaceFault(`the URL is longer than ${maxUrlLength} characters`, true);
 }

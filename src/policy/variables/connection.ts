@@ -18,17 +18,22 @@ const { string, bool, bytes, int: intType, timestamp, double } = types;
 const strings = listOf(string);
 
 /** A variable of a policy. `read` gives undefined where there is nothing: it is then the zero of its type. */
-export function variable(type: Type, read: (context: PolicyContext) => Value | undefined): VariableDeclaration {
-  return { type, read };
+export function variable(
+  type: Type,
+  read: (context: PolicyContext) => Value | undefined,
+  cost?: (context: PolicyContext) => number,
+): VariableDeclaration {
+  return { type, read, ...(cost && { cost }) };
 }
 
 /** A map of lists: read as a whole, or only what it has under one name. */
 export function keyed(
   type: Type,
   read: (context: PolicyContext) => MapValue | undefined,
-  item: (context: PolicyContext, name: string) => Value | undefined = (context, name) => read(context)?.get(name),
+  item: (context: PolicyContext, name: string) => Value | undefined,
+  cost?: (context: PolicyContext) => number,
 ): VariableDeclaration {
-  return { type, read, item };
+  return { type, read, item, ...(cost && { cost }) };
 }
 
 const nothing = (): undefined => undefined;
@@ -128,7 +133,10 @@ export const tlsVariables: Variables = {
     return tls.alpn ?? (exchange?.request.httpVersion === "2" ? "h2" : "http/1.1");
   }),
   "conn.tls.session_resumed": absent(bool),
-  "conn.tls.client.pem": ofTls(string, ({ clientCertificate: der }) => der && pemOf(der)),
+  "conn.tls.client.pem": {
+    ...ofTls(string, ({ clientCertificate: der }) => der && pemOf(der)),
+    cost: ({ connection: { tls } }: PolicyContext) => certificateCost(tls?.clientCertificate?.length),
+  },
   ...certificateVariables("client", clientCertificate),
   ...certificateVariables("server", serverCertificate),
 };
@@ -137,8 +145,13 @@ function ofTls(type: Type, read: (tls: TlsFacts) => Value | undefined): Variable
   return variable(type, ({ connection: { tls } }) => (tls ? read(tls) : undefined));
 }
 
+/** Steps for what is put together of a certificate each time. A client may have chosen all of it. */
+function certificateCost(bytes = 0): number {
+  return (bytes + 63) >> 6;
+}
+
 function certificateVariables(
-  whose: string,
+  whose: "client" | "server",
   find: (tls: TlsFacts | undefined) => TlsCertificate | undefined,
 ): Variables {
   const of = (type: Type, read: (certificate: TlsCertificate) => Value | undefined): VariableDeclaration =>
@@ -146,8 +159,12 @@ function certificateVariables(
       const certificate = find(tls);
       return certificate ? read(certificate) : undefined;
     });
+  const made = (type: Type, read: (certificate: TlsCertificate) => Value | undefined): VariableDeclaration => ({
+    ...of(type, read),
+    cost: ({ connection: { tls } }: PolicyContext) => certificateCost(certificateBytes(tls, whose)),
+  });
   const names = (["subject", "issuer"] as const).flatMap((party) => [
-    [party, of(string, (certificate) => distinguishedName(certificate[party]))] as const,
+    [party, made(string, (certificate) => distinguishedName(certificate[party]))] as const,
     [`${party}.common_name`, of(string, (certificate) => certificate[party][commonName])] as const,
     ...Object.entries(listedAttributes).map(
       ([name, short]) =>
@@ -159,7 +176,7 @@ function certificateVariables(
   ]);
   const found: Record<string, VariableDeclaration> = {
     ...Object.fromEntries(names),
-    san: of(string, ({ dnsNames, emailAddresses, ipAddresses, uris }) =>
+    san: made(string, ({ dnsNames, emailAddresses, ipAddresses, uris }) =>
       [...dnsNames, ...emailAddresses, ...ipAddresses, ...uris].join(","),
     ),
     "san.dns_names": of(strings, ({ dnsNames }) => dnsNames),
@@ -170,11 +187,15 @@ function certificateVariables(
     signature_algorithm: of(string, ({ signatureAlgorithm }) => algorithmName(signatureAlgorithm)),
     "validity.not_before": of(timestamp, ({ notBefore }) => timestampOf(Date.parse(notBefore))),
     "validity.not_after": of(timestamp, ({ notAfter }) => timestampOf(Date.parse(notAfter))),
-    extensions: of(listOf(extensionType), ({ extensions }) =>
+    extensions: made(listOf(extensionType), ({ extensions }) =>
       extensions.map(({ oid, critical, value }) => ({ id: oid, critical, value })),
     ),
   };
   return Object.fromEntries(Object.entries(found).map(([name, read]) => [`conn.tls.${whose}.${name}`, read]));
+}
+
+function certificateBytes(tls: TlsFacts | undefined, whose: "client" | "server"): number | undefined {
+  return whose === "client" ? tls?.clientCertificate?.length : tls?.serverCertificate?.certificatePem.length;
 }
 
 /** `SHA256-RSA`, where OpenSSL says `sha256WithRSAEncryption`. */

@@ -35,15 +35,11 @@ export function listed(fields: HeaderFields, name: string): Value | undefined {
 
 /** Lists by name, in order. */
 export class ListMap extends MapValue {
-  readonly #lists = new Map<string, Value[]>();
+  readonly #lists: ReadonlyMap<string, readonly Value[]>;
 
-  constructor(pairs: Iterable<readonly [name: string, value: Value]>) {
+  constructor(lists: ReadonlyMap<string, readonly Value[]>) {
     super();
-    for (const [name, value] of pairs) {
-      const list = this.#lists.get(name);
-      if (list) list.push(value);
-      else this.#lists.set(name, [value]);
-    }
+    this.#lists = lists;
   }
 
   override get size(): number {

@@ -5,11 +5,12 @@ import { int } from "../../cel/values/values.ts";
 import type { HeaderFields, RequestHead } from "../../traffic/exchange.ts";
 import { HeaderList } from "../../traffic/header-list.ts";
 import { authorityOf } from "../../traffic/variables/message-variables.ts";
+import { queryLists } from "../../traffic/variables/parsed.ts";
+import type { Lists } from "../../traffic/variables/parsed.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { absent, keyed, timestampOf, variable } from "./connection.ts";
 import type { Variables } from "./connection.ts";
-import { cookieType, requestCookies, responseCookies } from "./cookies.ts";
-import type { Cookie } from "./cookies.ts";
+import { cookieType, requestCookies, requestCookiesCost, responseCookies, responseCookiesCost } from "./cookies.ts";
 import { HeaderMap, listed, ListMap } from "./header-map.ts";
 import { userAgentVariables } from "./user-agent.ts";
 
@@ -25,10 +26,11 @@ function fieldsVariable(fieldsOf: (context: PolicyContext) => HeaderFields | und
     const fields = fieldsOf(context);
     return fields && new HeaderMap(fields);
   };
-  return keyed(headersType, read, (context, name) => {
+  const item = (context: PolicyContext, name: string) => {
     const fields = fieldsOf(context);
     return fields && listed(fields, name);
-  });
+  };
+  return keyed(headersType, read, item);
 }
 
 export const requestVariables: Variables = {
@@ -46,12 +48,19 @@ export const requestVariables: Variables = {
   "req.url.uri": variable(string, ({ exchange }) => exchange && uriOf(exchange.request)),
   "req.url.user_password": absent(string),
   "req.url.port": variable(intType, ({ exchange }) => exchange && portOf(exchange.request)),
-  "req.url.query_params": keyed(headersType, ({ exchange }) => exchange && queryParams(exchange.request)),
+  "req.url.query_params": keyed(
+    headersType,
+    ({ exchange }) => exchange && new ListMap(queryParams(exchange.request)),
+    ({ exchange }, name) => exchange && queryParams(exchange.request).get(name),
+    queryCost,
+  ),
   "req.headers": fieldsVariable(({ exchange }) => exchange?.request.headers),
   "req.trailers": fieldsVariable(({ exchange }) => exchange && (exchange.request.trailers ?? noTrailers)),
   "req.cookies": keyed(
     mapOf(string, listOf(cookieType)),
-    ({ exchange }) => exchange && byName(requestCookies(exchange.request.headers)),
+    ({ exchange }) => exchange && new ListMap(requestCookies(exchange.request.headers).byName),
+    ({ exchange }, name) => exchange && requestCookies(exchange.request.headers).byName.get(name),
+    requestCookiesCost,
   ),
   "req.location": variable(string, ({ exchange }) => exchange?.request.headers.get("location")),
   "req.ts.header_received": variable(timestamp, ({ exchange }) => exchange && timestampOf(exchange.receivedAt)),
@@ -70,21 +79,28 @@ export const responseVariables: Variables = {
   }),
   "res.headers": fieldsVariable(({ response }) => response?.headers),
   "res.trailers": fieldsVariable(({ response }) => response?.trailers ?? noTrailers),
-  "res.cookies": keyed(mapOf(string, listOf(cookieType)), ({ response }) => {
-    const headers = response?.headers;
-    return headers && byName(responseCookies(headers));
-  }),
+  "res.cookies": keyed(
+    mapOf(string, listOf(cookieType)),
+    ({ response }) => response && new ListMap(responseCookies(response.headers).byName),
+    ({ response }, name) => response && responseCookies(response.headers).byName.get(name),
+    responseCookiesCost,
+  ),
   "res.location": variable(string, ({ response }) => response?.headers.get("location")),
   ...contentVariables("res", ({ response }) => response?.headers),
 };
 
-function byName(cookies: readonly Cookie[]): ListMap {
-  return new ListMap(cookies.map((cookie) => [cookie["name"] as string, cookie] as const));
+/** Names and values decoded as forms are; read once for each request. */
+export function queryParams(request: RequestHead): Lists {
+  return queryLists.of(request, request.query);
 }
 
-/** Names and values decoded as forms are. */
-export function queryParams({ query }: Pick<RequestHead, "query">): ListMap {
-  return new ListMap(new URLSearchParams(query));
+/** Steps for each 64 characters of a query: a parameter of two characters takes 40 ns. */
+const queryWeight = 4;
+
+export function queryCost({ exchange }: PolicyContext): number {
+  if (!exchange) return 0;
+  const { request } = exchange;
+  return queryLists.isKept(request, request.query) ? 0 : queryWeight * ((request.query.length + 63) >> 6);
 }
 
 /** What the Host field names, which a rule may have changed; without a port. */
@@ -123,19 +139,27 @@ function contentVariables(
   fieldsOf: (context: PolicyContext) => HeaderFields | undefined,
 ): Variables {
   const raw = (context: PolicyContext): string => fieldsOf(context)?.get("content-type") ?? "";
+  const costOf = (values: readonly string[] = []): number => values.reduce((sum, { length }) => sum + (length >> 4), 2);
   return {
     [`${of}.content_type`]: variable(string, (context) => mediaType(raw(context))),
     [`${of}.content_type.raw`]: variable(string, raw),
-    [`${of}.content_type.parameters`]: variable(mapOf(string, string), (context) => parametersOf(raw(context))),
+    [`${of}.content_type.parameters`]: variable(
+      mapOf(string, string),
+      (context) => parametersOf(raw(context)),
+      (context) => costOf([raw(context)]),
+    ),
     [`${of}.content_length`]: variable(intType, (context) => {
       const text = fieldsOf(context)?.get("content-length") ?? "";
       return /^\d{1,15}$/.test(text) ? int(Number(text)) : undefined;
     }),
-    [`${of}.content_encoding`]: variable(strings, (context) =>
-      (fieldsOf(context)?.getAll("content-encoding") ?? [])
-        .flatMap((value) => value.split(","))
-        .map((coding) => coding.trim())
-        .filter((coding) => coding !== ""),
+    [`${of}.content_encoding`]: variable(
+      strings,
+      (context) =>
+        (fieldsOf(context)?.getAll("content-encoding") ?? [])
+          .flatMap((value) => value.split(","))
+          .map((coding) => coding.trim())
+          .filter((coding) => coding !== ""),
+      (context) => costOf(fieldsOf(context)?.getAll("content-encoding")),
     ),
   };
 }

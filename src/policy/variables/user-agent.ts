@@ -1,5 +1,8 @@
 /** What a User-Agent says of the client: the commonest browsers, systems and bots, by a few words of it. */
+import type { VariableDeclaration } from "../../cel/checking/environment.ts";
 import { types } from "../../cel/checking/types.ts";
+import type { Type } from "../../cel/checking/types.ts";
+import type { Value } from "../../cel/values/values.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { variable } from "./connection.ts";
 import type { Variables } from "./connection.ts";
@@ -56,24 +59,31 @@ const isTablet = (given: string): boolean =>
   /\biPad\b|\bTablet\b/.test(given) || (/\bAndroid\b/.test(given) && !/\bMobile\b/.test(given));
 const isMobile = (given: string): boolean => /\biPhone\b|\bMobile\b/.test(given) && !isTablet(given);
 
+/** Steps for up to eight searches of 512 characters. */
+const searchCost = 8;
+
+function searched(type: Type, read: (context: PolicyContext) => Value | undefined): VariableDeclaration {
+  return variable(type, read, () => searchCost);
+}
+
 export const userAgentVariables: Variables = {
   "req.user_agent": variable(string, text),
-  "req.user_agent.name": variable(string, (context) => product(text(context))[0]),
-  "req.user_agent.version": variable(string, (context) => product(text(context))[1]),
-  "req.user_agent.os": variable(string, (context) => first(systems, text(context))[0]),
-  "req.user_agent.os_version": variable(string, (context) => first(systems, text(context))[1]),
-  "req.user_agent.device": variable(
+  "req.user_agent.name": searched(string, (context) => product(text(context))[0]),
+  "req.user_agent.version": searched(string, (context) => product(text(context))[1]),
+  "req.user_agent.os": searched(string, (context) => first(systems, text(context))[0]),
+  "req.user_agent.os_version": searched(string, (context) => first(systems, text(context))[1]),
+  "req.user_agent.device": searched(
     string,
     (context) => /\b(?:iPhone|iPad|Macintosh|Pixel \w{1,16})\b/.exec(text(context).slice(0, maxRead))?.[0],
   ),
-  "req.user_agent.url": variable(
+  "req.user_agent.url": searched(
     string,
     (context) => /\+?(https?:\/\/[^\s;)]{1,256})/.exec(text(context).slice(0, maxRead))?.[1],
   ),
-  "req.user_agent.is_bot": variable(bool, (context) => isBot(text(context))),
-  "req.user_agent.is_tablet": variable(bool, (context) => isTablet(text(context).slice(0, maxRead))),
-  "req.user_agent.is_mobile": variable(bool, (context) => isMobile(text(context).slice(0, maxRead))),
-  "req.user_agent.is_desktop": variable(bool, (context) => {
+  "req.user_agent.is_bot": searched(bool, (context) => isBot(text(context))),
+  "req.user_agent.is_tablet": searched(bool, (context) => isTablet(text(context).slice(0, maxRead))),
+  "req.user_agent.is_mobile": searched(bool, (context) => isMobile(text(context).slice(0, maxRead))),
+  "req.user_agent.is_desktop": searched(bool, (context) => {
     const given = text(context).slice(0, maxRead);
     return /\b(?:Windows NT|Macintosh|X11|CrOS)\b/.test(given) && !isBot(given);
   }),

@@ -2,9 +2,9 @@ import { FieldBlock } from "../../lib/field-block.ts";
 import { f } from "../../schema/fields.ts";
 import type { Concealment, StringFormat } from "../../schema/fields.ts";
 import { headerName } from "../../schema/header-name.ts";
-import { fieldText } from "../tls-certificates.ts";
+import { fieldText, encodeUnprintable } from "../tls-certificates.ts";
 import type { Exchange, HeaderFields } from "../exchange.ts";
-import { variable } from "../variables/variables.ts";
+import { isVerbatim, variable } from "../variables/variables.ts";
 
 const headerValue: StringFormat = {
   name: "header-value",
@@ -82,13 +82,19 @@ function compileValue(template: string): string | readonly Part[] {
   const parts = template
     .split(/(\$\{[^{}]*\})/)
     .filter((part) => part !== "")
-    .map((part): Part => (part.startsWith("${") ? variable(part.slice(2, -1).trim()) : part));
+    .map((part): Part => (part.startsWith("${") ? variablePart(part.slice(2, -1).trim()) : part));
   return parts.every((part) => typeof part === "string") ? parts.join("") : parts;
 }
 
 /** Values of variables come from anywhere: what no field value may hold is percent-encoded (control P4). */
+function variablePart(name: string): Part {
+  const read = variable(name);
+  const encode = isVerbatim(name) ? encodeUnprintable : fieldText;
+  return (exchange) => encode(read(exchange));
+}
+
 function filled(parts: readonly Part[], exchange: Exchange): string {
   let text = "";
-  for (const part of parts) text += typeof part === "string" ? part : fieldText(part(exchange));
+  for (const part of parts) text += typeof part === "string" ? part : part(exchange);
   return text.slice(0, maxFilledBytes).trim();
 }

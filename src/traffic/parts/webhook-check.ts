@@ -1,24 +1,38 @@
 import { Refusal } from "../../lib/errors.ts";
 import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/challenge.ts";
-import { TakenMessages } from "../../webhooks/replays.ts";
+import type { WebhookDemands } from "../../webhooks/options.ts";
+import type { TakenRequests } from "../../webhooks/replays.ts";
 import type { WebhookMessage } from "../../webhooks/scheme.ts";
+import { topicOf } from "../../webhooks/sns.ts";
 import { unsigned, verifyWebhook, wouldFetch } from "../../webhooks/verify.ts";
-import type { WebhookSettings } from "../../settings/webhooks.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Exchange } from "../exchange.ts";
-import type { CompiledModule, Scope } from "../module.ts";
 import { answered, denied, passed, skipped } from "../step.ts";
 import type { Step } from "../step.ts";
 
 export const webhookVerificationName = "webhook_verification";
 const name = webhookVerificationName;
 
-/** What the module does to requests. */
+export type TakenWebhooks = TakenRequests<Exchange>;
+
+export interface WebhookCheckOptions {
+  /** Of a body that is held. */
+  readonly maxBytes: number;
+  readonly demands: WebhookDemands;
+  /** Messages that were taken before are refused. Absent: they are not. */
+  readonly taken: TakenWebhooks | undefined;
+  readonly clock: Clock;
+}
+
+/** Decides about a request of the provider. `isRehearsal`: without side effects. */
+export type WebhookCheck = (exchange: Exchange, isRehearsal: boolean) => Promise<Step>;
+
 export function webhookCheck(
   provider: string,
   secret: string,
-  { webhookMaxBytes: maxBytes, webhookRefuseReplays: refuseReplays }: WebhookSettings,
-  { clock, ownerId, keep }: Pick<Scope, "clock" | "ownerId" | "keep">,
-): CompiledModule {
+  { maxBytes, demands, taken, clock }: WebhookCheckOptions,
+): WebhookCheck {
+  const { newestSignatureOnly, snsTopics } = demands;
   const verified = passed(name, `the signature of ${provider} verifies`);
   const tooLarge = denied(
     name,
@@ -30,11 +44,8 @@ export function webhookCheck(
     status === undefined
       ? denied(name, "webhook_unverified", reason)
       : { by: name, outcome: "denied", reason, answer: { status, headers: {}, body: "" } };
-  const taken = refuseReplays ? keep(`webhooks taken by ${ownerId}`, () => new TakenMessages()) : undefined;
-  /** Ids of the messages that are under way. */
-  const passing = new WeakMap<Exchange, string>();
 
-  const decide = async (exchange: Exchange, isRehearsal: boolean): Promise<Step> => {
+  return async (exchange, isRehearsal) => {
     const { request } = exchange;
     const { headers, method } = request;
     const head: Omit<WebhookMessage, "body"> = { method, url: publicUrl(exchange), headers };
@@ -42,7 +53,7 @@ export function webhookCheck(
     if (request.upgrade) return refused("the request asks to change the protocol of its connection");
     const handshake = answerHandshake(provider, secret, head);
     if (handshake) return answered(name, `answered the endpoint test of ${provider}`, handshake);
-    const missing = unsigned(provider, headers);
+    const missing = unsigned(provider, headers, newestSignatureOnly);
     if (missing) return refused(missing);
     let body: Buffer;
     try {
@@ -54,26 +65,16 @@ export function webhookCheck(
     const message = { ...head, body };
     const fetched = isRehearsal ? wouldFetch(provider, message, clock.now()) : undefined;
     if (fetched !== undefined) return skipped(name, `would fetch ${fetched} and verify the signature by it`);
-    const { wrong, messageId } = await verifyWebhook(provider, secret, message, clock.now());
+    const { wrong, messageId } = await verifyWebhook(provider, secret, message, clock.now(), newestSignatureOnly);
     if (wrong) return refused(wrong);
+    if (snsTopics.length > 0 && !snsTopics.includes(topicOf(body) ?? "")) return refused("it is of another topic");
     const challenge = answerChallenge(provider, secret, body);
     if (challenge) return answered(name, `answered the endpoint test of ${provider}`, challenge);
     if (taken && messageId !== undefined) {
       if (taken.has(messageId, clock.now())) return denied(name, "webhook_replayed", "its id was taken before");
-      passing.set(exchange, messageId);
+      if (!isRehearsal) taken.begin(exchange, messageId);
     }
     return verified;
-  };
-  return {
-    request: (exchange) => decide(exchange, false),
-    rehearse: (exchange) => decide(exchange, true),
-    ...(taken && {
-      settled(exchange: Exchange, upstreamStatus: number | undefined) {
-        const messageId = passing.get(exchange);
-        const isTaken = upstreamStatus !== undefined && upstreamStatus >= 200 && upstreamStatus < 300;
-        if (messageId !== undefined && isTaken) taken.add(messageId, clock.now());
-      },
-    }),
   };
 }
 

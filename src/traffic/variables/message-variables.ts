@@ -1,4 +1,5 @@
 import type { Exchange, HeaderFields, RequestHead } from "../exchange.ts";
+import { listsOf, queryLists } from "./parsed.ts";
 import { empty } from "./variable.ts";
 import type { CollectionDeclaration, Variables } from "./variable.ts";
 
@@ -14,35 +15,49 @@ export const messageVariables: Variables = {
   },
   "req.url": {
     doc: "whole URL, as sent",
+    isVerbatim: true,
     read: (exchange) => `${exchange.request.scheme}://${authorityOf(exchange.request)}${exchange.request.target}`,
   },
   "req.url.authority": { doc: "host, with the port where one was given", read: ({ request }) => authorityOf(request) },
   "req.url.host": { doc: "host, without port", read: ({ request }) => request.host },
-  "req.url.path": { doc: "path in canonical form", read: ({ request }) => request.path },
-  "req.url.raw_path": { doc: "path as sent", read: ({ request }) => request.target.split("?", 1)[0] ?? "" },
-  "req.url.query": { doc: "query, without its `?`", read: ({ request }) => request.query.slice(1) },
+  "req.url.path": { doc: "path in canonical form", isVerbatim: true, read: ({ request }) => request.path },
+  "req.url.raw_path": {
+    doc: "path as sent",
+    isVerbatim: true,
+    read: ({ request }) => request.target.split("?", 1)[0] ?? "",
+  },
+  "req.url.query": { doc: "query, without its `?`", isVerbatim: true, read: ({ request }) => request.query.slice(1) },
   "req.url.query_params": {
     doc: "query parameters as JSON, lists by name",
-    read: ({ request }) => JSON.stringify(listed(new URLSearchParams(request.query))),
+    read: ({ request }) => JSON.stringify(Object.fromEntries(queryLists.of(request, request.query))),
   },
   "req.url.scheme": { doc: "`https` or `http`", read: ({ request }) => request.scheme },
-  "req.url.uri": { doc: "path and query, as sent", read: ({ request }) => request.target },
+  "req.url.uri": { doc: "path and query, as sent", isVerbatim: true, read: ({ request }) => request.target },
   "req.url.user": empty("requests name no user in their URL"),
   "req.headers": {
     doc: "header fields as JSON, lists by name",
-    read: ({ request }) => JSON.stringify(listed(request.headers.entries())),
+    read: ({ request }) => JSON.stringify(Object.fromEntries(listsOf(request.headers.entries()))),
   },
-  "req.cookies": { doc: "cookies, as sent", read: ({ request }) => request.headers.getAll("cookie").join("; ") },
+  "req.cookies": {
+    doc: "cookies, as sent",
+    isVerbatim: true,
+    read: ({ request }) => request.headers.getAll("cookie").join("; "),
+  },
   "req.trailers": empty(trailersLater),
   ...contentVariables("req", ({ request }) => request.headers),
-  "req.user_agent": { doc: "User-Agent", read: ({ request }) => request.headers.getAll("user-agent").join(", ") },
+  "req.user_agent": {
+    doc: "User-Agent",
+    isVerbatim: true,
+    read: ({ request }) => request.headers.getAll("user-agent").join(", "),
+  },
   "res.status_code": { doc: "status", read: ({ response }) => (response ? String(response.status) : "") },
   "res.headers": {
     doc: "header fields as JSON, lists by name",
-    read: ({ response }) => (response ? JSON.stringify(listed(response.headers.entries())) : ""),
+    read: ({ response }) => (response ? JSON.stringify(Object.fromEntries(listsOf(response.headers.entries()))) : ""),
   },
   "res.cookies": {
     doc: "Set-Cookie fields",
+    isVerbatim: true,
     read: ({ response }) => response?.headers.getAll("set-cookie").join("; ") ?? "",
   },
   "res.trailers": empty(trailersLater),
@@ -53,6 +68,7 @@ export const messageVariables: Variables = {
 export const collections: Readonly<Record<string, CollectionDeclaration>> = {
   "req.headers": {
     doc: "one header field",
+    isVerbatim: true,
     under:
       (name) =>
       ({ request }) =>
@@ -60,6 +76,7 @@ export const collections: Readonly<Record<string, CollectionDeclaration>> = {
   },
   "res.headers": {
     doc: "one header field",
+    isVerbatim: true,
     under:
       (name) =>
       ({ response }) =>
@@ -67,6 +84,7 @@ export const collections: Readonly<Record<string, CollectionDeclaration>> = {
   },
   "req.cookies": {
     doc: "one cookie",
+    isVerbatim: true,
     under:
       (name) =>
       ({ request }) =>
@@ -77,7 +95,7 @@ export const collections: Readonly<Record<string, CollectionDeclaration>> = {
     under:
       (name) =>
       ({ request }) =>
-        new URLSearchParams(request.query).get(name) ?? "",
+        queryLists.of(request, request.query).get(name)?.[0] ?? "",
   },
 };
 
@@ -95,26 +113,21 @@ function contentVariables(of: "req" | "res", headersOf: (exchange: Exchange) => 
     },
     [`${of}.content_type.parameters`]: {
       doc: "parameters of the media type",
+      isVerbatim: true,
       read: (exchange) => field(exchange, "content-type").split(";").slice(1).join(";").trim(),
     },
-    [`${of}.content_type.raw`]: { doc: "Content-Type", read: (exchange) => field(exchange, "content-type") },
-    [`${of}.location`]: { doc: "Location", read: (exchange) => field(exchange, "location") },
+    [`${of}.content_type.raw`]: {
+      doc: "Content-Type",
+      isVerbatim: true,
+      read: (exchange) => field(exchange, "content-type"),
+    },
+    [`${of}.location`]: { doc: "Location", isVerbatim: true, read: (exchange) => field(exchange, "location") },
   };
 }
 
 /** As the client has named it, else as the edge has found it. */
 export function authorityOf({ headers, host }: RequestHead): string {
   return headers.get("host") ?? host;
-}
-
-function listed(entries: Iterable<readonly [string, string]>): Record<string, string[]> {
-  const lists = new Map<string, string[]>();
-  for (const [name, value] of entries) {
-    const list = lists.get(name);
-    if (list) list.push(value);
-    else lists.set(name, [value]);
-  }
-  return Object.fromEntries(lists);
 }
 
 function cookie(headers: HeaderFields, name: string): string {

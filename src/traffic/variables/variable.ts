@@ -4,6 +4,8 @@ import type { Exchange } from "../exchange.ts";
 export interface VariableDeclaration {
   /** One clause, without full stop. */
   readonly doc: string;
+  /** Text as it was sent, such as a path or a header field: its `%` stay in header values. */
+  readonly isVerbatim?: true;
   /** Reads it; "" when there is nothing to read. */
   readonly read: (exchange: Exchange) => string;
 }
@@ -11,6 +13,7 @@ export interface VariableDeclaration {
 /** A variable with names of its own below it, such as the fields of a header. */
 export interface CollectionDeclaration {
   readonly doc: string;
+  readonly isVerbatim?: true;
   /** Makes the variable for a name. */
   readonly under: (name: string) => VariableDeclaration["read"];
 }

@@ -1,0 +1,25 @@
+/** Fields that the module and the action that verify webhooks have in common. */
+import { f } from "../../schema/fields.ts";
+import type { WebhookDemands } from "../../webhooks/options.ts";
+
+export const webhookDemands = {
+  newest_signature_only: f.boolean(
+    "Accept only the provider's newest form of signature, for HubSpot and Plivo version 3: older forms cover less of the request.",
+    { default: false },
+  ),
+  sns_topics: f.list(
+    "ARNs of the SNS topics whose messages are accepted; empty: those of any topic. A signature of SNS proves that Amazon sent the message, and not whose topic it is of.",
+    f.string("An ARN.", { minBytes: 1, maxBytes: 512 }),
+    { maxItems: 20, unique: true },
+  ),
+};
+
+interface Given {
+  readonly newest_signature_only?: boolean | undefined;
+  readonly sns_topics?: readonly string[] | undefined;
+}
+
+/** What was configured before there were such fields demands nothing. */
+export function demandsOf({ newest_signature_only, sns_topics }: Given): WebhookDemands {
+  return { newestSignatureOnly: newest_signature_only ?? false, snsTopics: sns_topics ?? [] };
+}

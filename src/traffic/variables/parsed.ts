@@ -1,0 +1,44 @@
+/** What is made of a request's text is made once, and kept until the text is another one: a rule may change it. */
+interface Kept {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** A reading of one kind of text, such as a query, of whatever holds it. */
+export class Parsed<T> {
+  readonly #kept = new WeakMap<object, Kept>();
+  readonly #parse: (text: string) => T;
+
+  constructor(parse: (text: string) => T) {
+    this.#parse = parse;
+  }
+
+  /** Whether `of` would parse nothing. */
+  isKept(holder: object, text: string): boolean {
+    return this.#kept.get(holder)?.text === text;
+  }
+
+  of(holder: object, text: string): T {
+    const known = this.#kept.get(holder);
+    if (known !== undefined && known.text === text) return known.value as T;
+    const value = this.#parse(text);
+    this.#kept.set(holder, { text, value });
+    return value;
+  }
+}
+
+export type Lists = ReadonlyMap<string, readonly string[]>;
+
+/** Values by name, in order. */
+export function listsOf(pairs: Iterable<readonly [name: string, value: string]>): Lists {
+  const lists = new Map<string, string[]>();
+  for (const [name, value] of pairs) {
+    const list = lists.get(name);
+    if (list) list.push(value);
+    else lists.set(name, [value]);
+  }
+  return lists;
+}
+
+/** Of a query, names and values decoded as forms are. */
+export const queryLists = new Parsed<Lists>((query) => listsOf(new URLSearchParams(query)));
