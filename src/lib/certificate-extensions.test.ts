@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
 import { certificateExtensions } from "./certificate-extensions.ts";
-import { boolean, octetString, oid, sequence } from "./der.ts";
+import { boolean, der, octetString, oid, sequence, tag } from "./der.ts";
 import { createAuthority, issueLeaf } from "./x509.ts";
 
 const now = Date.UTC(2026, 0, 2);
@@ -24,6 +24,14 @@ describe("extensions of a certificate", () => {
       ({ oid: id }) => id === "2.5.29.19",
     );
     assert.equal(constraints?.critical, true);
+  });
+
+  it("D8: extensions of a certificate whose identifier has no end are read in no time that grows with its square", async () => {
+    const authority = await createAuthority({ commonName: "CA", now });
+    const long = sequence(der(tag.oid, Buffer.alloc(90_000, 0x81), Buffer.of(1)), octetString(Buffer.from("own")));
+    const leaf = await issueLeaf(authority, { names: ["a.example"], now, days: 1, extensions: [long] });
+    const found = certificateExtensions(new X509Certificate(leaf.certificatePem).raw);
+    assert.ok(found.some(({ oid: id, value }) => id === "" && value.toString() === "own"));
   });
 
   it("extensions of what is no certificate are refused", () => {

@@ -53,6 +53,22 @@ describe("request and response headers", () => {
     assert.equal(headers.get("x-6"), "2026-01-02T03:04:05.000Z");
   });
 
+  it("a header module repeats a path and header fields as they were sent, and encodes what was decoded", async () => {
+    const add = {
+      "x-path": "${req.url.raw_path}",
+      "x-uri": "${req.url.uri}",
+      "x-referer": "${req.headers.referer}",
+      "x-q": "${req.url.query_params.q}",
+    };
+    const exchange = exchangeOf({ target: "/a%20b%C3%A9?q=100%25", headers: { referer: "https://a.example/%41 ü" } });
+    await runRequest(routeWith("request_headers", { remove: [], add }), exchange);
+    const { headers } = exchange.request;
+    assert.equal(headers.get("x-path"), "/a%20b%C3%A9");
+    assert.equal(headers.get("x-uri"), "/a%20b%C3%A9?q=100%25");
+    assert.equal(headers.get("x-referer"), "https://a.example/%41 %C3%BC");
+    assert.equal(headers.get("x-q"), "100%25");
+  });
+
   it("P4: what a variable holds cannot break out of the field", async () => {
     const route = routeWith("request_headers", { remove: [], add: { "x-q": "${req.url.query_params.q}" } });
     const exchange = exchangeOf({ target: "/?q=a%0D%0AX-Evil:%201%00%C3%A4" });

@@ -29,6 +29,13 @@ function verify(fixture: EdgeWithAgent, provider: string, more: object = {}): vo
   fixture.route({ webhook_verification: given, ...more });
 }
 
+/** The same by a rule. */
+function verifyByRule(fixture: EdgeWithAgent, provider: string, more: object = {}): void {
+  const config = { provider, secret: provider === "sns" ? "" : secret };
+  const value = JSON.stringify({ on_http_request: [{ actions: [{ type: "verify-webhook", config }] }] });
+  fixture.route({ traffic_policy: { enabled: true, value }, ...more });
+}
+
 type Fields = Readonly<Record<string, string>>;
 
 function signed(fixture: EdgeWithAgent, provider: string, body: string): Fields {
@@ -57,14 +64,17 @@ for (const protocol of protocols) {
     });
 
     it(`I6: webhook verification over ${protocol} takes a message once, where the operator wants that and the signature covers an id`, async () => {
-      for (const provider of ["svix", "clerk", "brex"]) {
-        verify(strict, provider);
-        const body = JSON.stringify({ for: `${protocol} ${provider}` });
+      for (const [provider, verifies] of ["svix", "clerk", "brex"].flatMap((one) => [
+        [one, verify] as const,
+        [one, verifyByRule] as const,
+      ])) {
+        verifies(strict, provider);
+        const body = JSON.stringify({ for: `${protocol} ${provider} ${verifies.name}` });
         strict.clock.move(1000);
         const headers = signed(strict, provider, body);
         assert.equal((await post(strict, headers, body)).status, 200);
         // also when something else on the route was changed in between
-        verify(strict, provider, { compression: { enabled: true } });
+        verifies(strict, provider, { compression: { enabled: true } });
         const reached = strict.received.length;
         const again = await post(strict, headers, body);
         assert.equal(again.status, 409, provider);

@@ -2,16 +2,20 @@
 import type { Environment } from "../../cel/checking/environment.ts";
 import { types } from "../../cel/checking/types.ts";
 import { compile } from "../../cel/program.ts";
+import { CompileBudget } from "../../cel/syntax/compile-budget.ts";
 import { issueText } from "../../cel/syntax/issue.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
+
+/** Steps to read a filter: 10 ms, as each request may bring another one. */
+const compileSteps = 20_000;
 
 /**
  * Throws `Refusal` that says what cannot be read, or what does not fit `obj`. An object on which the filter fails, as
  * by a division by zero, is not accepted; what is made throws `Refusal` for one that takes too many steps.
  */
 export function parseFilter(text: string, environment: Environment): (object: unknown) => boolean {
-  const compiled = compile(text, environment, { result: types.bool });
+  const compiled = compile(text, environment, { result: types.bool, budget: new CompileBudget(compileSteps) });
   if (!compiled.ok) throw filterRefusal(compiled.issues.map(issueText).join("; "));
   const { program } = compiled;
   return (object) => {

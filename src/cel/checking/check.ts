@@ -41,7 +41,7 @@ export type Checked =
 const maxIssues = 20;
 
 /** Looking for what was probably meant compares a name with all that are declared. */
-const hintSteps = 200;
+const hintSteps = 1500;
 
 /** Ends a check that has found as many issues as are told. */
 const enough = new Error("there are as many issues as are told");

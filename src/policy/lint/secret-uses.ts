@@ -68,7 +68,11 @@ class SecretReader {
     const name = this.#checked.variables.get(node.id)?.name;
     if (name !== undefined) return this.#taint.hasAny(name);
     const part = this.#partOf(node);
-    if (part !== undefined) return this.#taint.has(part);
+    if (part !== undefined) {
+      // The whole is a part of its own.
+      for (const child of childrenOf(node)) this.tells(child);
+      return this.#taint.has(part);
+    }
     if (node.kind === "name") return this.#loops.findLast((loop) => loop.name === node.name)?.tells ?? false;
     if (node.kind === "loop") return this.#ofLoop(node);
     if (node.kind === "call" && this.#ofCall(node)) return true;
