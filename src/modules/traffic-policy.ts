@@ -7,7 +7,7 @@ import { compilePolicy, policyModuleName } from "../policy/compile.ts";
 import type { CompiledPolicy } from "../policy/compiled.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
-import { maxPolicyBytes, policyDoubts, policyIssue, policyText } from "../policy/document.ts";
+import { connectPhaseIssue, maxPolicyBytes, policyDoubts, policyIssue, policyText } from "../policy/document.ts";
 import { policyHooks } from "../policy/hooks.ts";
 import { f } from "../schema/fields.ts";
 import type { Place } from "../schema/object.ts";
@@ -36,7 +36,11 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
         format: policyText,
       }),
     },
-    rules: [({ value }, place) => policyIssue(value, layerOf(place), "value")],
+    rules: [
+      ({ value }, place) =>
+        policyIssue(value, layerOf(place), "value") ??
+        (place === "https_route" ? connectPhaseIssue(value, "value", "policy_connect_phase_refused") : undefined),
+    ],
     doubts: ({ value }, place) => policyDoubts(value, layerOf(place), "value"),
     compile({ value }, scope, place) {
       const layer = layerOf(place);

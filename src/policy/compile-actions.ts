@@ -114,6 +114,11 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
     findings.wrong(`${path}.type`, message, "policy_action_protocol");
     return undefined;
   }
+  if (phase === "on_tcp_connect" && layer === "http" && declared.type === "forward-internal") {
+    const message = "must be an action of on_http_request: an HTTPS endpoint forwards requests, and no connections";
+    findings.wrong(`${path}.type`, message, "policy_action_misplaced");
+    return undefined;
+  }
   const compiled = configured(declared, config ?? {}, `${path}.config`, reader);
   if (declared.readsPath === true) findings.readsPath = true;
   return compiled && { declaration: declared, compiled };

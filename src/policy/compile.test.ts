@@ -57,7 +57,7 @@ const refused: readonly Row[] = [
   [2224, act("{type: add-headers, config: {headers: {x: '${vars.a'}}}"), /not closed/],
   [2261, act("{type: url-rewrite, config: {from: '(?=x)', to: a}}")],
   [2207, act("{type: deny}, {type: log, config: {metadata: {a: b}}}"), /would never run/],
-  [2248, "on_tcp_connect: [{actions: [{type: deny}]}]"],
+  [2202, "on_tcp_connect: [{actions: [{type: forward-internal, config: {url: 'https://a.internal'}}]}]"],
   [2230, q("{actions: [{type: deny}]}"), /on_tcp_connect/, "tcp"],
   [
     2212,

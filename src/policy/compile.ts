@@ -112,11 +112,6 @@ class PolicyReader {
 
   #unknownPhase(name: string): void {
     const known = phasesOf[this.#layer];
-    if (name === "on_tcp_connect") {
-      const message = "acts on connections, which the policy of an HTTPS edge cannot: use on_http_request";
-      this.findings.wrong(name, message, "policy_connect_phase_refused");
-      return;
-    }
     const message = `is no phase here; known are: ${known.join(", ")}${didYouMean(name, known)}`;
     this.findings.wrong(shortened(name), message, "policy_phase_unknown");
   }

@@ -22,6 +22,20 @@ export const policyText: StringFormat = {
 /** Of what is wrong, as much as one answer says. */
 const maxTold = 5;
 
+/** What is wrong with a phase that acts on connections, where a policy stands on something that has none of its own. */
+export function connectPhaseIssue(
+  text: string,
+  field: string,
+  reason: "policy_connect_phase_refused" | "policy_connect_phase_internal",
+): Issue | undefined {
+  if (compilePolicy(text, "http").policy.phases.on_tcp_connect === undefined) return undefined;
+  return {
+    path: field,
+    message: "on_tcp_connect acts on connections, which it has none of: use on_http_request",
+    reason,
+  };
+}
+
 /** What has nothing behind its policy: the policy must be certain to answer. */
 export function endpointPolicyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const issue = policyIssue(text, layer, field);

@@ -1,6 +1,6 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import { hash } from "node:crypto";
-import type { Exchange } from "../traffic/exchange.ts";
+import type { ConnectionFacts, Exchange } from "../traffic/exchange.ts";
 import type { LoginGuard } from "../traffic/login.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
 import type { OpenConnection } from "../traffic/open-connection.ts";
@@ -29,14 +29,18 @@ export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): Compile
   const response = attached(policy.phases.on_http_response, place);
   const messages = attached(policy.phases.on_event_stream_message, place);
   const hooks = new PolicyHooks(place, { connect, request, response, messages });
+  const { protocol } = place.endpoint;
+  // Connections of HTTP are decided about with their first request: only then it is known whose they are.
+  const isHttp = protocol === "https" || protocol === "http";
   return {
-    ...(connect.rules.length > 0 && {
-      opened: (connection) => hooks.opened(connection, false),
-      rehearseOpened: (connection) => hooks.opened(connection, true),
-    }),
-    ...(endsTls(connect.rules) && { endsTls: true }),
+    ...(!isHttp &&
+      connect.rules.length > 0 && {
+        opened: (connection) => hooks.opened(connection, false),
+        rehearseOpened: (connection) => hooks.opened(connection, true),
+      }),
+    ...(!isHttp && endsTls(connect.rules) && { endsTls: true }),
     ...(policy.readsPath === true && { readsPath: true }),
-    ...(request.rules.length > 0 && {
+    ...((request.rules.length > 0 || (isHttp && connect.rules.length > 0)) && {
       request: (exchange) => hooks.request(exchange, false),
       rehearse: (exchange) => hooks.request(exchange, true),
     }),
@@ -96,6 +100,8 @@ class PolicyHooks {
   /** Of requests under way whose response is still to come. */
   readonly #contexts = new WeakMap<Exchange, PolicyContext>();
   readonly #settling: readonly Settling[];
+  /** What the rules about connections have said of those that HTTP came on; undefined where they let it pass. */
+  readonly #connections = new WeakMap<ConnectionFacts, Promise<Step | undefined> | Step | "passed">();
 
   constructor(place: PolicyPlace, { connect, request, response, messages }: Readonly<Record<PhaseName, Attached>>) {
     this.#place = place;
@@ -133,6 +139,25 @@ class PolicyHooks {
   }
 
   request(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
+    if (this.#connect.rules.length === 0) return this.#requested(exchange, isRehearsal);
+    const closed = this.#connected(exchange, isRehearsal);
+    if (closed instanceof Promise) return closed.then((step) => step ?? this.#requested(exchange, isRehearsal));
+    return closed ?? this.#requested(exchange, isRehearsal);
+  }
+
+  /** The step that closes the connection of a request; undefined where it stays. Asked once for each connection. */
+  #connected(exchange: Exchange, isRehearsal: boolean): Step | undefined | Promise<Step | undefined> {
+    const known = isRehearsal ? undefined : this.#connections.get(exchange.connection);
+    if (known !== undefined) return known === "passed" ? undefined : known;
+    const { rules, states } = this.#connect;
+    const context = new PolicyContext(this.#place, "on_tcp_connect", exchange.connection, exchange, isRehearsal);
+    const end = runRules(rules, states, context, exchange.steps);
+    const closing = end instanceof Promise ? end.then(closedBy) : closedBy(end);
+    if (!isRehearsal) this.#connections.set(exchange.connection, closing ?? "passed");
+    return closing;
+  }
+
+  #requested(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
     const { rules, states } = this.#request;
     const context = new PolicyContext(this.#place, "on_http_request", exchange.connection, exchange, isRehearsal);
     if (this.#actsOnResponses) this.#contexts.set(exchange, context);
@@ -143,6 +168,13 @@ class PolicyHooks {
 
   /** What the rules before the login say of a visit; those may also lead past it, which is no refusal. */
   beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
+    if (this.#connect.rules.length === 0) return this.#beforeLogin(login, exchange);
+    const closed = this.#connected(exchange, true);
+    if (closed instanceof Promise) return closed.then((step) => step ?? this.#beforeLogin(login, exchange));
+    return closed ?? this.#beforeLogin(login, exchange);
+  }
+
+  #beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
     const { rules, states } = this.#request;
     const context = new PolicyContext(this.#place, "on_http_request", exchange.connection, exchange, true);
     context.until = login;
@@ -202,6 +234,11 @@ function connected(end: PhaseEnd | undefined, steps: Step[], context: PolicyCont
   const last = steps.at(-1);
   if (closes && last) steps[steps.length - 1] = { ...last, answer: stepOf(end).answer as Answer };
   return { steps, closes, forwardTo, logs: context.logs };
+}
+
+/** Whatever ends the phase of connections closes the connection. */
+function closedBy(end: PhaseEnd | undefined): Step | undefined {
+  return end && stepOf({ by: "close" });
 }
 
 function stoppedBefore(end: PhaseEnd | undefined): Step | undefined {

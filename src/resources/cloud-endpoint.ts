@@ -1,6 +1,13 @@
 import { internalNameDemand, isInternalName } from "../lib/internal-names.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
-import { endpointPolicyIssue, maxPolicyBytes, policyDoubts, policyRefusals, policyText } from "../policy/document.ts";
+import {
+  connectPhaseIssue,
+  endpointPolicyIssue,
+  maxPolicyBytes,
+  policyDoubts,
+  policyRefusals,
+  policyText,
+} from "../policy/document.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Field, Issue } from "../schema/fields.ts";
 import { endpointUrl, parseEndpointUrl, splitHostport } from "../schema/endpoint-url.ts";
@@ -81,11 +88,12 @@ export const cloudEndpoint = defineResource({
     ({ url, bindings }) => internalIssue(url, bindings as readonly string[]),
     ({ url, traffic_policy }) => {
       const { hostport } = parseEndpointUrl(url);
-      const issue = endpointPolicyIssue(traffic_policy, layerOf(url), "traffic_policy");
       const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
-      return issue?.reason === "policy_connect_phase_refused" && isInternal
-        ? { ...issue, reason: "policy_connect_phase_internal" }
-        : issue;
+      const connects =
+        isInternal && layerOf(url) === "http"
+          ? connectPhaseIssue(traffic_policy, "traffic_policy", "policy_connect_phase_internal")
+          : undefined;
+      return connects ?? endpointPolicyIssue(traffic_policy, layerOf(url), "traffic_policy");
     },
   ],
   doubts: ({ url, traffic_policy }) => policyDoubts(traffic_policy, layerOf(url), "traffic_policy"),

@@ -417,7 +417,8 @@ for (const database of databases) {
       }
       const connecting = { traffic_policy: connect };
       for (const [url, code] of [
-        ["https://wrong.example.com", 2248],
+        // Rules about connections answer no request.
+        ["https://wrong.example.com", 2235],
         ["https://wrong.internal", 2262],
       ] as const) {
         refused(await api.request("POST", "/endpoints", { body: { ...cloud(url), ...connecting } }), 400, code);

@@ -53,6 +53,23 @@ async function say(servername: string, own: ConnectionOptions = {}): Promise<str
 
 for (const protocol of protocols) {
   describe(`a policy of an agent over ${protocol}`, { timeout: 60_000 }, () => {
+    it(`a policy of an agent over ${protocol} drops connections of an HTTPS endpoint by its rules about connections`, async () => {
+      const hostname = "dropped.apps.example.com";
+      const restrict = (deny: string): string =>
+        JSON.stringify({
+          on_tcp_connect: [
+            { actions: [{ type: "terminate-tls", config: { min_version: "1.2" } }] },
+            { actions: [{ type: "restrict-ips", config: { allow: ["0.0.0.0/0", "::/0"], deny: [deny] } }] },
+          ],
+          on_http_request: [{ actions: [{ type: "custom-response", config: { status_code: 418 } }] }],
+        });
+      await fixture.agent.bind({ hostname, trafficPolicy: restrict("127.0.0.0/8") });
+      await assert.rejects(fixture.ask(protocol, { host: hostname }));
+      const admitted = "admitted.apps.example.com";
+      await fixture.agent.bind({ hostname: admitted, trafficPolicy: restrict("192.0.2.0/24") });
+      assert.equal((await fixture.ask(protocol, { host: admitted })).status, 418);
+    });
+
     it(`a policy of an agent over ${protocol} acts from the first request on, and is replaced while its tunnel is open`, async () => {
       const hostname = "live.apps.example.com";
       const { id } = await fixture.agent.bind({ hostname, trafficPolicy: answers(418) });

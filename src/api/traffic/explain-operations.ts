@@ -17,7 +17,7 @@ import { exampleConnection, exampleExplanation } from "./examples.ts";
 import { missing } from "../operation/missing-scope.ts";
 import { seesEverything, seesSecrets } from "../operation/scope.ts";
 import { concealedPolicy } from "../../policy/concealment.ts";
-import { maxPolicyBytes, policyIssue, policyRefusals, policyText } from "../../policy/document.ts";
+import { connectPhaseIssue, maxPolicyBytes, policyIssue, policyRefusals, policyText } from "../../policy/document.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { withoutAdded } from "./concealed-headers.ts";
 import { explanationSchema, stepSchema } from "./schemas.ts";
@@ -196,7 +196,8 @@ function draftOf(call: Call, given: unknown, edgeId: string, store: Store): Rout
     route?.doc["edge_id"] === edgeId
       ? value.trim() === ""
         ? undefined
-        : policyIssue(value, "http", "draft.traffic_policy")
+        : (policyIssue(value, "http", "draft.traffic_policy") ??
+          connectPhaseIssue(value, "draft.traffic_policy", "policy_connect_phase_refused"))
       : { path: "draft.route_id", message: "must be a route of this edge" };
   if (issue) throw inputRefusal(call.operation.id, [issue]);
   return { routeId, fields: { traffic_policy: value.trim() === "" ? null : { enabled: true, value } } };

@@ -1,4 +1,6 @@
 import { compilePolicy } from "../../policy/compile.ts";
+import type { PolicyCompilation } from "../../policy/compile.ts";
+import type { Layer } from "../../policy/language/action.ts";
 import { maxPolicyBytes } from "../../policy/document.ts";
 import { toggle, flagOnly } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -6,6 +8,19 @@ import { defineCommand } from "../command/command.ts";
 import { maxFiles, protocolSetting, readPolicyFile } from "../policy/read-policy.ts";
 import { exitCodes } from "../process/exit.ts";
 import { findingsAsJson, renderFindings } from "../terminal/policy-findings.ts";
+
+/** Larger files are no policies that somebody wrote. */
+const maxReadBytes = 16 * 1024 * 1024;
+
+type Checked = Pick<PolicyCompilation, "issues" | "warnings">;
+
+/** Everything that is wrong with it, its size included. */
+function checked(text: string, protocol: Layer): Checked {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= maxPolicyBytes) return compilePolicy(text, protocol);
+  const message = `must be at most ${maxPolicyBytes} bytes, is ${bytes}: split it, for example by internal endpoints`;
+  return { issues: [{ path: "", message, reason: "policy_text_long" }], warnings: [] };
+}
 
 export const policyCheck = defineCommand({
   name: "policy check",
@@ -27,13 +42,16 @@ export const policyCheck = defineCommand({
   run({ protocol, strict, json }, files) {
     let isFine = true;
     for (const file of files) {
-      const text = readPolicyFile(file, maxPolicyBytes);
-      const found = compilePolicy(text, protocol);
+      // A file that is too long is told of like any other fault: those behind it are looked at as well.
+      const text = readPolicyFile(file, maxReadBytes);
+      const found = checked(text, protocol);
+      // Nothing is looked for in what was not read.
+      const source = Buffer.byteLength(text) > maxPolicyBytes ? "" : text;
       if (found.issues.length > 0 || (strict && found.warnings.length > 0)) isFine = false;
       process.stdout.write(
         json
-          ? `${JSON.stringify(findingsAsJson(file, text, found))}\n`
-          : renderFindings(file, text, found, process.stdout),
+          ? `${JSON.stringify(findingsAsJson(file, source, found))}\n`
+          : renderFindings(file, source, found, process.stdout),
       );
     }
     return Promise.resolve(isFine ? exitCodes.fine : exitCodes.refused);

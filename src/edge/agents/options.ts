@@ -245,7 +245,8 @@ function compileOne(
     const place = (owner.places ?? httpPlaces).find((one) => module.on.includes(one)) as Place;
     for (const rule of module.rules ?? []) {
       const issue = issues.length === 0 ? rule(doc as never, place) : undefined;
-      if (issue) throw bad(`${issue.path} ${issue.message}`);
+      // An agent's endpoint is no route of an edge that others share: its rules may act on connections.
+      if (issue && issue.reason !== "policy_connect_phase_refused") throw bad(`${issue.path} ${issue.message}`);
     }
     const [first] = issues;
     if (first) throw bad(`${first.path} ${first.message}`);

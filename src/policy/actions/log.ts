@@ -1,3 +1,5 @@
+import { mapOf, types } from "../../cel/checking/types.ts";
+import type { Value } from "../../cel/values/values.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import { brokenBy, defineAction, done } from "../language/action.ts";
@@ -21,6 +23,7 @@ export const log = defineAction({
     ),
   },
   raw: ["metadata"],
+  results: { name: "log", fields: { metadata: mapOf(types.string, types.dyn) } },
   tells: () => "events of traffic",
   compile({ metadata }, scope) {
     const given: unknown = metadata;
@@ -40,8 +43,9 @@ export const log = defineAction({
           if (plain instanceof Failure && plain.isFinal) return brokenBy(plain);
           noted.push([name, plain instanceof Failure ? "" : plain]);
         }
-        context.log(Object.fromEntries(noted));
-        return done(reason);
+        const entry = Object.fromEntries(noted);
+        context.log(entry);
+        return done(reason, { metadata: entry as Readonly<Record<string, Value>> });
       },
     };
   },

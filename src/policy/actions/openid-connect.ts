@@ -44,6 +44,8 @@ export const openidConnect = defineAction({
       refresh_token: types.string,
       identity_token: types.string,
       user_info_refreshed: types.bool,
+      // The vendor's documentation has both names.
+      userinfo_refreshed: types.bool,
     },
   },
   compile(config, scope) {
@@ -57,6 +59,7 @@ export const openidConnect = defineAction({
         refresh_token: session?.refreshToken ?? "",
         identity_token: session?.idToken ?? "",
         user_info_refreshed: wasChecked,
+        userinfo_refreshed: wasChecked,
       }),
     });
   },

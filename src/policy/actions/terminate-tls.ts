@@ -43,8 +43,8 @@ const strategies = { "require-and-verify": "verify", "require-any": "any", reque
 export const terminateTls = defineAction({
   type: "terminate-tls",
   phases: ["on_tcp_connect"],
-  layers: ["tls"],
-  doc: "Ends TLS here: what follows gets the decrypted bytes. Without it TLS is passed through. The connection is closed when the handshake fails.",
+  layers: ["tls", "http"],
+  doc: "Ends TLS here: what follows gets the decrypted bytes. Without it TLS is passed through. The connection is closed when the handshake fails. HTTPS endpoints end TLS anyway: with their first request they drop connections of other versions.",
   config,
   alsoTakes: { min_version: { enum: [1.2, 1.3] }, max_version: { enum: [1.2, 1.3] } },
   widen: (given) => ({ ...given, ...asText(given, "min_version"), ...asText(given, "max_version") }),
@@ -77,6 +77,7 @@ export const terminateTls = defineAction({
     ),
   },
   compile(given, scope) {
+    if (scope.layer === "http") refuseForHttp(given, scope);
     const certificate = compileCertificate(given, scope);
     const authorities = compileAuthorities(given.mutual_tls_certificate_authorities, scope);
     const strategy = given.mutual_tls_verification_strategy;
@@ -100,6 +101,17 @@ export const terminateTls = defineAction({
     };
   },
 });
+
+/** The handshake of an HTTPS endpoint is over when its rules act. */
+function refuseForHttp(given: Config, scope: ActionScope): void {
+  const message = "must be left out: TLS of an HTTPS endpoint is ended before its rules act";
+  const late = [
+    ["server_certificate", given.server_certificate !== ""],
+    ["mutual_tls_certificate_authorities", given.mutual_tls_certificate_authorities.length > 0],
+    ["mutual_tls_verification_strategy", given.mutual_tls_verification_strategy !== null],
+  ] as const;
+  for (const [field, isGiven] of late) if (isGiven) scope.wrong(field, message, "policy_action_protocol");
+}
 
 /** Of ids the PEM is known when attached. */
 type Authorities = readonly ({ readonly pem: string } | Template)[];

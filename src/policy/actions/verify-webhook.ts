@@ -24,6 +24,7 @@ interface Attached {
 
 export const verifyWebhook = defineAction({
   type: "verify-webhook",
+  alias: "webhook-validation",
   phases: ["on_http_request"],
   doc: "Lets only webhooks pass whose signature verifies; tests of the endpoint are answered. The body is held until then.",
   config: {

@@ -197,7 +197,7 @@ export class PolicyContext extends Meter implements Budget {
   /** Of a rehearsal nothing is noted. */
   log(entry: LogEntry): void {
     if (this.isRehearsal) return;
-    const logs = (this.#logs ??= []);
+    const logs = (this.#logs ??= [...(this.exchange?.logs ?? [])]);
     if (logs.length < maxLogs) logs.push(entry);
     if (this.exchange) this.exchange.logs = logs;
   }
