@@ -54,7 +54,7 @@ async function say(servername: string, own: ConnectionOptions = {}): Promise<str
 for (const protocol of protocols) {
   describe(`a policy of an agent over ${protocol}`, { timeout: 60_000 }, () => {
     it(`a policy of an agent over ${protocol} drops connections of an HTTPS endpoint by its rules about connections`, async () => {
-      const hostname = "dropped.apps.example.com";
+      const hostname = `dropped-${protocol}.apps.example.com`;
       const restrict = (deny: string): string =>
         JSON.stringify({
           on_tcp_connect: [
@@ -65,7 +65,7 @@ for (const protocol of protocols) {
         });
       await fixture.agent.bind({ hostname, trafficPolicy: restrict("127.0.0.0/8") });
       await assert.rejects(fixture.ask(protocol, { host: hostname }));
-      const admitted = "admitted.apps.example.com";
+      const admitted = `admitted-${protocol}.apps.example.com`;
       await fixture.agent.bind({ hostname: admitted, trafficPolicy: restrict("192.0.2.0/24") });
       assert.equal((await fixture.ask(protocol, { host: admitted })).status, 418);
     });
