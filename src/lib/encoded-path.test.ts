@@ -68,6 +68,24 @@ describe("a path with encoded slashes", () => {
   });
 });
 
+it("D2: a path with encoded slashes takes time in proportion to its length, whatever it is made of", () => {
+  for (const piece of ["%2F", "%ff", "%2e", "..%2F", "/..", "x%2e", "|", "/%2e", "%41"]) {
+    const micros = (bytes: number): number => {
+      const path = `/a%2F${piece.repeat(bytes / piece.length)}`;
+      const before = process.cpuUsage();
+      for (let round = 0; round < 200; round += 1) {
+        encodedPath(path);
+        encodedPathFault(`${path.slice(0, 200)}%5C`);
+      }
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    micros(1_000);
+    // Sixteen times as long; quadratic work would take 256 times as much.
+    assert.ok(micros(16_000) < 80 * Math.max(micros(1_000), 1_000), piece);
+  }
+});
+
 describe("a path without dot segments", () => {
   it("R1: a path without dot segments keeps its spelling and the canonical form that it had", () => {
     const random = seededRandom(12);

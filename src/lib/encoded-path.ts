@@ -1,29 +1,58 @@
 /** Paths in which encoded slashes, and bytes that are not UTF-8, are characters like any other. */
 import { canonicalPath, pathFault } from "./canonical-path.ts";
+import { withoutDotSegments } from "./spelled-path.ts";
 
+const percent = 37;
+const slash = 47;
+const backslash = 92;
+/** For each byte, how a canonical path has it: as a character or encoded. */
+const written = Array.from({ length: 256 }, (_, byte) => {
+  const escape = `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  return canonicalPath(`/x${escape}`)?.slice(2) ?? escape;
+});
 const ordinary = /%(?:2f|[89a-f][0-9a-f])/gi;
-const standIn = /%F3%B0%8([0-3])%([89AB][0-9A-F])/g;
-/** Some servers resolve these after they have decoded the slash. */
-const dotsBesideSlash = /(?:\/|%2F)\.{1,2}%2F|%2F\.{1,2}(?=[/;]|$)/;
+const dotSegment = /\/\.{1,2}(?=\/|$)/g;
+/** Some servers resolve these after they have cut off parameters or decoded the slash. */
+const unclearDots = /(?:\/|%2F)\.{1,2}(?:;|%2F)|%2F\.{1,2}(?=\/|$)/;
 const overlong = /%(?:C[01]|E0%[89]|F0%8)/;
 
 /**
  * The canonical form of a path that `canonicalPath` refuses only for encoded slashes (`%2F`) or for bytes that are not
  * UTF-8. Both stay encoded, in upper case; everything else has its usual form. Undefined for a path that is refused for
- * another reason too, and for a dot segment beside an encoded slash, such as `..%2F`.
+ * another reason too, and for a dot segment beside an encoded slash, such as `..%2F`. Linear in the path's length.
  *
  * @param path origin form without query: visible ASCII that starts with "/"
  */
 export function encodedPath(path: string): string | undefined {
-  // Every such byte gets a character of a private plane as its stand-in, so no stand-in can be in the path already.
-  const read = canonicalPath(path.replaceAll(ordinary, toStandIn));
-  const form = read?.replaceAll(standIn, fromStandIn);
-  return form === undefined || dotsBesideSlash.test(form) ? undefined : form;
+  let form = "";
+  /** Where the characters begin that stay as they are. */
+  let from = 0;
+  for (let at = 0; at < path.length; at += 1) {
+    const code = path.charCodeAt(at);
+    let byte = code;
+    let end = at + 1;
+    if (code === percent) {
+      byte = byteAt(path, end);
+      if (byte <= 0 || byte === backslash) return undefined;
+      end += 2;
+    } else if (code === backslash) return undefined;
+    else if (code === slash) continue;
+    const text = written[byte] as string;
+    if (!path.startsWith(text, at) || text.length !== end - at) {
+      form += path.slice(from, at) + text;
+      from = end;
+    }
+    at = end - 1;
+  }
+  form += path.slice(from);
+  if (unclearDots.test(form)) return undefined;
+  // A dot segment that the path itself does not have was encoded there.
+  return countDots(form) === countDots(path) ? withoutDotSegments(form) : undefined;
 }
 
 /** What keeps `path` from being an `encodedPath`, as a noun such as "a backslash". */
 export function encodedPathFault(path: string): string {
-  return pathFault(path.replaceAll(ordinary, toStandIn)) ?? 'a "." or ".." segment beside an encoded slash (%2F)';
+  return pathFault(path.replaceAll(ordinary, "x")) ?? 'a "." or ".." segment beside an encoded slash (%2F)';
 }
 
 /**
@@ -34,12 +63,19 @@ export function withSlashesDecoded(form: string): string | undefined {
   return overlong.test(form) ? undefined : form.replaceAll("%2F", "/");
 }
 
-function toStandIn(escape: string): string {
-  const byte = Number.parseInt(escape.slice(1), 16);
-  return `%F3%B0%8${byte >> 6}%${(0x80 | (byte & 0x3f)).toString(16).toUpperCase()}`;
+function countDots(path: string): number {
+  return path.match(dotSegment)?.length ?? 0;
 }
 
-function fromStandIn(_: string, high: string, low: string): string {
-  const byte = (Number(high) << 6) | (Number.parseInt(low, 16) & 0x3f);
-  return `%${byte.toString(16).toUpperCase()}`;
+/** The byte that two hexadecimal digits at `at` stand for, or -1. */
+function byteAt(path: string, at: number): number {
+  const high = nibble(path.charCodeAt(at));
+  const low = nibble(path.charCodeAt(at + 1));
+  return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+function nibble(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  const lower = code | 32;
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1;
 }
