@@ -1,3 +1,4 @@
+import { letGo } from "../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
 import { speaksTls, WantsTls } from "./service-fault.ts";
 import type { Upstream } from "./upstream.ts";
@@ -69,11 +70,12 @@ export class FirstAnswer implements ByteReceiver {
     const { upstream, mayProbe, monotonic } = this.#options;
     if (plain.has(upstream) || !mayProbe()) return handOn();
     const held = (this.#held = [handOn]);
-    void speaksTls(upstream, monotonic()).then((isTls) => {
+    const probed = speaksTls(upstream, monotonic()).then((isTls) => {
       this.#held = undefined;
       if (isTls) return this.#fail("it ended the connection without an answer");
       this.#options.service.receiver = this.#next;
       for (const one of held) one();
     });
+    letGo("stream", probed, () => this.#fail("it ended the connection without an answer"));
   }
 }

@@ -158,6 +158,31 @@ tunnels:
     assert.match((await config("upgrade", "--config", path)).stderr, /is in this format already/);
   });
 
+  it("postern config upgrade shows no secret of the file", async () => {
+    const path = file(
+      "secrets.yml",
+      `version: "2"
+authtoken: canary-1 # Ann's
+api_key: "canary-2"
+proxy_url: http://ann:canary-3@proxy.example.com
+tunnels:
+  web:
+    addr: 80
+    basic_auth:
+      - "ann:canary-4"
+      - 'bob:canary-5'
+    verify_webhook: { provider: github, secret: canary-6 }
+    oauth: { provider: google, client_id: a, client_secret: "canary-7" }
+  api: { addr: 81, basic_auth: [ann:canary-8, bob:canary-9] }
+`,
+    );
+    const { code, stdout, stderr } = await config("upgrade", "--config", path);
+    assert.equal(code, 0, stderr);
+    assert.doesNotMatch(stdout + stderr, /canary/);
+    assert.match(stdout, /authtoken: \*\*\*[^]*provider: github, secret: \*\*\*/);
+    assert.equal(readFileSync(path, "utf8").match(/canary/g)?.length, 9);
+  });
+
   it("postern config upgrade 3 gives a file without a version one", async () => {
     const path = file("unversioned.yml", "server_addr: t.example.com:443\nregion: eu\n");
     assert.equal((await config("upgrade", "3", "--config", path)).code, 0);

@@ -102,6 +102,15 @@ describe("postern webhook send", () => {
     }
   });
 
+  it("postern webhook send prints no secret that the provider sends itself", async () => {
+    const secret = "canary-of-the-provider";
+    for (const form of [[], ["--json"]]) {
+      const { stdout, stderr } = await send("gitlab", "--secret", secret, ...form, url("/github"));
+      assert.match(stdout, /x-gitlab-token"?: ?"?\*\*\*/);
+      assert.doesNotMatch(stdout + stderr, /canary/);
+    }
+  });
+
   for (const provider of signers) {
     it(`the signature of postern webhook send is let pass by the edge as ${provider}`, async () => {
       const sample = { secret: secretsOf(provider).signing, body: Buffer.from(bodyOf(provider)) };

@@ -33,7 +33,8 @@ function parseJson(text: string, isFile: boolean, name: string): unknown {
   } catch (error) {
     // The other commands' --data is the directory with everything that is kept.
     const own = name === "--data" ? "; the data directory is --data-dir here" : "";
-    const hint = isFile ? (error as Error).message : `write JSON, @FILE or @-${own}`;
+    // The parser's message would quote the document, which may hold secrets.
+    const hint = isFile ? "check its commas and quotes" : `write JSON, @FILE or @-${own}`;
     throw new Failure("usage", `${name} is not JSON: ${hint}`, { cause: error });
   }
 }

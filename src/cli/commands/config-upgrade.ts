@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, writeAgentFile } from "../agent-files/edit.ts";
+import { withoutSecrets } from "../agent-files/hidden-secrets.ts";
 import { lineDiff } from "../agent-files/line-diff.ts";
 import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
 import type { FileFormat } from "../agent-files/read.ts";
@@ -30,7 +31,7 @@ export const configUpgrade = defineCommand({
     const from = files.formats[0]?.[1] as FileFormat;
     const before = readAgentText(path);
     const after = readingOf(`"${path}"`, () => upgraded(before, from, operand === "3" ? 3 : "own"));
-    process.stdout.write(lineDiff(before, after));
+    process.stdout.write(withoutSecrets(lineDiff(before, after)));
     if (dryRun) return Promise.resolve(exitCodes.fine);
     const backup = freeName(`${path}.${from}.bak`);
     writeAgentFile(backup, before);

@@ -51,11 +51,18 @@ export const webhookSend = defineCommand({
     const headers = { "content-type": contentType(content), ...readHeaders(header), ...signed.headers };
     const sample = { url: new URL(signed.url ?? url), headers, body: signed.body ?? content };
     const answer = await send(sample, trusted(ca, data, sample.url));
-    const sent = { url: sample.url.href, headers };
+    const sent = { url: sample.url.href, headers: withoutSecret(headers, secret) };
     process.stdout.write(json ? `${JSON.stringify({ sent, answer })}\n` : rendered(sent, answer));
     return answer.status < 300 ? exitCodes.fine : exitCodes.refused;
   },
 });
+
+/** Some providers send the secret itself. */
+function withoutSecret(headers: Readonly<Record<string, string>>, secret = ""): Readonly<Record<string, string>> {
+  const holds = (name: string, value: string): boolean =>
+    name.toLowerCase() === "authorization" || (secret !== "" && value.includes(secret));
+  return Object.fromEntries(Object.entries(headers).map(([name, one]) => [name, holds(name, one) ? "***" : one]));
+}
 
 interface Answer {
   readonly status: number;

@@ -1,3 +1,4 @@
+import { letGo } from "../../lib/boundary.ts";
 import { workOn } from "../../lib/heartbeat.ts";
 import { hostOfName } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -151,7 +152,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     if (answer === undefined || this.#callers.length === 0) return this.#take(step);
     // As in one policy, a refusal is not changed by response rules.
     if ("error" in answer || step.outcome !== "answered" || step.drops === true) return this.#take(step);
-    void this.#answerCallers(step, answer);
+    letGo("exchange", this.#answerCallers(step, answer), (error) => this.broke(error));
     return false;
   }
 
