@@ -1,7 +1,7 @@
 import type { Layer, Phase } from "./language/action.ts";
 
 export const phasesOf: Readonly<Record<Layer, readonly Phase[]>> = {
-  http: ["on_tcp_connect", "on_http_request", "on_http_response", "on_event_stream_message"],
+  http: ["on_http_request", "on_http_response", "on_event_stream_message", "on_tcp_connect"],
   tls: ["on_tcp_connect"],
   tcp: ["on_tcp_connect"],
 };

@@ -150,6 +150,7 @@ class RuleRun {
   #take({ declaration }: CompiledActionOf, { outcome, reason, result, end }: ActionOutcome): PhaseEnd | undefined {
     const { type, results } = declaration;
     if (result && results) this.#context.keepResult(results.name, result);
+    if (!leavesMessages.has(type)) this.#context.forget();
     this.#done.push({ type, outcome, reason });
     if (end !== undefined) this.#tell(end);
     return end;
@@ -170,6 +171,16 @@ class RuleRun {
     });
   }
 }
+
+/** Actions that change neither the request nor the response. */
+const leavesMessages: ReadonlySet<string> = new Set([
+  "circuit-breaker",
+  "http-request",
+  "log",
+  "rate-limit",
+  "restrict-ips",
+  "set-vars",
+]);
 
 function outcomeOf(end: PhaseEnd | undefined, isChanged: boolean): Step["outcome"] {
   if (end === undefined) return isChanged ? "changed" : "passed";

@@ -41,17 +41,15 @@ const requestFields = ({ exchange }: PolicyContext): HeaderFields | undefined =>
 const responseFields = ({ response }: PolicyContext): HeaderFields | undefined => response?.headers;
 
 function askedCookie(context: PolicyContext, name: string): Cookie | undefined {
-  const fields = requestFields(context);
-  return fields && requestCookies(fields).byName.get(name)?.[0];
+  return requestCookies(context).byName.get(name)?.[0];
 }
 
 function givenCookie(context: PolicyContext, name: string): Cookie | undefined {
-  const fields = responseFields(context);
-  return fields && responseCookies(fields).byName.get(name)?.[0];
+  return responseCookies(context).byName.get(name)?.[0];
 }
 
 function params(context: PolicyContext, name: string): Result {
-  return (context.exchange && queryParams(context.exchange.request).get(name)) ?? [];
+  return queryParams(context).get(name) ?? [];
 }
 
 export const requestFunctions: readonly FunctionDeclaration[] = [

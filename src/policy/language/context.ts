@@ -10,6 +10,8 @@ import type { LoginGuard } from "../../traffic/login.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
+import type { Cookies } from "../variables/cookies.ts";
+import type { Lists } from "../../traffic/variables/parsed.ts";
 import type { AskedLogin } from "../../traffic/asked-login.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import type { WindowPool } from "./window-pool.ts";
@@ -109,6 +111,10 @@ export class PolicyContext extends Meter implements Budget {
   message: Buffer | undefined;
   /** An answer of the policy's own, on which its response rules act. */
   answered: ResponseHead | undefined;
+  /** What was parsed of the messages, kept until `forget`. */
+  query: Lists | undefined;
+  cookies: Cookies | undefined;
+  setCookies: Cookies | undefined;
   #logs: LogEntry[] | undefined;
   #secrets: Set<string> | undefined;
 
@@ -152,8 +158,16 @@ export class PolicyContext extends Meter implements Budget {
     (this.#results ??= new Map()).set(name, result);
   }
 
+  /** To be called once a message may have been changed. */
+  forget(): void {
+    this.query = undefined;
+    this.cookies = undefined;
+    this.setCookies = undefined;
+  }
+
   enter(phase: Phase): void {
     this.phase = phase;
+    this.forget();
     this.#vars = undefined;
   }
 

@@ -1,8 +1,6 @@
 import { objectType, mapOf, types } from "../../cel/checking/types.ts";
 import { Duration, Timestamp } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
-import type { HeaderFields } from "../../traffic/exchange.ts";
-import { Parsed } from "../../traffic/variables/parsed.ts";
 import type { PolicyContext } from "../language/context.ts";
 
 const { string, bool, timestamp, duration } = types;
@@ -33,55 +31,54 @@ export interface Cookies {
   readonly byName: ReadonlyMap<string, readonly Cookie[]>;
 }
 
-const asked = new Parsed<Cookies>(readAsked);
-const given = new Parsed<Cookies>(readGiven);
 const none: Cookies = { list: [], byName: new Map() };
 
-/** Of a request, in order (RFC 6265 §4.2). Read once for each request. */
-export function requestCookies(fields: HeaderFields): Cookies {
-  const text = fields.getAll("cookie").join("\n");
-  return text === "" ? none : asked.of(fields, text);
+/** Of the request, in order (RFC 6265 §4.2). */
+export function requestCookies(context: PolicyContext): Cookies {
+  if (context.cookies) return context.cookies;
+  const lines = context.exchange?.request.headers.getAll("cookie") ?? [];
+  return (context.cookies = lines.length === 0 ? none : readAsked(lines));
 }
 
-/** Of a response, those with the longest path first. */
-export function responseCookies(fields: HeaderFields): Cookies {
-  const text = fields.getAll("set-cookie").join("\n");
-  return text === "" ? none : given.of(fields, text);
+/** Of the response, those with the longest path first. */
+export function responseCookies(context: PolicyContext): Cookies {
+  if (context.setCookies) return context.setCookies;
+  const lines = context.response?.headers.getAll("set-cookie") ?? [];
+  return (context.setCookies = lines.length === 0 ? none : readGiven(lines));
 }
 
 /** Steps to read them now. */
-export function requestCookiesCost({ exchange }: PolicyContext): number {
-  return exchange ? costOf(exchange.request.headers, "cookie", asked) : 0;
+export function requestCookiesCost({ cookies, exchange }: PolicyContext): number {
+  return cookies || !exchange ? 0 : costOf(exchange.request.headers.getAll("cookie"));
 }
 
-export function responseCookiesCost({ response }: PolicyContext): number {
-  return response ? costOf(response.headers, "set-cookie", given) : 0;
+export function responseCookiesCost({ setCookies, response }: PolicyContext): number {
+  return setCookies || !response ? 0 : costOf(response.headers.getAll("set-cookie"));
 }
 
-/** Steps to find the fields, and for each 64 characters of them. */
-const fieldsCost = 2;
+/** Steps for each 64 characters. */
 const textWeight = 8;
 
-function costOf(fields: HeaderFields, name: string, parsed: Parsed<Cookies>): number {
-  const text = fields.getAll(name).join("\n");
-  const isRead = text === "" || parsed.isKept(fields, text);
-  return fieldsCost + (isRead ? 0 : textWeight * ((text.length + 63) >> 6));
+function costOf(lines: readonly string[]): number {
+  let steps = 1;
+  for (const { length } of lines) steps += textWeight * ((length + 63) >> 6);
+  return steps;
 }
 
-/** No field has a line break in it. */
-function readAsked(text: string): Cookies {
+function readAsked(lines: readonly string[]): Cookies {
   const list: Cookie[] = [];
-  for (const part of text.split(/[;\n]/)) {
-    const pair = pairOf(part);
-    if (pair) list.push({ name: pair[0], value: pair[1] });
-    if (list.length === maxCookies) break;
+  for (const line of lines) {
+    for (const part of line.split(";")) {
+      const pair = pairOf(part);
+      if (pair && list.length < maxCookies) list.push({ name: pair[0], value: pair[1] });
+    }
   }
   return cookiesOf(list);
 }
 
-function readGiven(text: string): Cookies {
-  const list = text
-    .split("\n", maxCookies)
+function readGiven(lines: readonly string[]): Cookies {
+  const list = lines
+    .slice(0, maxCookies)
     .map(setCookie)
     .filter((cookie) => cookie !== undefined);
   const length = (cookie: Cookie): number => ((cookie["path"] as string | undefined) ?? "").length;

@@ -5,7 +5,7 @@ import { int } from "../../cel/values/values.ts";
 import type { HeaderFields, RequestHead } from "../../traffic/exchange.ts";
 import { HeaderList } from "../../traffic/header-list.ts";
 import { authorityOf } from "../../traffic/variables/message-variables.ts";
-import { queryLists } from "../../traffic/variables/parsed.ts";
+import { listsOf } from "../../traffic/variables/parsed.ts";
 import type { Lists } from "../../traffic/variables/parsed.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { absent, keyed, timestampOf, variable } from "./connection.ts";
@@ -50,16 +50,16 @@ export const requestVariables: Variables = {
   "req.url.port": variable(intType, ({ exchange }) => exchange && portOf(exchange.request)),
   "req.url.query_params": keyed(
     headersType,
-    ({ exchange }) => exchange && new ListMap(queryParams(exchange.request)),
-    ({ exchange }, name) => exchange && queryParams(exchange.request).get(name),
+    (context) => new ListMap(queryParams(context)),
+    (context, name) => queryParams(context).get(name),
     queryCost,
   ),
   "req.headers": fieldsVariable(({ exchange }) => exchange?.request.headers),
   "req.trailers": fieldsVariable(({ exchange }) => exchange && (exchange.request.trailers ?? noTrailers)),
   "req.cookies": keyed(
     mapOf(string, listOf(cookieType)),
-    ({ exchange }) => exchange && new ListMap(requestCookies(exchange.request.headers).byName),
-    ({ exchange }, name) => exchange && requestCookies(exchange.request.headers).byName.get(name),
+    (context) => new ListMap(requestCookies(context).byName),
+    (context, name) => requestCookies(context).byName.get(name),
     requestCookiesCost,
   ),
   "req.location": variable(string, ({ exchange }) => exchange?.request.headers.get("location")),
@@ -81,8 +81,8 @@ export const responseVariables: Variables = {
   "res.trailers": fieldsVariable(({ response }) => response?.trailers ?? noTrailers),
   "res.cookies": keyed(
     mapOf(string, listOf(cookieType)),
-    ({ response }) => response && new ListMap(responseCookies(response.headers).byName),
-    ({ response }, name) => response && responseCookies(response.headers).byName.get(name),
+    (context) => new ListMap(responseCookies(context).byName),
+    (context, name) => responseCookies(context).byName.get(name),
     responseCookiesCost,
   ),
   "res.location": variable(string, ({ response }) => response?.headers.get("location")),
@@ -90,17 +90,15 @@ export const responseVariables: Variables = {
 };
 
 /** Names and values decoded as forms are; read once for each request. */
-export function queryParams(request: RequestHead): Lists {
-  return queryLists.of(request, request.query);
+export function queryParams(context: PolicyContext): Lists {
+  return (context.query ??= listsOf(new URLSearchParams(context.exchange?.request.query)));
 }
 
 /** Steps for each 64 characters of a query: a parameter of two characters takes 40 ns. */
 const queryWeight = 4;
 
-export function queryCost({ exchange }: PolicyContext): number {
-  if (!exchange) return 0;
-  const { request } = exchange;
-  return queryLists.isKept(request, request.query) ? 0 : queryWeight * ((request.query.length + 63) >> 6);
+export function queryCost({ query, exchange }: PolicyContext): number {
+  return query || !exchange ? 0 : queryWeight * ((exchange.request.query.length + 63) >> 6);
 }
 
 /** What the Host field names, which a rule may have changed; without a port. */

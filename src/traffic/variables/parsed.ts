@@ -13,11 +13,6 @@ export class Parsed<T> {
     this.#parse = parse;
   }
 
-  /** Whether `of` would parse nothing. */
-  isKept(holder: object, text: string): boolean {
-    return this.#kept.get(holder)?.text === text;
-  }
-
   of(holder: object, text: string): T {
     const known = this.#kept.get(holder);
     if (known !== undefined && known.text === text) return known.value as T;
