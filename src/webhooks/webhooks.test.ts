@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import { describe, it } from "node:test";
 import { answerChallenge, answerHandshake } from "./challenge.ts";
+import { demandIssue } from "./options.ts";
+import { topicOf } from "./sns.ts";
 import { providerNamed, providers } from "./providers.ts";
 import { secretIssue } from "./secrets.ts";
 import { sign, unsigned, verifyWebhook } from "./verify.ts";
@@ -137,6 +139,38 @@ describe("webhook signatures", () => {
       await verify("docusign", "s", { "x-docusign-signature-1": "AAAA", "x-docusign-signature-2": docusign }, body),
       undefined,
     );
+  });
+
+  it("I6: the check of webhook signatures takes only the newest form where that is asked for", async () => {
+    const body = Buffer.from("{}");
+    for (const provider of ["hubspot", "plivo"]) {
+      const schemes = providers[provider] ?? [];
+      for (const scheme of schemes) {
+        const { headers } = scheme.sign({ secret: "s", body, url, method: "POST", now });
+        const message = { method: "POST", url, headers: headersOf(headers), body };
+        assert.equal((await verifyWebhook(provider, "s", message, now)).wrong, undefined);
+        const strict = (await verifyWebhook(provider, "s", message, now, true)).wrong;
+        assert.equal(strict === undefined, scheme.isOlder !== true, provider);
+        assert.equal(unsigned(provider, message.headers, true) === undefined, scheme.isOlder !== true);
+      }
+      assert.ok(
+        schemes.some(({ isOlder }) => isOlder),
+        provider,
+      );
+    }
+  });
+
+  it("what is demanded of webhooks must be something that the provider has", () => {
+    const topic = "arn:aws:sns:eu-west-1:123456789012:orders";
+    const issue = (provider: string, newestSignatureOnly: boolean, snsTopics: readonly string[]) =>
+      demandIssue(provider, { newestSignatureOnly, snsTopics })?.path;
+    assert.equal(issue("hubspot", true, []), undefined);
+    assert.equal(issue("github", true, []), "newest_signature_only");
+    assert.equal(issue("sns", false, [topic]), undefined);
+    assert.equal(issue("sns", false, ["orders"]), "sns_topics");
+    assert.equal(issue("github", false, [topic]), "sns_topics");
+    assert.equal(topicOf(Buffer.from(JSON.stringify({ TopicArn: topic }))), topic);
+    assert.equal(topicOf(Buffer.from("[]")), undefined);
   });
 
   it("the check of webhook signatures refuses a signature list with two times", async () => {

@@ -338,19 +338,22 @@ describe("requests of policies", () => {
     }
   });
 
-  it("requests of policies name internal endpoints without a port, user name or password", () => {
+  it("requests of policies name internal endpoints without a user name or password, and with any port", () => {
     for (const given of ["a:b@", "a@", ":b@", "@"]) {
       const name = internalNameIn(`https://${given}api.internal/x`);
       assert.equal(name, given === "@" ? "api.internal" : undefined, given);
     }
-    assert.equal(internalNameIn("https://api.internal:8443"), undefined);
+    assert.equal(internalNameIn("https://api.internal:8443"), "api.internal");
+    assert.equal(internalNameIn("http://api.internal:8080"), "http://api.internal");
   });
 
   it("requests of policies reach internal endpoints by their plain names", async () => {
     const inside = () => Promise.reject(new Error("reached"));
-    for (const url of ["http://a.internal:8080/", "http://u:p@a.internal/", "http://a.internal./"]) {
+    for (const url of ["http://u:p@a.internal/", "http://a.internal./"]) {
       assert.equal(await faultOf({ url }, { inside }), "refused", url);
     }
-    assert.equal(last(await call({ url: "http://a.internal/" }, { inside })).fault?.message, "reached");
+    for (const url of ["http://a.internal/", "http://a.internal:8080/"]) {
+      assert.equal(last(await call({ url }, { inside })).fault?.message, "reached");
+    }
   });
 });

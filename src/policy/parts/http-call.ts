@@ -48,7 +48,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     }
     if (isInternalName(host)) {
       if (internalNameIn(url.href) === undefined)
-        throw new Fault("refused", "the URL of an internal endpoint has no port");
+        throw new Fault("refused", "the URL is no URL of an internal endpoint");
       if (!inside) throw new Fault("failed", "there are no internal endpoints here");
       const { chain } = call.origin;
       const origin = { ...call.origin, chain: { ...chain, hops: chain.hops + 1 } };
