@@ -28,14 +28,14 @@ async function untilClosed(socket: Socket): Promise<string> {
   return text;
 }
 
-describe("the local API of an agent is bounded", { timeout: 30_000 }, () => {
+describe("G11: the local API of an agent is bounded", { timeout: 30_000 }, () => {
   const head = "POST /api/tunnels HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   for (const [what, sent, deadlines] of [
     ["a head that never ends", "GET /api HTTP/1.1\r\nHost:", { head: 50, request: 20_000, idle: 20_000 }],
     ["a body that never ends", `${head}Content-Length: 10\r\n\r\n{`, { head: 50, request: 100, idle: 20_000 }],
     ["an idle connection", "", { head: 20_000, request: 20_000, idle: 50 }],
   ] as const) {
-    it(`closes ${what}`, async () => {
+    it(`the local API closes ${what}`, async () => {
       const api = await localApi(deadlines);
       const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
       socket.write(sent);
@@ -44,7 +44,7 @@ describe("the local API of an agent is bounded", { timeout: 30_000 }, () => {
     });
   }
 
-  it("refuses a body of more than 1 MiB without reading the rest", async () => {
+  it("the local API refuses a body of more than 1 MiB without reading the rest", async () => {
     const api = await localApi();
     const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
     socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
@@ -54,7 +54,7 @@ describe("the local API of an agent is bounded", { timeout: 30_000 }, () => {
     await api.close();
   });
 
-  it("serves at most 128 connections at a time", async () => {
+  it("the local API serves at most 128 connections at a time", async () => {
     const api = await localApi();
     const port = Number(new URL(api.url).port);
     const sockets = await Promise.all(

@@ -14,7 +14,7 @@ describe("text of strangers", () => {
     ["signs that are not seen", "a\u200b\u{e0041}", "a\\u200b\\udb40\\udc41", "a\\u200b\\udb40\\udc41"],
     ["an emoji of several, and Persian", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم", "👩‍💻 می‌خواهم"],
   ] as const) {
-    it(`is shown and not obeyed: ${what}`, () => {
+    it(`strangers' text is shown and not obeyed: ${what}`, () => {
       assert.equal(visibleLine(given), line);
       assert.equal(visibleText(given), text);
       // In JSON it is the same value.
@@ -22,7 +22,7 @@ describe("text of strangers", () => {
     });
   }
 
-  it("is one line wherever it is in a value, in names too", () => {
+  it("strangers' text is one line wherever it is in a value, in names too", () => {
     assert.deepEqual(visibleLines({ "a\n": ["b\u001b", { c: 1, d: null }] }), {
       "a\\n": ["b\\u001b", { c: 1, d: null }],
     });

@@ -1,5 +1,5 @@
 /**
- * The one sanitiser for text that strangers wrote and people read: what a terminal or a page would obey instead of
+ * G13: the one sanitiser for text that strangers wrote and people read: what a terminal or a page would obey instead of
  * showing is written as an escape, which is valid in JSON and in quoted YAML as well.
  */
 

@@ -29,7 +29,7 @@ const commands: readonly (readonly string[])[] = [
   ["diagnose"],
 ];
 
-describe("a data directory that was found by its place", { timeout: 60_000 }, () => {
+describe("G12: a data directory that was found by its place", { timeout: 60_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-cloned-"));
   const data = join(directory, ".postern");
   let connections = 0;
@@ -70,7 +70,7 @@ describe("a data directory that was found by its place", { timeout: 60_000 }, ()
     await runSharedCommand(args, { cwd: directory, env: { ...home, POSTERN_DATA: data, ...env } });
 
   for (const args of commands) {
-    it(`does not get the user's key or token from \`postern ${args.join(" ")}\``, async () => {
+    it(`a data directory does not get the user's key or token from \`postern ${args.join(" ")}\``, async () => {
       for (const hasOwn of [false, true]) {
         if (hasOwn) {
           writeFileSync(join(data, "api-key"), "postern_ak_other", { mode: 0o600 });
@@ -85,7 +85,7 @@ describe("a data directory that was found by its place", { timeout: 60_000 }, ()
     });
 
     if (!args.includes("agent.yml")) {
-      it(`is refused by \`postern ${args.join(" ")}\` when other users may change it`, async () => {
+      it(`a data directory is refused by \`postern ${args.join(" ")}\` when other users may change it`, async () => {
         writeFileSync(join(data, "api-key"), "postern_ak_other", { mode: 0o600 });
         writeFileSync(join(data, "authtoken"), "postern_at_other", { mode: 0o600 });
         for (const [path, mode, usual] of [
@@ -103,7 +103,7 @@ describe("a data directory that was found by its place", { timeout: 60_000 }, ()
     }
   }
 
-  it("does not get the user's key or token when no option names it", async () => {
+  it("a data directory does not get the user's key or token when no option names it", async () => {
     for (const args of [["export"], ["http", "3000"]]) {
       const env = { ...home, POSTERN_API_KEY: userKey, POSTERN_AUTHTOKEN: userToken };
       const ended = await runCommand(args, { cwd: directory, env });
@@ -112,7 +112,7 @@ describe("a data directory that was found by its place", { timeout: 60_000 }, ()
     }
   });
 
-  it("lends its token and CA to no server that was named by an option", async () => {
+  it("a data directory lends its token and CA to no server that was named by an option", async () => {
     writeFileSync(join(data, "authtoken"), "postern_at_other", { mode: 0o600 });
     writeFileSync(join(data, "api-key"), "postern_ak_other", { mode: 0o600 });
     const { agentAddress, apiUrl } = JSON.parse(readFileSync(join(data, "server.json"), "utf8"));
@@ -128,7 +128,7 @@ describe("a data directory that was found by its place", { timeout: 60_000 }, ()
     ["a process that is no number", { apiUrl: "http://127.0.0.1:1", agentAddress: "x", pid: "-1" }],
     ["a list", []],
   ] as const) {
-    it(`is no server's when it has ${what}`, async () => {
+    it(`a data directory is no server's when it has ${what}`, async () => {
       writeFileSync(join(data, "server.json"), JSON.stringify(content));
       const ended = await run(["export"], {});
       assert.deepEqual([ended.code, /no server runs on/.test(ended.stderr)], [2, true], ended.stderr);

@@ -125,7 +125,7 @@ describe("documents on the command line", () => {
     }
   });
 
-  it("a document reads no variable that the caller did not name, and no file outside of its folder", async () => {
+  it("G12: a document reads no variable that the caller did not name, and no file outside of its folder", async () => {
     const outside = join(directory, "outside.txt");
     const folder = join(directory, "cloned");
     mkdirSync(join(folder, "below"), { recursive: true });

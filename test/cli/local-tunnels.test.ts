@@ -139,7 +139,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     });
   }
 
-  it("nothing that a call of the local API says is read as a file, sent to the server or repeated", async () => {
+  it("G11: nothing that a call of the local API says is read as a file, sent to the server or repeated", async () => {
     const path = join(inspected.directory, "canary-file");
     const canary = "canary-of-a-file-0123456789";
     writeFileSync(path, canary);

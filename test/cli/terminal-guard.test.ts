@@ -1,6 +1,7 @@
 /** What commands show of strangers' text: everything, and nothing that the terminal would obey. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
@@ -40,7 +41,7 @@ const object = {
   list: [hostile, { a: hostile }],
 };
 
-describe("strangers' text at the terminal", { timeout: 60_000 }, () => {
+describe("G13: strangers' text at the terminal", { timeout: 60_000 }, () => {
   let api: HttpService;
   before(async () => {
     api = await startHttpService((request, response) => {
@@ -52,7 +53,7 @@ describe("strangers' text at the terminal", { timeout: 60_000 }, () => {
         JSON.stringify(
           url.includes("refused")
             ? {
-                error_code: "ERR_POSTERN_201",
+                error_code: errorCode("not_found"),
                 status_code: 404,
                 msg: hostile,
                 details: { operation_id: "op_1", more: hostile },
@@ -82,7 +83,7 @@ describe("strangers' text at the terminal", { timeout: 60_000 }, () => {
     ["a refusal as JSON", ["api", "edges/https", "get", "refused", "--json"]],
   ] as const) {
     for (const colour of ["0", "1"]) {
-      it(`is shown and not obeyed in ${what}, with FORCE_COLOR=${colour}`, async () => {
+      it(`strangers' text is shown and not obeyed in ${what}, with FORCE_COLOR=${colour}`, async () => {
         const { port } = api;
         const env = { POSTERN_API_URL: `http://127.0.0.1:${port}`, POSTERN_API_KEY: "key", FORCE_COLOR: colour };
         const { stdout, stderr } = await runSharedCommand(args, { env });

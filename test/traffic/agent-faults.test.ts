@@ -113,7 +113,7 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
       0,
     ],
   ] as const) {
-    it(`${what} is named with what to do, each time`, async () => {
+    it(`an agent's service ${what} is named with what to do, each time`, async () => {
       const { answers, log } = await asked(parseUpstream(upstream()), times);
       for (const { status, text, trace } of answers) {
         assert.equal(status, 502);
@@ -125,7 +125,7 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
     });
   }
 
-  it("is not taken for TLS when the service ends connections without an answer", async () => {
+  it("an agent does not take a service for TLS when it ends connections without an answer", async () => {
     const { answers, log } = await asked(parseUpstream(`http://localhost:${silent.port}`));
     assert.deepEqual(
       answers.map(({ status }) => status),

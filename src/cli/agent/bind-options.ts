@@ -150,7 +150,7 @@ export const readAnyFile: ReadFile = (setting, path) => {
   }
 };
 
-/** For values from the local API: a caller must not read files with the agent's rights. */
+/** G11: for values from the local API: a caller must not read files with the agent's rights. */
 export const readNoFile: ReadFile = (setting) => {
   throw new ValueError(setting, namesFile);
 };

@@ -1,3 +1,4 @@
+import { visibleLine } from "../../lib/visible-text.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -18,7 +19,7 @@ export const accountCreate = defineCommand({
     process.stdout.write(
       json
         ? `${JSON.stringify(account)}\n`
-        : `Account ${account.name} (${account.id})\n\n  API key       ${account.api_key}\n  Agent token   ${account.authtoken}\n\nBoth are shown this once.\n`,
+        : `Account ${visibleLine(account.name)} (${account.id})\n\n  API key       ${account.api_key}\n  Agent token   ${account.authtoken}\n\nBoth are shown this once.\n`,
     );
     return exitCodes.fine;
   },

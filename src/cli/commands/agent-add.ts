@@ -1,3 +1,4 @@
+import { visibleLine } from "../../lib/visible-text.ts";
 import { callAgent, localSettings } from "../agent/local-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -19,7 +20,7 @@ export const agentAdd = defineCommand({
   async run({ inspector, json, proto, url }, [name, addr]) {
     const body = { name, addr, proto, ...(url !== undefined && { url }) };
     const answer = await callAgent(inspector, "POST", "/api/tunnels", body);
-    process.stdout.write(`${json ? JSON.stringify(answer) : String(answer["public_url"])}\n`);
+    process.stdout.write(`${json ? JSON.stringify(answer) : visibleLine(String(answer["public_url"]))}\n`);
     return exitCodes.fine;
   },
 });

@@ -1,3 +1,4 @@
+import { visibleLine } from "../../lib/visible-text.ts";
 import { callAgent, localSettings } from "../agent/local-client.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes } from "../process/exit.ts";
@@ -21,7 +22,9 @@ export const agentStatus = defineCommand({
     const { status, agent_version: version, session } = answer as unknown as Status;
     const [leg] = session.legs;
     const latency = leg ? `, ${leg.latency} to the server` : "";
-    process.stdout.write(json ? `${JSON.stringify(answer)}\n` : `${status}${latency} (version ${version})\n`);
+    process.stdout.write(
+      json ? `${JSON.stringify(answer)}\n` : `${visibleLine(`${status}${latency} (version ${version})`)}\n`,
+    );
     return status === "online" ? exitCodes.fine : exitCodes.unreachable;
   },
 });

@@ -14,7 +14,6 @@ import type { ValuesOf } from "../../settings/setting.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
 import type { SsoProvider } from "../../sso/provider.ts";
 import { openApi } from "../api/api-client.ts";
-import { controlOf } from "../agent/agent-control.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
 import { logService } from "../agent/agent-view.ts";
 import { makeInspection } from "../agent/inspection.ts";
@@ -206,9 +205,11 @@ async function publishLocally(
     status: (status) => inspection?.status(status),
   });
   const told = Promise.withResolvers<number>();
-  inspection?.control(
-    controlOf(agent, [tunnel], inspection.watch, inspection.knows, () => told.resolve(exitCodes.fine)),
-  );
+  if (inspection) {
+    const { controlOf } = await import("../agent/agent-control.ts");
+    const end = (): void => told.resolve(exitCodes.fine);
+    inspection.control(controlOf(agent, [tunnel], inspection.watch, inspection.knows, end));
+  }
   return { ...agent, server, online: online.promise, told: told.promise };
 }
 

@@ -1,3 +1,4 @@
+import { visibleLine } from "../../lib/visible-text.ts";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { connectServer, parseServerAddress } from "../../agent/connect.ts";
@@ -52,7 +53,9 @@ export const login = defineCommand({
       // Not those of a server that may run on this machine.
     } else stored.ca = "system";
     store(path, stored);
-    process.stdout.write(`logged in to ${server}${account === "" ? "" : ` (account ${account})`}, stored in ${path}\n`);
+    process.stdout.write(
+      `logged in to ${server}${account === "" ? "" : ` (account ${visibleLine(account)})`}, stored in ${path}\n`,
+    );
     return exitCodes.fine;
   },
 });

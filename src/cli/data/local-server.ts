@@ -32,7 +32,7 @@ export function findServer(directory: string): LocalServer | undefined {
  * The running server of `directory`, for a command that sends credentials to it. Throws `Failure` (usage) where somebody
  * else could have written its address.
  *
- * The address goes with the credentials and the CA of the same directory, and with no others: a directory is found by
+ * G12: the address goes with the credentials and the CA of the same directory, and with no others: a directory is found by
  * its place, and a downloaded one must not receive what the caller keeps elsewhere.
  */
 export function ownServer(directory: string): LocalServer | undefined {

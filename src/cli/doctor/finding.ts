@@ -1,3 +1,5 @@
+import { visibleLine } from "../../lib/visible-text.ts";
+
 /** What a check has found. */
 export interface Finding {
   /** `warning`: it works, and perhaps not for everybody. */
@@ -12,6 +14,7 @@ const marks = { fine: "✓", warning: "!", wrong: "✗" } as const;
 
 /** On stdout: a line each, or as JSON. */
 export function printFindings(findings: readonly Finding[], json: boolean): void {
-  const lineOf = ({ outcome, about, message }: Finding): string => `${marks[outcome]} ${about}: ${message}\n`;
+  const lineOf = ({ outcome, about, message }: Finding): string =>
+    `${marks[outcome]} ${visibleLine(`${about}: ${message}`)}\n`;
   process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : findings.map(lineOf).join(""));
 }

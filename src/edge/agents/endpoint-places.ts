@@ -221,7 +221,10 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
   const internal = isInternalName(wanted.toLowerCase()) ? internalName(wanted) : undefined;
   if (internal !== undefined) return internal;
   if (wanted.includes("*")) {
-    throw new Refusal("agent_option_unsupported", `publish "${wanted}": wildcards are served by edges`);
+    throw new Refusal(
+      "agent_option_unsupported",
+      `publish "${wanted}": wildcards are served by edges: give an HTTPS edge this hostport and a backend with labels, and publish the tunnel with --label`,
+    );
   }
   const host = hostName(wanted);
   if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${wanted}": it is not a host name`);
