@@ -7,7 +7,7 @@ import { exchangeOf } from "../../test/support/exchange.ts";
 import type { ExchangeInit } from "../../test/support/exchange.ts";
 import { putSession, testLogins } from "../../test/support/logins.ts";
 import { httpsSite, tableOf, tlsSite } from "../../test/support/routing.ts";
-import { derOf, makeProviderKeys, metadataXml, persistent } from "../../test/support/saml-idp.ts";
+import { derOf, idpEntityId, makeProviderKeys, metadataXml, persistent } from "../../test/support/saml-idp.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { silentLog } from "../lib/log.ts";
 import { defaultsOf } from "../settings/setting.ts";
@@ -50,7 +50,7 @@ const sessionAt = (kind: string, provider: string, clientId = "c") =>
     logins,
     clock,
     { siteId: "edge", kind, provider, clientId, cookiePrefix: "service." },
-    { providerUrl: kind === "oidc" ? provider : "https://github.com" },
+    { providerUrl: { oidc: provider, saml: idpEntityId }[kind] ?? "https://github.com" },
   );
 const authority = await createAuthority({ commonName: "Clients", now });
 const signing = await makeProviderKeys();

@@ -183,7 +183,7 @@ for (const { name, create } of databases) {
         );
       assert.match((await one.visit(answer(success))).text, /You are logged out\./);
       const partly = await one.visit(answer("urn:oasis:names:tc:SAML:2.0:status:Responder"));
-      assert.match(partly.text, /has not ended all of its sessions/);
+      assert.match(partly.text, /did not end all of your sessions/);
       assert.equal(told(await one.visit(answer(success, "_other"))), refused(400, "saml_logout_message"));
     });
 
