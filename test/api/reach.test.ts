@@ -159,7 +159,7 @@ for (const database of databases) {
       const { reserved_domains } = (await call("GET", "/reserved_domains")).body;
       const own = reserved_domains.find(({ domain }: Body) => domain === "own.example.net");
       assert.equal(own.metadata, ours.metadata);
-      const tcp = await call("POST", "/edges/tcp", { ...ours, hostports: ["postern.test:30123"] });
+      const tcp = await call("POST", "/edges/tcp", { ...ours, hostports: ["postern.test:20123"] });
       assert.equal(tcp.status, 201, tcp.text);
       assert.equal((await call("GET", "/reserved_addrs")).body.reserved_addrs[0].metadata, ours.metadata);
     });

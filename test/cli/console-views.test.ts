@@ -11,7 +11,7 @@ import { startChromium } from "../support/chromium.ts";
 import { skipWithout } from "../support/programs.ts";
 import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
-import { assertAccessible } from "../support/pages.ts";
+import { assertAccessible, openWatched } from "../support/pages.ts";
 import type { WatchedPage } from "../support/pages.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
@@ -67,6 +67,25 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await links.first().waitFor();
     return links.evaluateAll((all) => all.map((one) => String(one.getAttribute("href")).slice("#/objects/".length)));
   };
+
+  it("the console's views leave out of the menu what the key may not list", async () => {
+    const { api_key } = await ok("POST", "/accounts", { name: "without operator" });
+    const { token } = await ok("POST", "/api_keys", { scopes: ["read", "type:vault", "type:ip_policy"] });
+    const kinds = await kindsOf();
+    assert.ok(["account", "node", "vault"].every((kind) => kinds.includes(kind)));
+    const kindsFor = async (key: string): Promise<readonly string[]> => {
+      const { page: own, context } = await openWatched(chromium, platform.apiUrl);
+      await own.goto(platform.apiUrl);
+      await own.getByLabel("API key").fill(key);
+      await own.getByRole("button", { name: "Log in" }).click();
+      const shown = await kindsOf(own);
+      await context.close();
+      return shown;
+    };
+    const tenants = await kindsFor(api_key);
+    assert.ok(tenants.includes("vault") && !tenants.includes("account") && !tenants.includes("node"));
+    assert.deepEqual((await kindsFor(token)).toSorted(), ["ip_policy", "vault"]);
+  });
 
   it("the console's views show a denied request on the overview though more than 100 came after it", async () => {
     const host = `denied.localhost:${platform.httpsPort}`;
@@ -352,8 +371,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
       }
     }
     assert.deepEqual(filled.sort(), ["api_key", "console_session"]);
-    // They are of the server, and not of an account.
-    assert.deepEqual(refused.sort(), ["account", "node"]);
+    assert.deepEqual(refused, [], "the menu has no kind that the key may not list");
     other.assertQuiet();
     await other.context.close();
   });

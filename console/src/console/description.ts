@@ -1,4 +1,5 @@
 /** What there is, read from the API's description when it is first needed: kinds of objects, and forms for them. */
+import { errorCodes } from "../../../sdk/src/index.ts";
 import { methodOf } from "./api.ts";
 import type { Json } from "./api.ts";
 
@@ -35,6 +36,8 @@ export interface Kind {
   readonly create?: string;
   readonly update?: string;
   readonly remove?: string;
+  /** Only operators' keys may list them. */
+  readonly operatorOnly?: boolean;
   /** What one can be told to do, beyond being changed. */
   readonly commands: readonly { readonly name: string; readonly operationId: string }[];
   readonly shown: Schema;
@@ -116,6 +119,7 @@ async function load(): Promise<Description> {
         [role]: item.operationId,
         shown,
         doc: shown.description ?? before.doc,
+        ...(role === "list" && { operatorOnly: refuses(item, errorCodes.operator_only) }),
         ...(body && role === "create" && { createSchema: resolve(body) }),
         ...(body && role === "update" && { updateSchema: resolve(body) }),
       });
@@ -134,6 +138,11 @@ async function load(): Promise<Description> {
     kinds.set(kind.name, { ...kind, commands: told });
   }
   return { api, kinds: new Map([...kinds].filter(([, kind]) => kind.get !== undefined)), resolve };
+}
+
+/** Whether the operation may be refused with the code. */
+function refuses({ responses }: PathItem, code: string): boolean {
+  return Object.values(responses).some(({ description }) => description?.split(", ").includes(code));
 }
 
 function roleOf(

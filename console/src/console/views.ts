@@ -1,6 +1,7 @@
 /** What the menu has: views of their own, then every other kind of objects that there is. */
+import { session } from "./api.ts";
 import { titleOf } from "./description.ts";
-import type { Description } from "./description.ts";
+import type { Description, Kind } from "./description.ts";
 
 export interface MenuItem {
   readonly path: string;
@@ -53,7 +54,7 @@ const among: Readonly<Record<string, readonly MenuItem[]>> = {
 
 export function nav(description: Description | undefined): readonly MenuPart[] {
   const kinds = [...(description?.kinds.values() ?? [])]
-    .filter((kind) => kind.list !== undefined && kind.parents === 0)
+    .filter((kind) => kind.list !== undefined && kind.parents === 0 && mayList(kind))
     .map(({ name }) => name);
   const named = new Set(parts.flatMap(([, ...names]) => names));
   const item = (name: string): MenuItem => ({ path: `objects/${name}`, name: plural(name) });
@@ -66,6 +67,14 @@ export function nav(description: Description | undefined): readonly MenuPart[] {
     })),
     ...(rest.length > 0 ? [{ title: "More", items: rest.map(item) }] : []),
   ].filter(({ items }) => items.length > 0);
+}
+
+/** Whether the API would answer who is logged in with objects of the kind. */
+function mayList({ name, operatorOnly }: Kind): boolean {
+  const key = session.value?.api_key;
+  if (operatorOnly === true && key?.operator !== true) return false;
+  const kinds = key?.scopes.filter((scope) => scope.startsWith("type:")) ?? [];
+  return kinds.length === 0 || kinds.includes("type:*") || kinds.includes(`type:${name}`);
 }
 
 export function plural(name: string): string {
