@@ -30,6 +30,32 @@ describe("a field table", () => {
     assert.equal(written(tableOf("A:b\r\nC: \t d \t \r\nE:\r\nF: g\r\n\r\n")), "A: b\r\nC: d\r\nE: \r\nF: g\r\n");
   });
 
+  it("a field table is the same in memory of its own, and holds none of what it came in", () => {
+    const text = "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\nA:b\r\nGone: 2\r\nCookie: c=d\r\n\r\n";
+    const bytes = Buffer.from(text.padEnd(65_536), "latin1");
+    const start = text.indexOf("Host");
+    const make = (): FieldTable => {
+      const table = new FieldTable(bytes, 50);
+      assert.ok(readFields(table, start, bytes.length, 50) > 0);
+      table.delete("gone");
+      table.append("added", "3");
+      return table;
+    };
+    const [shared, own] = [make(), make()];
+    own.own();
+    own.own();
+    assert.ok(own.bytes.buffer.byteLength < 64);
+    assert.equal(written(own), written(shared));
+    assert.deepEqual(own.entries(), shared.entries());
+    assert.deepEqual([own.get("cookie"), own.getAll("x"), own.has("gone")], ["c=d", ["1"], false]);
+    own.set("x", "4");
+    assert.equal(own.get("x"), "4");
+    const empty = emptyFields();
+    empty.own();
+    empty.append("a", "b");
+    assert.equal(written(empty), "a: b\r\n");
+  });
+
   it("a field table cuts out what is deleted, first, middle or last", () => {
     for (const gone of ["a", "b", "c"]) {
       const table = tableOf("A: 1\r\nB: 2\r\nC: 3\r\n\r\n");

@@ -14,7 +14,8 @@ export const oddKind = 0x200;
 /** The line is not `name: value` with one space, so that it must be written anew. */
 export const untidyKind = 0x400;
 
-const slabInts = 32 * 1024;
+/** So few that a message which lasts holds 16 KiB at most. */
+const slabInts = 4 * 1024;
 let intSlab = new Int32Array(slabInts);
 let intsUsed = 0;
 
@@ -27,9 +28,10 @@ let intsUsed = 0;
  * characters, else `set` and `append` throw (a module's value can never break the framing).
  */
 export class FieldTable {
-  readonly bytes: Buffer;
-  readonly #ints: Int32Array;
-  readonly #base: number;
+  #bytes: Buffer;
+  #ints: Int32Array;
+  #base: number;
+  #isOwn = false;
   #count = 0;
   /** A bit for each length that names of lines have, modulo 32: most names that are asked for are not there. */
   #lengths = 0;
@@ -61,9 +63,13 @@ export class FieldTable {
       intSlab = new Int32Array(Math.max(slabInts, maxFields * intsPerField));
       intsUsed = 0;
     }
-    this.bytes = bytes;
+    this.#bytes = bytes;
     this.#ints = intSlab;
     this.#base = intsUsed;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes;
   }
 
   /** Field lines in the table, dropped ones included. */
@@ -89,6 +95,27 @@ export class FieldTable {
     if (this.#ints === intSlab) intsUsed = this.#base + this.#count * intsPerField;
   }
 
+  /**
+   * Copies the lines into memory of their own. Before, they are in blocks together with those of other messages, and a
+   * block lasts as long as the longest of these. Call it for a message that lasts.
+   */
+  own(): void {
+    if (this.#isOwn) return;
+    this.#isOwn = true;
+    const size = this.#count * intsPerField;
+    const ints = this.#ints.slice(this.#base, this.#base + size);
+    const start = size === 0 ? 0 : (ints[0] as number);
+    const end = size === 0 ? 0 : (ints[size - intsPerField + 3] as number) + 2;
+    for (let at = 0; at < size; at += 1) {
+      if (at % intsPerField < intsPerField - 1) ints[at] = (ints[at] as number) - start;
+    }
+    const bytes = Buffer.allocUnsafeSlow(end - start);
+    this.#bytes.copy(bytes, 0, start, end);
+    this.#bytes = bytes;
+    this.#ints = ints;
+    this.#base = 0;
+  }
+
   /** The field's number in `known`, 0 for others, -1 when it was dropped. */
   knownAt(index: number): number {
     const kind = this.#int(index, 4);
@@ -108,11 +135,11 @@ export class FieldTable {
   nameAt(index: number): string {
     const kind = this.#int(index, 4) & knownMask;
     if (kind !== 0) return knownNames[kind] as string;
-    return this.bytes.latin1Slice(this.#int(index, 0), this.#int(index, 1)).toLowerCase();
+    return this.#bytes.latin1Slice(this.#int(index, 0), this.#int(index, 1)).toLowerCase();
   }
 
   valueAt(index: number): string {
-    return this.bytes.latin1Slice(this.#int(index, 2), this.#int(index, 3));
+    return this.#bytes.latin1Slice(this.#int(index, 2), this.#int(index, 3));
   }
 
   nameStart(index: number): number {
@@ -220,22 +247,22 @@ export class FieldTable {
       if ((kind & (droppedKind | untidyKind)) === 0) {
         const nameStart = ints[field] as number;
         if (runEnd !== nameStart) {
-          if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+          if (runEnd >= 0) at = putBytes(target, at, this.#bytes, runStart, runEnd);
           runStart = nameStart;
         }
         runEnd = (ints[field + 3] as number) + 2;
         continue;
       }
-      if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+      if (runEnd >= 0) at = putBytes(target, at, this.#bytes, runStart, runEnd);
       runEnd = -1;
       if ((kind & droppedKind) !== 0) continue;
-      at = putBytes(target, at, this.bytes, ints[field] as number, ints[field + 1] as number);
+      at = putBytes(target, at, this.#bytes, ints[field] as number, ints[field + 1] as number);
       target[at] = colon;
       target[at + 1] = space;
-      at = putBytes(target, at + 2, this.bytes, ints[field + 2] as number, ints[field + 3] as number);
+      at = putBytes(target, at + 2, this.#bytes, ints[field + 2] as number, ints[field + 3] as number);
       at = putLatin1(target, at, "\r\n");
     }
-    if (runEnd >= 0) at = putBytes(target, at, this.bytes, runStart, runEnd);
+    if (runEnd >= 0) at = putBytes(target, at, this.#bytes, runStart, runEnd);
     if (this.#block !== undefined) at = putLatin1(target, at, this.#block.lines);
     const added = this.#added;
     if (added === undefined) return at;
@@ -261,7 +288,7 @@ export class FieldTable {
       if ((this.#ints[at + 1] as number) - start !== length) continue;
       if (((this.#ints[at + 4] as number) & droppedKind) !== 0) continue;
       let same = 0;
-      while (same < length && lowerByte[this.bytes[start + same] as number] === name.charCodeAt(same)) same += 1;
+      while (same < length && lowerByte[this.#bytes[start + same] as number] === name.charCodeAt(same)) same += 1;
       if (same === length) return index;
     }
     return -1;

@@ -272,6 +272,12 @@ export class HttpExchange
 
   // Both directions as raw bytes.
 
+  /** It goes on for long: what it keeps must hold nothing that it shares with others. */
+  lasts(): void {
+    this.request.headers.own();
+    this.#response?.headers.own();
+  }
+
   converted(fields: FieldTable): void {
     this.#upgrade(undefined, fields, "websocket");
   }
@@ -297,6 +303,7 @@ export class HttpExchange
     // From here on the client's bytes are the stream's, until it ends its direction.
     this.#body.hasEnded = false;
     this.status = 101;
+    this.lasts();
     this.#client.sendHead(101, reason, fields, -1, this.requestId, upgradedTo);
   }
 

@@ -309,6 +309,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     if (now - this.#bornAt > limits.maxConnectionAgeMs) this.drain();
     this.#streams.answeredEarly.look();
     for (const stream of this.#streams.all()) {
+      stream.exchange.lasts();
       if (now - stream.stalledSince > limits.writeTimeoutMs) {
         this.streamError(stream, errorCode.cancel, "the client takes nothing");
       } else if (now - stream.waitingSince >= limits.writeTimeoutMs) {

@@ -1,0 +1,37 @@
+/** What an exchange that lasts holds of the memory that it shared with short ones. */
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { createServer } from "../../src/lib/http.ts";
+import type { FieldTable } from "../../src/http1/field-table.ts";
+import type { Exchange } from "../../src/traffic/exchange.ts";
+import { passed } from "../../src/traffic/step.ts";
+import { RawH2, types } from "../support/h2-frames.ts";
+import { startH2Server } from "../support/h2-server.ts";
+
+it("D3: a request over HTTP/2 that lasts holds nothing of the block that short ones share with it", async () => {
+  let fields: FieldTable | undefined;
+  const seeing = {
+    name: "ip_restriction",
+    request(exchange: Exchange) {
+      fields = exchange.request.headers as FieldTable;
+      return passed("ip_restriction", "seen");
+    },
+  } as const;
+  const server = await startH2Server(
+    createServer((_request, response) => void response.write("begun")),
+    { request: [seeing] },
+  );
+  const raw = await RawH2.open(server);
+  try {
+    raw.request(1, [...raw.fields(), ["x-own", "yes"]]);
+    assert.ok(await raw.takeType(types.data, 1));
+    assert.ok((fields?.bytes.buffer.byteLength ?? 0) >= 64 * 1024);
+    server.clock.pass(12_500);
+    assert.ok(await raw.settled());
+    assert.ok((fields?.bytes.buffer.byteLength ?? Infinity) < 1024);
+    assert.deepEqual([fields?.get("host"), fields?.get("x-own")], [server.host, "yes"]);
+  } finally {
+    raw.destroy();
+    await server.stop();
+  }
+});
