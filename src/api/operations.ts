@@ -97,7 +97,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...exchangeOperations({ liveObjects, queries, log: input.log }),
     ...explainOperations({ store, queries }),
     explainEndpointOperation({ store, liveObjects, queries }),
-    ...policyOperations(store, clock),
+    ...policyOperations(store, clock, input.log),
     ...objectTesters(store, () => operations),
     ...webhookOperations(store, clock),
     referencesOperation(context),

@@ -47,6 +47,7 @@ export function historyOf({ reads }: Database, past: PastObjects, retained: Reta
     objectAt: (revision, accountId, kind, id) =>
       whileRetained(retained, revision, () => past.at(revision, accountId, kind, id)),
     pageAt: (revision, ...wanted) => whileRetained(retained, revision, () => past.pageAt(revision, ...wanted)),
+    childrenAt: (revision, ...wanted) => whileRetained(retained, revision, () => past.childrenAt(revision, ...wanted)),
     changesOf: (accountId, revision, limit) =>
       whileRetained(retained, revision, () => changesOf(accountId, revision, limit)),
     changedSince: (accountId, revision, limit) =>

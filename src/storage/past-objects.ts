@@ -1,4 +1,5 @@
 /** Objects as they were at a revision, read from the rows of the history. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Database } from "./database/database.ts";
 import type { Documents } from "./documents.ts";
@@ -22,6 +23,7 @@ export interface PastObjects {
   at(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
   /** Newest object first. */
   readonly pageAt: History["pageAt"];
+  readonly childrenAt: History["childrenAt"];
 }
 
 type Reads = Database["reads"];
@@ -34,28 +36,56 @@ export function pastObjectsOf(
 ): PastObjects {
   const read: PastObjects["read"] = (row) =>
     row && row.doc !== null ? documents.read({ ...row, doc: row.doc }) : undefined;
+  const pageAt: PastObjects["pageAt"] = async (revision, accountId, kind, { limit, beforeId, parentId }) => {
+    const field = ownerField(kind) ?? "";
+    const owner = parentId === undefined ? undefined : `${JSON.stringify(field)}:${JSON.stringify(parentId)}`;
+    const objects: StoredObject[] = [];
+    let below = beforeId;
+    for (;;) {
+      const rows = await lastRows(reads, { revision, accountId, kind, beforeId: below, owner });
+      for (const row of rows) {
+        const object = read(row) as StoredObject;
+        // The text may also be found elsewhere in a document.
+        if (parentId !== undefined && object.doc[field] !== parentId) continue;
+        if (objects.length === limit) return { objects, more: true };
+        objects.push(object);
+      }
+      if (rows.length < pageStep) return { objects, more: false };
+      below = rows.at(-1)?.id;
+    }
+  };
   return {
     read,
+    pageAt,
+    childrenAt: (revision, accountId, kind, parentIds) =>
+      childrenOf(pageAt, ownerField(kind) ?? "", revision, accountId, kind, parentIds),
     at: async (revision, accountId, kind, id) => read(await lastRow(reads, revision, accountId, kind, id)),
-    async pageAt(revision, accountId, kind, { limit, beforeId, parentId }) {
-      const field = ownerField(kind) ?? "";
-      const owner = parentId === undefined ? undefined : `${JSON.stringify(field)}:${JSON.stringify(parentId)}`;
-      const objects: StoredObject[] = [];
-      let below = beforeId;
-      for (;;) {
-        const rows = await lastRows(reads, { revision, accountId, kind, beforeId: below, owner });
-        for (const row of rows) {
-          const object = read(row) as StoredObject;
-          // The text may also be found elsewhere in a document.
-          if (parentId !== undefined && object.doc[field] !== parentId) continue;
-          if (objects.length === limit) return { objects, more: true };
-          objects.push(object);
-        }
-        if (rows.length < pageStep) return { objects, more: false };
-        below = rows.at(-1)?.id;
-      }
-    },
   };
+}
+
+/** Past objects of `kind` by their owner. */
+async function childrenOf(
+  pageAt: PastObjects["pageAt"],
+  field: string,
+  ...[revision, accountId, kind, parentIds]: Parameters<PastObjects["childrenAt"]>
+): Promise<ReadonlyMap<string, readonly StoredObject[]>> {
+  const children = new Map<string, StoredObject[]>();
+  let beforeId: string | undefined;
+  for (;;) {
+    const request = { limit: pageStep - 1, ...(beforeId !== undefined && { beforeId }) };
+    const { objects, more } = await pageAt(revision, accountId, kind, request);
+    for (const object of objects) {
+      const owner = String(object.doc[field]);
+      const siblings = children.get(owner);
+      if (siblings) siblings.push(object);
+      else if (parentIds.has(owner)) children.set(owner, [object]);
+    }
+    if (!more) break;
+    beforeId = objects.at(-1)?.id;
+    await nextTurn();
+  }
+  for (const siblings of children.values()) siblings.reverse();
+  return children;
 }
 
 /** The last row of an object up to a revision. */

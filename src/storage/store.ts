@@ -165,6 +165,16 @@ export interface History {
   /** The object as of `revision`, if it existed then. */
   objectAt(revision: number, accountId: string, kind: string, id: string): Promise<StoredObject | undefined>;
   /** As `Reader.page`, as of `revision`. */
+  /**
+   * The objects of `kind` that each of `parentIds` owned then, oldest first. It reads the kind once, however many owners
+   * there are, and lets others have their turn meanwhile.
+   */
+  childrenAt(
+    revision: number,
+    accountId: string,
+    kind: string,
+    parentIds: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, readonly StoredObject[]>>;
   pageAt(
     revision: number,
     accountId: string,

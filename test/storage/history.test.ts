@@ -1,7 +1,7 @@
 /** The past: what was when, who did it, and that nobody has changed the record. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Store } from "../../src/storage/store.ts";
+import type { Store, StoredObject } from "../../src/storage/store.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, create, defaultAccount } from "./declarations.ts";
 import { open } from "./fixture.ts";
@@ -55,6 +55,29 @@ for (const database of databases) {
       assert.deepEqual(await page({ limit: 1, parentId: policy.id }), { objects: [rules[4]], more: true });
       assert.deepEqual(await page({ limit: 1, parentId: "po_other" }), { objects: [], more: false });
       assert.deepEqual(await page({ limit: 5 }, other), { objects: [], more: false });
+    });
+
+    it(`D9: history on ${database.name} gives the children of many owners as of a revision, reading the kind once`, async () => {
+      const policies: StoredObject[] = [];
+      for (let n = 0; n < 3; n += 1)
+        policies.push(await create(store, account, "policy", { description: `owner ${n}` }));
+      await store.write(contextFor(account), (draft) => {
+        for (let n = 0; n < 450; n += 1) {
+          const cidr = `10.${Math.trunc(n / 250)}.${n % 250}.0/24`;
+          draft.create(account, "rule", { policy_id: policies[n % 3]?.id, cidr });
+        }
+      });
+      const then = store.revision;
+      await store.write(contextFor(account), (draft) => draft.delete(policies[0] as StoredObject));
+      const [first, second] = policies as [StoredObject, StoredObject];
+      const found = await store.history.childrenAt(then, account, "rule", new Set([first.id, second.id, "po_none"]));
+      assert.deepEqual(new Set(found.keys()), new Set([first.id, second.id]));
+      for (const { id } of [first, second]) {
+        const { objects } = await store.history.pageAt(then, account, "rule", { limit: 1000, parentId: id });
+        assert.equal(objects.length, 150);
+        assert.deepEqual(found.get(id), objects.toReversed());
+      }
+      assert.equal((await store.history.childrenAt(store.revision, account, "rule", new Set([first.id]))).size, 0);
     });
 
     it(`P6: history on ${database.name} lists who wrote what, with what it changed`, async () => {

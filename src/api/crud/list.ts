@@ -11,6 +11,7 @@ import { onlyVisible, onlyWhere } from "../objects/read-page.ts";
 import type { Page, ReadPage } from "../objects/read-page.ts";
 import { changing } from "../objects/views.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
+import { makeShares } from "../operation/shares.ts";
 import { manyOf, plural } from "./collection.ts";
 import type { Collection } from "./collection.ts";
 
@@ -32,8 +33,12 @@ export function listOperation(collection: Collection, context: ObjectContext): O
   };
 }
 
+/** Filters may look at very many objects, and lists of the past read very many rows. */
+const longLists = makeShares(8);
+
 function list(collection: Collection, call: Call, context: ObjectContext): Reply | Promise<Reply> {
   const { resource, path, listKey } = collection;
+  const { id: keyId } = call.principal;
   const accountId = accountOf(resource, call);
   const visible = onlyVisible(call.principal, pagesOf(resource, accountId, context));
   const narrowed = narrowedBy(resource, call);
@@ -43,13 +48,16 @@ function list(collection: Collection, call: Call, context: ObjectContext): Reply
   if (call.query.has("filter")) {
     if (call.query.has("at_revision")) {
       const past = pastOf(resource, call, context.store);
-      return listFiltered(resource, { path, listKey, more: `&at_revision=${past.revision}` }, call, past);
+      const place = { path, listKey, more: `&at_revision=${past.revision}` };
+      return longLists.take(keyId, () => listFiltered(resource, place, call, past));
     }
     // Of when it began: what is written meanwhile may be seen or not.
     const present = { revision: context.store.revision, read, viewsOf: () => views };
-    return listFiltered(resource, { path, listKey, more }, call, present);
+    return longLists.take(keyId, () => listFiltered(resource, { path, listKey, more }, call, present));
   }
-  if (call.query.has("at_revision")) return listPast(resource, path, listKey, call, context.store);
+  if (call.query.has("at_revision")) {
+    return longLists.take(keyId, () => listPast(resource, path, listKey, call, context.store));
+  }
   const { limit, beforeId } = readPageQuery(call);
   const render = (page: Page): string => {
     const items = page.objects.map((object) => views.json(object, call.baseUrl));

@@ -1,21 +1,18 @@
 /** Traffic policies before they are anybody's: what they may be written with, and what one would do. */
-import { errorCode } from "../../lib/errors.ts";
-import { compilePolicy } from "../../policy/compile.ts";
 import { maxPolicyBytes } from "../../policy/document.ts";
 import { describePolicyLanguage } from "../../policy/language-description.ts";
 import type { Layer } from "../../policy/language/action.ts";
-import { policyPlaces } from "../../policy/places.ts";
-import type { PolicyIssue, PolicyWarning } from "../../policy/policy-issue.ts";
 import { f } from "../../schema/fields.ts";
 import type { Fields } from "../../schema/fields.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { describedRequest, requestFields } from "../traffic/explain-operations.ts";
 import { stepSchema } from "../traffic/schemas.ts";
-import { explainPolicy } from "./explain-policy.ts";
+import { makePolicyChecker } from "./checker.ts";
 import { exampleCheck, exampleLanguage, languageSchema, policyCheckSchema } from "./schemas.ts";
 
 const own = {
@@ -33,7 +30,8 @@ const own = {
   ),
 } satisfies Fields;
 
-export function policyOperations(store: Pick<Store, "revision">, clock: Clock): Operation[] {
+export function policyOperations(store: Pick<Store, "revision">, clock: Clock, log: Log): Operation[] {
+  const checker = makePolicyChecker(clock, log);
   let language: string | undefined;
   return [
     {
@@ -65,12 +63,12 @@ export function policyOperations(store: Pick<Store, "revision">, clock: Clock): 
       replySchema: "PolicyCheck",
       schemas: { PolicyCheck: policyCheckSchema, Step: stepSchema },
       exampleReply: exampleCheck,
-      run: async (call) => ({ ...(await check(call, clock)), revision: store.revision }),
+      run: async (call) => ({ ...(await check(call, clock, checker)), revision: store.revision }),
     },
   ];
 }
 
-async function check(call: Call, clock: Clock): Promise<Reply> {
+async function check(call: Call, clock: Clock, checker: ReturnType<typeof makePolicyChecker>): Promise<Reply> {
   const { policy: _, protocol: __, ...described } = call.body;
   const given = Object.fromEntries(Object.entries(call.body).filter(([name]) => name in own));
   const { doc, issues: faults } = parseFields(own, given, "create");
@@ -78,13 +76,6 @@ async function check(call: Call, clock: Clock): Promise<Reply> {
   const text = doc["policy"] as string;
   const layer = doc["protocol"] as Layer;
   const request = describedRequest({ ...call, body: described }, "https", "app.example.com", "");
-  const { policy, issues, warnings } = compilePolicy(text, layer);
-  const placeOf = policyPlaces(text);
-  const shown = (one: PolicyWarning): object => ({ path: one.path, message: one.message, ...placeOf(one) });
-  const body = {
-    issues: issues.map((one: PolicyIssue) => ({ ...shown(one), error_code: errorCode(one.reason) })),
-    warnings: warnings.map(shown),
-    explanation: issues.length > 0 ? null : await explainPolicy(policy, layer, request, clock.now()),
-  };
-  return { status: 200, body: JSON.stringify(body) };
+  const body = await checker(call.principal.id, { text, layer, request, nowMs: clock.now() });
+  return { status: 200, body };
 }

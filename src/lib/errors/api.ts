@@ -182,6 +182,18 @@ export const apiErrors = {
     "The API key is limited and does not have the scope that this takes.",
     "`details.scope` names it: use a key that has it, or one without limits.",
   ),
+  work_limit: entry(
+    290,
+    429,
+    "The API key has as many long requests under way as it may.",
+    "Send fewer filters, lists of the past and policy checks at the same time.",
+  ),
+  work_too_long: entry(
+    291,
+    400,
+    "The request took too long and was ended.",
+    "Make the policy simpler: fewer rules, shorter lists and patterns.",
+  ),
   too_many_objects: entry(
     246,
     403,

@@ -1,0 +1,27 @@
+import { Refusal } from "../../lib/errors.ts";
+
+export interface Shares {
+  /** @throws Refusal `work_limit` when the key has as many calls of this kind under way as it may */
+  take<T>(keyId: string, work: () => T | Promise<T>): Promise<T>;
+}
+
+/** Bounds calls that take long, so that one key leaves the API to others. */
+export function makeShares(maxPerKey: number): Shares {
+  const underWay = new Map<string, number>();
+  return {
+    async take(keyId, work) {
+      const count = underWay.get(keyId) ?? 0;
+      if (count >= maxPerKey) {
+        throw new Refusal("work_limit", `${maxPerKey} long requests of this API key are under way already`);
+      }
+      underWay.set(keyId, count + 1);
+      try {
+        return await work();
+      } finally {
+        const left = (underWay.get(keyId) ?? 1) - 1;
+        if (left === 0) underWay.delete(keyId);
+        else underWay.set(keyId, left);
+      }
+    },
+  };
+}

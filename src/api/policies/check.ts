@@ -1,0 +1,31 @@
+/** What is wrong with a policy, and what it would do with a request. It runs in a thread that can be ended. */
+import { errorCode } from "../../lib/errors.ts";
+import { compilePolicy } from "../../policy/compile.ts";
+import type { Layer } from "../../policy/language/action.ts";
+import { policyPlaces } from "../../policy/places.ts";
+import type { PolicyIssue, PolicyWarning } from "../../policy/policy-issue.ts";
+import type { RequestDescription } from "../../routing/planes/questions.ts";
+import { explainPolicy } from "./explain-policy.ts";
+
+export interface PolicyCheck {
+  readonly text: string;
+  readonly layer: Layer;
+  readonly request: RequestDescription;
+  readonly nowMs: number;
+}
+
+/** What the thread can be asked. */
+export const policyCalls = { checkPolicy };
+export type PolicyCalls = typeof policyCalls;
+
+/** The body of the answer. */
+async function checkPolicy({ text, layer, request, nowMs }: PolicyCheck): Promise<string> {
+  const { policy, issues, warnings } = compilePolicy(text, layer);
+  const placeOf = policyPlaces(text);
+  const shown = (one: PolicyWarning): object => ({ path: one.path, message: one.message, ...placeOf(one) });
+  return JSON.stringify({
+    issues: issues.map((one: PolicyIssue) => ({ ...shown(one), error_code: errorCode(one.reason) })),
+    warnings: warnings.map(shown),
+    explanation: issues.length > 0 ? null : await explainPolicy(policy, layer, request, nowMs),
+  });
+}

@@ -1,0 +1,46 @@
+/** Policies are checked in a thread of their own: one that takes too long is ended, and the API goes on (D9). */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
+import { WorkerFailure, startWorker } from "../../identity/worker/client.ts";
+import { makeShares } from "../operation/shares.ts";
+import type { PolicyCalls, PolicyCheck } from "./check.ts";
+
+/** Checks of one key at a time, and those that wait for the thread. */
+const checksPerKey = 2;
+const maxWaiting = 64;
+const timeoutMs = 10_000;
+const maxHeapMb = 256;
+
+/** @returns resolves with the body of the answer */
+export function makePolicyChecker(clock: Clock, log: Log): (keyId: string, check: PolicyCheck) => Promise<string> {
+  const file = new URL("./check-worker.ts", import.meta.url);
+  const worker = startWorker<PolicyCalls>({ file, clock, log, maxWaiting, maxHeapMb });
+  const shares = makeShares(checksPerKey);
+  const ask = (check: PolicyCheck): Promise<string> => worker.call("checkPolicy", check, { timeoutMs });
+  return async (keyId, check) => {
+    try {
+      // The thread may have been ended because of another check.
+      return await shares.take(keyId, () =>
+        ask(check).catch((error: unknown) => (hasDied(error) ? ask(check) : fail(error))),
+      );
+    } catch (error) {
+      if (!(error instanceof WorkerFailure) || error.why === "failed") throw error;
+      const isFull = error.why === "full";
+      throw new Refusal(
+        isFull ? "work_limit" : "work_too_long",
+        isFull
+          ? `check a policy: ${maxWaiting} checks wait already`
+          : `check a policy: it was not done within ${timeoutMs / 1000} s and was ended`,
+      );
+    }
+  };
+}
+
+function hasDied(error: unknown): boolean {
+  return error instanceof WorkerFailure && error.why === "died";
+}
+
+function fail(error: unknown): never {
+  throw error;
+}
