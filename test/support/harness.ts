@@ -1,0 +1,40 @@
+/** Runs a fault harness in a process: whatever escapes or hangs there ends that process, and not the test's. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export type HarnessLine = Readonly<Record<string, unknown>>;
+
+export interface HarnessReport {
+  readonly lines: readonly HarnessLine[];
+  /** What it was doing when it said nothing for so long that it was ended; undefined if it came to its end. */
+  readonly stalledAt: HarnessLine | undefined;
+  readonly code: number | null;
+  readonly stderr: string;
+}
+
+/** A harness that prints no line for so long holds its thread. */
+const silenceMs = 60_000;
+
+/** @param program a file of this folder */
+export async function runHarness(program: string, args: readonly string[]): Promise<HarnessReport> {
+  const file = fileURLToPath(new URL(program, import.meta.url));
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(process.execPath, [file, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const lines: HarnessLine[] = [];
+  let stderr = "";
+  let hasStalled = false;
+  child.stderr.on("data", (bytes: Buffer) => (stderr += bytes.toString()));
+  const watch = setTimeout(() => {
+    hasStalled = true;
+    child.kill("SIGKILL");
+  }, silenceMs);
+  createInterface(child.stdout).on("line", (line) => {
+    watch.refresh();
+    lines.push(JSON.parse(line) as HarnessLine);
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  clearTimeout(watch);
+  return { lines, stalledAt: hasStalled ? lines.at(-1) : undefined, code, stderr };
+}

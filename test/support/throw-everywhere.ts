@@ -1,0 +1,77 @@
+/**
+ * Makes every function that a visit of the busy edge calls throw once, and prints a JSON line for each one that harmed more
+ * than its own visitor: `node test/support/throw-everywhere.ts [--calls N] [--part K/N]`. The last line has the counts.
+ *
+ * `--calls`: how many calls of each function throw, one after the other; only the first, unless given.
+ * `--part`: every N-th function only, beginning with the K-th.
+ */
+import { parseArgs } from "node:util";
+import { faults } from "./thrown-faults.ts";
+
+const { startBusyEdge } = await import("./busy-edge.ts");
+
+/** A visitor that has not got an end by then has been forgotten. */
+const patienceMs = 5000;
+const { values } = parseArgs({
+  options: { calls: { type: "string", default: "1" }, part: { type: "string", default: "0/1" } },
+});
+const mostCalls = Number(values.calls);
+const [part = 0, parts = 1] = values.part.split("/").map(Number);
+
+/** What reached the process: outside of these tests each would end a thread. */
+const escaped: string[] = [];
+process.on("uncaughtException", (error) => escaped.push(error.stack ?? String(error)));
+process.on("unhandledRejection", (error) => escaped.push(error instanceof Error ? (error.stack ?? "") : String(error)));
+
+const busy = await startBusyEdge();
+await busy.ready();
+
+/** Runs a visit. @returns "hung", or what came of it */
+async function visitOnce(run: () => Promise<string>): Promise<string> {
+  const hung = Promise.withResolvers<string>();
+  const timer = setTimeout(() => hung.resolve("hung"), patienceMs);
+  const ended = run().catch((error: unknown) => `failed: ${String(error)}`);
+  const outcome = await Promise.race([ended, hung.promise]);
+  clearTimeout(timer);
+  return outcome;
+}
+
+/** Each function with the first visit that calls it, and how often that visit does. */
+const reached = new Map<number, { readonly visit: number; readonly calls: number }>();
+for (const [index, visit] of busy.visits.entries()) {
+  faults.reset();
+  await visitOnce(visit.run);
+  for (let number = 0; number < faults.names.length; number += 1) {
+    const calls = faults.calls(number);
+    if (calls > 0 && !reached.has(number)) reached.set(number, { visit: index, calls });
+  }
+}
+
+const counts = { functions: reached.size, thrown: 0, escaped: 0, hung: 0 };
+for (const [number, { visit: index, calls }] of reached) {
+  if (number % parts !== part) continue;
+  const visit = busy.visits[index];
+  for (let call = 0; visit && call < Math.min(calls, mostCalls); call += 1) {
+    process.stdout.write(`${JSON.stringify({ throws: faults.names[number], call })}\n`);
+    faults.arm(number, call);
+    const outcome = await visitOnce(visit.run);
+    if (faults.disarm()) counts.thrown += 1;
+    // The next visitors of either version of HTTP, and of tunnels of every kind, are served.
+    const next = await visitOnce(async () => (await busy.ready(), "served"));
+    if (escaped.length > 0) counts.escaped += 1;
+    if (outcome === "hung" || next === "hung") counts.hung += 1;
+    if (escaped.length > 0 || outcome === "hung" || next === "hung") {
+      const line = {
+        function: faults.names[number],
+        call,
+        visit: visit.name,
+        outcome,
+        next,
+        escaped: escaped.splice(0),
+      };
+      process.stdout.write(`${JSON.stringify(line)}\n`);
+    }
+  }
+}
+process.stdout.write(`${JSON.stringify(counts)}\n`);
+process.exit(0);
