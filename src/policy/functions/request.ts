@@ -13,7 +13,7 @@ import {
   responseCookies,
   responseCookiesCost,
 } from "../variables/cookies.ts";
-import type { Cookie } from "../variables/cookies.ts";
+import type { Cookie } from "../language/cookies.ts";
 import { queryCost, queryParams } from "../variables/message.ts";
 
 const { string, bool } = types;

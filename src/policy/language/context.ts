@@ -10,7 +10,7 @@ import type { LoginGuard } from "../../traffic/login.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { CompiledPolicy as CompiledIpPolicy } from "../../traffic/parts/ip-policy.ts";
 import type { Phase } from "./action.ts";
-import type { Cookies } from "../variables/cookies.ts";
+import type { Cookies } from "./cookies.ts";
 import type { Lists } from "../../traffic/variables/parsed.ts";
 import type { AskedLogin } from "../../traffic/asked-login.ts";
 import type { HttpCaller } from "./http-caller.ts";

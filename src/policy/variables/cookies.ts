@@ -2,6 +2,7 @@ import { objectType, mapOf, types } from "../../cel/checking/types.ts";
 import { Duration, Timestamp } from "../../cel/values/values.ts";
 import type { Value } from "../../cel/values/values.ts";
 import type { PolicyContext } from "../language/context.ts";
+import type { Cookie, Cookies } from "../language/cookies.ts";
 
 const { string, bool, timestamp, duration } = types;
 
@@ -18,20 +19,12 @@ export const cookieType = objectType("cookie", {
   unparsed_attributes: mapOf(string, string),
 });
 
-export type Cookie = Readonly<Record<string, Value>>;
-
 type Pair = readonly [name: string, value: string];
 
 /** Cookies that one message is read for. */
 const maxCookies = 200;
 
-/** The cookies of one message. */
-export interface Cookies {
-  readonly list: readonly Cookie[];
-  readonly byName: ReadonlyMap<string, readonly Cookie[]>;
-}
-
-const none: Cookies = { list: [], byName: new Map() };
+const none: Cookies = { byName: new Map() };
 
 /** Of the request, in order (RFC 6265 §4.2). */
 export function requestCookies(context: PolicyContext): Cookies {
@@ -86,7 +79,7 @@ function readGiven(lines: readonly string[]): Cookies {
 }
 
 function cookiesOf(list: readonly Cookie[]): Cookies {
-  return { list, byName: Map.groupBy(list, (cookie) => cookie["name"] as string) };
+  return { byName: Map.groupBy(list, (cookie) => cookie["name"] as string) };
 }
 
 /** RFC 6265 §5.2. */

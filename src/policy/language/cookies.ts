@@ -1,0 +1,9 @@
+import type { Value } from "../../cel/values/values.ts";
+
+/** A cookie, as expressions read it. */
+export type Cookie = Readonly<Record<string, Value>>;
+
+/** The cookies of one message. */
+export interface Cookies {
+  readonly byName: ReadonlyMap<string, readonly Cookie[]>;
+}
