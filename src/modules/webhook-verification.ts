@@ -2,13 +2,11 @@ import { f } from "../schema/fields.ts";
 import type { StringFormat } from "../schema/fields.ts";
 import { providerNamed, providers } from "../webhooks/providers.ts";
 import { demandIssue } from "../webhooks/options.ts";
-import { TakenRequests } from "../webhooks/replays.ts";
 import { secretIssue } from "../webhooks/secrets.ts";
 import type { Exchange } from "../traffic/exchange.ts";
 import { demandsOf, webhookDemands } from "../traffic/parts/webhook-fields.ts";
 import { defineModule } from "../traffic/module.ts";
-import { webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
-import type { TakenWebhooks } from "../traffic/parts/webhook-check.ts";
+import { takenWebhooks, webhookCheck, webhookVerificationName } from "../traffic/parts/webhook-check.ts";
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
 import type { WebhookSettings } from "../settings/webhooks.ts";
@@ -53,11 +51,9 @@ export function webhookVerificationWith(settings: WebhookSettings) {
       // Also what an earlier version has stored: anybody can sign with a key that is empty.
       const wrong = secretIssue(provider, secret);
       if (wrong !== undefined) throw new Error(`verify webhooks of ${provider}: the secret ${wrong}`);
-      const { webhookMaxBytes: maxBytes, webhookRefuseReplays } = settings;
+      const { webhookMaxBytes: maxBytes } = settings;
       const { clock, ownerId } = scope;
-      const taken: TakenWebhooks | undefined = webhookRefuseReplays
-        ? scope.keep(`webhooks taken by ${ownerId}`, () => new TakenRequests())
-        : undefined;
+      const taken = takenWebhooks(settings, `webhooks taken by ${ownerId}`, (key, make) => scope.keep(key, make));
       const check = webhookCheck(provider, secret, { maxBytes, demands: demandsOf(config), taken, clock });
       return {
         request: (exchange) => check(exchange, false),

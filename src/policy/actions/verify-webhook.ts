@@ -2,13 +2,12 @@ import { types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
-import { webhookCheck } from "../../traffic/parts/webhook-check.ts";
+import { takenWebhooks, webhookCheck } from "../../traffic/parts/webhook-check.ts";
 import type { TakenWebhooks, WebhookCheck } from "../../traffic/parts/webhook-check.ts";
 import { demandsOf, webhookDemands } from "../../traffic/parts/webhook-fields.ts";
 import type { Step } from "../../traffic/step.ts";
 import { providerNamed, providers } from "../../webhooks/providers.ts";
 import { demandIssue } from "../../webhooks/options.ts";
-import { TakenRequests } from "../../webhooks/replays.ts";
 import { secretIssue } from "../../webhooks/secrets.ts";
 import { brokenBy, defineAction, done, endedBy, policyErrorCode, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
@@ -79,9 +78,9 @@ export const verifyWebhook = defineAction({
     };
     return {
       attach(place): Attached {
-        const taken: TakenWebhooks | undefined = place.services.webhookRefuseReplays
-          ? place.keep(`webhooks taken of ${provider}`, () => new TakenRequests())
-          : undefined;
+        const taken = takenWebhooks(place.services, `webhooks taken of ${provider}`, (key, make) =>
+          place.keep(key, make),
+        );
         const { constant } = template;
         return { place, taken, fixed: constant === undefined ? undefined : checkWith(constant, { place, taken }) };
       },

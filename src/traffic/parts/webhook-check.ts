@@ -1,11 +1,12 @@
 import { Refusal } from "../../lib/errors.ts";
 import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/challenge.ts";
 import type { WebhookDemands } from "../../webhooks/options.ts";
-import type { TakenRequests } from "../../webhooks/replays.ts";
+import { TakenRequests } from "../../webhooks/replays.ts";
 import type { WebhookMessage } from "../../webhooks/scheme.ts";
 import { topicOf } from "../../webhooks/sns.ts";
 import { unsigned, verifyWebhook, wouldFetch } from "../../webhooks/verify.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { WebhookSettings } from "../../settings/webhooks.ts";
 import type { Exchange } from "../exchange.ts";
 import { answered, denied, passed, skipped } from "../step.ts";
 import type { Step } from "../step.ts";
@@ -14,6 +15,15 @@ export const webhookVerificationName = "webhook_verification";
 const name = webhookVerificationName;
 
 export type TakenWebhooks = TakenRequests<Exchange>;
+
+/** The messages that were taken under a key; undefined where the operator does not want them remembered. */
+export function takenWebhooks(
+  { webhookRefuseReplays }: Pick<WebhookSettings, "webhookRefuseReplays">,
+  key: string,
+  keep: <T>(key: string, make: () => T) => T,
+): TakenWebhooks | undefined {
+  return webhookRefuseReplays ? keep(key, () => new TakenRequests()) : undefined;
+}
 
 export interface WebhookCheckOptions {
   /** Of a body that is held. */
