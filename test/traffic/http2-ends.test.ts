@@ -63,7 +63,7 @@ describe("a request over HTTP/2", () => {
     ] as const) {
       for (const afterAnswer of [false, true]) {
         const when = afterAnswer ? "behind its answer" : "before its answer";
-        it(`ends with ${what} behind a content-length of ${body.length}, ${when}`, async () => {
+        it(`a request over HTTP/2 ends with ${what} behind a content-length of ${body.length}, ${when}`, async () => {
           const { raw } = await start();
           assert.equal(await post(raw, 1, body, end(1), afterAnswer), "answered");
           // The connection, and the next request on it, are unharmed.
@@ -77,7 +77,7 @@ describe("a request over HTTP/2", () => {
     }
   }
 
-  it("is reset when DATA comes behind a content-length of 0", async () => {
+  it("a request over HTTP/2 is reset when DATA comes behind a content-length of 0", async () => {
     const { raw } = await start((_request, response) => setImmediate(() => response.end("late")));
     raw.send(
       frame(types.headers, flags.endHeaders, 1, block(postFields(raw, ""))),
@@ -87,7 +87,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(await post(raw, 3, "", emptyEnd(3), false), "answered");
   });
 
-  it("with a content-length of 0 is not held to a body's rate while its answer takes long", async () => {
+  it("a request over HTTP/2 with a content-length of 0 is not held to a body's rate while its answer takes long", async () => {
     let answer = (): void => undefined;
     const { server, raw } = await start((_request, response) => (answer = () => void response.end("late")));
     raw.send(frame(types.headers, flags.endHeaders, 1, block(postFields(raw, ""))));
@@ -98,7 +98,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(head?.payload[0], 0x88);
   });
 
-  it("with an empty body and a content-length is answered to node:http2 and curl", async () => {
+  it("a request over HTTP/2 with an empty body and a content-length is answered to node:http2 and curl", async () => {
     const { server } = await start((request, response) => {
       request.resume();
       response.end(`${request.method} ${request.headers["content-length"]}`);
@@ -122,7 +122,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
     response.end("too much");
   };
 
-  it("is read and dropped until its client ends it, and not reset", async () => {
+  it("a request over HTTP/2 that is answered before its end is read and dropped until its client ends it, and not reset", async () => {
     const { server, raw } = await start(refused);
     raw.send(frame(types.headers, flags.endHeaders, 1, block(raw.fields("POST"))));
     assert.ok(await raw.take((one) => one.id === 1 && (one.flags & flags.endStream) !== 0));
@@ -147,7 +147,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
     assert.equal(await raw.goawayCode(), codes.streamClosed);
   });
 
-  it("D1: is reset without an error when its client falls silent, or goes on for 30 seconds or 64 MiB", async () => {
+  it("D1: a request over HTTP/2 that is answered before its end is reset without an error when its client falls silent, or goes on for 30 seconds or 64 MiB", async () => {
     const { server, raw } = await start(refused);
     const open = async (id: number): Promise<void> => {
       raw.send(frame(types.headers, flags.endHeaders, id, block(raw.fields("POST"))));
@@ -176,7 +176,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
   });
 
   it(
-    "has its answer seen by curl: 20 of 20 uploads of 3 MiB that are refused at once",
+    "a request over HTTP/2 that is answered before its end has its answer seen by curl: 20 of 20 uploads of 3 MiB that are refused at once",
     { timeout: 120_000 },
     async () => {
       const { server } = await start(refused);
