@@ -65,7 +65,7 @@ export class ArrivingStream implements ByteReceiver {
   }
 
   #carryOut(text: string): void {
-    const request = parsePeerRequest(text);
+    const request = requestOf(text);
     if (!request) return this.#answer(answers.gone);
     if (request.name === "ask") {
       this.#host.ask(request.sessionId, (isThere) => this.#answer(isThere ? answers.opened : answers.gone));
@@ -100,5 +100,14 @@ export class ArrivingStream implements ByteReceiver {
     if (this.#isOver) return;
     this.#stream.write(bytes);
     this.#stream.end();
+  }
+}
+
+/** G6: a node sends nothing else, so its line ends with what is no request. */
+function requestOf(text: string): ReturnType<typeof parsePeerRequest> {
+  try {
+    return parsePeerRequest(text);
+  } catch {
+    throw new ProtocolViolation(errorCode.protocol, "no request of an edge");
   }
 }
