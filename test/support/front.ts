@@ -7,6 +7,7 @@ import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.t
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";
 import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
+import { logFailuresTo } from "../../src/lib/boundary.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
 import { Roster } from "../../src/lib/roster.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
@@ -80,14 +81,16 @@ export async function startFront(answer: Answerer, options: FrontOptions = {}): 
   const lines: string[] = [];
   const finished: Front["finished"] = [];
   let pool: UpstreamPool | undefined;
+  const log = makeLog({
+    level: "debug",
+    format: "text",
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    write: (text) => lines.push(text),
+  });
+  logFailuresTo(log);
   const context: HttpContext = {
-    log: makeLog({
-      level: "debug",
-      format: "text",
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic(),
-      write: (text) => lines.push(text),
-    }),
+    log,
     clock,
     moments: new Moments(clock),
     deadlines,

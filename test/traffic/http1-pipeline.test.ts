@@ -228,7 +228,7 @@ describe("modules", () => {
         assert.match(received, /^HTTP\/1\.1 500 /);
         assert.doesNotMatch(received, /secret/);
         assert.equal(front.upstream.connections.length, 0);
-        await eventually(() => front.lines.some((line) => line.includes("module failed")));
+        await eventually(() => front.lines.some((line) => line.includes("exchange failed")));
       });
     });
   }
