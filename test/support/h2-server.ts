@@ -1,4 +1,5 @@
 /** HTTP/2 in front of a real HTTP/1.1 upstream, without tunnel and listeners. */
+import { logFailuresTo } from "../../src/lib/boundary.ts";
 import { WindowReserve } from "../../src/lib/receive-window.ts";
 import { once } from "node:events";
 import type { Server } from "node:http";
@@ -43,6 +44,7 @@ export async function startH2Server(
   upstream: Server = createServer((_request, response) => response.end("hello")),
   options: { readonly limits?: Partial<HttpLimits>; readonly request?: readonly CompiledModule[] } = {},
 ): Promise<H2Server> {
+  logFailuresTo(silentLog);
   const clock = makeManualClock();
   upstream.listen(0, "127.0.0.1");
   await once(upstream, "listening");
