@@ -12,7 +12,7 @@ import { interleave, table } from "./support/report.ts";
 import { startAgent, startServer, startService } from "./support/postern.ts";
 import { startNginx, startNginxOfMany, startSsh } from "./support/peers.ts";
 import { setTimeout } from "node:timers/promises";
-import { createSelfSigned } from "../src/lib/x509.ts";
+import { createSelfSigned } from "../src/lib/certificates/x509.ts";
 import { cpuMicros, residentBytes, stop } from "./support/system.ts";
 import { wrk } from "./support/wrk.ts";
 

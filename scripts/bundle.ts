@@ -20,7 +20,12 @@ const root = fileURLToPath(new URL("..", import.meta.url));
  */
 const programs = [
   ["src/main.ts"],
-  ["src/api/control-plane.ts", "src/cli/command-line.ts", "src/cli/platform/platform.ts", "src/storage/open.ts"],
+  [
+    "src/api/control-plane.ts",
+    "src/cli/command-line.ts",
+    "src/cli/platform/platform.ts",
+    "src/storage/opening/open.ts",
+  ],
 ];
 
 /** Besides the sources: what decides what is made of them. */

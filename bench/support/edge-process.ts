@@ -7,7 +7,7 @@ import { startEdge } from "../../src/edge/edge.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
-import { createAuthority } from "../../src/lib/x509.ts";
+import { createAuthority } from "../../src/lib/certificates/x509.ts";
 import type { Downward } from "../../src/routing/planes/messages.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";

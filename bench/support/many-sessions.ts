@@ -4,14 +4,14 @@
  */
 import { loadSealingKey } from "../../src/storage/sealing/sealing-key.ts";
 import { nobody } from "../../src/identity/calls/identity.ts";
-import { docOf } from "../../src/identity/records.ts";
-import { cookieHash, newSessionCookie } from "../../src/identity/session.ts";
+import { docOf } from "../../src/identity/sessions/records.ts";
+import { cookieHash, newSessionCookie } from "../../src/identity/sessions/session.ts";
 import { systemClock, timestamp } from "../../src/lib/clock.ts";
 import { newId } from "../../src/lib/ids.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { modules } from "../../src/modules/index.ts";
 import { resources } from "../../src/resources/index.ts";
-import { openStore } from "../../src/storage/open.ts";
+import { openStore } from "../../src/storage/opening/open.ts";
 import { systemWrite } from "../../src/api/operation/system-write.ts";
 
 const [directory = "", count = "", host = "", siteId = "", routeId = ""] = process.argv.slice(2);

@@ -3,8 +3,8 @@ import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSelfSigned } from "../../src/lib/x509.ts";
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { freePort, listening, run, start } from "./system.ts";
 
 export interface Peer {

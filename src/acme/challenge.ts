@@ -1,8 +1,8 @@
 /** How control over a name is shown (RFC 8555 §8.3, RFC 8737). */
 import { createHash } from "node:crypto";
-import { octetString } from "../lib/der.ts";
-import { createSelfSigned, extension } from "../lib/x509.ts";
-import type { KeyedCertificate } from "../lib/x509.ts";
+import { octetString } from "../lib/certificates/der.ts";
+import { createSelfSigned, extension } from "../lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../lib/certificates/x509.ts";
 import type { ChallengeType } from "./challenge-types.ts";
 
 /** What must be shown, while the authority looks. */

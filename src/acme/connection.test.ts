@@ -5,7 +5,7 @@ import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../test/support/clock.ts";
-import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../lib/certificates/x509.ts";
 import { connectAcme } from "./connection.ts";
 import type { AcmeConnection } from "./connection.ts";
 import { AcmeProblem } from "./problem.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { describe, it } from "node:test";
-import { newKeyPair } from "../lib/x509.ts";
+import { newKeyPair } from "../lib/certificates/x509.ts";
 import { readAccountKey } from "./jws.ts";
 
 const { privateKey } = await newKeyPair("ec");

@@ -1,8 +1,8 @@
 /** One certificate, from order to chain (RFC 8555 §7.4). */
 import type { X509Certificate } from "node:crypto";
-import { readPemCertificates } from "../lib/certificate-details.ts";
-import { createSigningRequest } from "../lib/signing-request.ts";
-import type { KeyType, KeyedCertificate } from "../lib/x509.ts";
+import { readPemCertificates } from "../lib/certificates/certificate-details.ts";
+import { createSigningRequest } from "../lib/certificates/signing-request.ts";
+import type { KeyType, KeyedCertificate } from "../lib/certificates/x509.ts";
 import type { AcmeAccount } from "./account.ts";
 import type { Challenge } from "./challenge.ts";
 import type { ChallengeType } from "./challenge-types.ts";

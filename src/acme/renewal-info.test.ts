@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { describe, it } from "node:test";
-import { context, contextPrimitive, integer, readDer, sequence } from "../lib/der.ts";
-import { createAuthority, createSelfSigned, extension, issueLeaf, newKeyPair, signedDer } from "../lib/x509.ts";
+import { context, contextPrimitive, integer, readDer, sequence } from "../lib/certificates/der.ts";
+import {
+  createAuthority,
+  createSelfSigned,
+  extension,
+  issueLeaf,
+  newKeyPair,
+  signedDer,
+} from "../lib/certificates/x509.ts";
 import type { AcmeAnswer, AcmeConnection } from "./connection.ts";
 import { readRenewalWindow, renewalId } from "./renewal-info.ts";
 

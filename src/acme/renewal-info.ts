@@ -1,6 +1,6 @@
 /** When the authority wants a certificate to be renewed (RFC 9773). */
 import { X509Certificate } from "node:crypto";
-import { oid, readDer } from "../lib/der.ts";
+import { oid, readDer } from "../lib/certificates/der.ts";
 import type { AcmeConnection } from "./connection.ts";
 import { AcmeProblem, readProblem } from "./problem.ts";
 import { parseTime } from "../lib/rfc3339.ts";

@@ -6,8 +6,8 @@ import { createServer } from "node:tls";
 import type { Server } from "node:tls";
 import { after, before, describe, it } from "node:test";
 import { startDns } from "../../test/support/dns.ts";
-import { createAuthority, issueLeaf } from "../lib/x509.ts";
-import type { KeyedCertificate } from "../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../lib/certificates/x509.ts";
 import { connectServer } from "./connect.ts";
 import { endOf } from "./end.ts";
 

@@ -1,5 +1,5 @@
 import { letGo } from "../lib/boundary.ts";
-import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import { speaksTls, WantsTls } from "./service-fault.ts";
 import type { Upstream } from "./upstream.ts";
 

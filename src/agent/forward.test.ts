@@ -4,7 +4,7 @@ import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../lib/clock.ts";
-import { socketStream } from "../lib/socket-stream.ts";
+import { socketStream } from "../lib/io/socket-stream.ts";
 import { forward } from "./forward.ts";
 import { parseUpstream } from "./upstream.ts";
 

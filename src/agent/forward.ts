@@ -1,10 +1,10 @@
 /** One proxied connection: the bytes of a tunnel stream and of a socket to the service, each handed to the other. */
-import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { catalogue } from "../lib/errors.ts";
-import { readingIntoShared } from "../lib/read-buffers.ts";
-import { socketStream } from "../lib/socket-stream.ts";
-import { splice } from "../lib/splice.ts";
+import { readingIntoShared } from "../lib/io/read-buffers.ts";
+import { socketStream } from "../lib/io/socket-stream.ts";
+import { splice } from "../lib/io/splice.ts";
 import { FirstAnswer } from "./first-answer.ts";
 import { describeServiceFault } from "./service-fault.ts";
 import { duplexOf } from "./stream-duplex.ts";

@@ -1,5 +1,5 @@
 /** The tunnels of an agent in one of its sessions: opened, tried again, and given what comes for them. */
-import type { ByteStream } from "../lib/byte-stream.ts";
+import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { Log } from "../lib/log.ts";

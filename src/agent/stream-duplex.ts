@@ -1,6 +1,6 @@
 /** A tunnel's stream as the `Duplex` that Node's own HTTP server takes. */
 import { Duplex } from "node:stream";
-import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 
 /** What reads along. */
 export interface Along {

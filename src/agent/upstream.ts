@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP } from "node:net";
 import type { LookupFunction, Socket, TcpNetConnectOpts } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { TcpReading } from "../lib/read-buffers.ts";
+import type { TcpReading } from "../lib/io/read-buffers.ts";
 import type { LocalService } from "./local-service.ts";
 
 /** The service that the agent publishes; the only place it ever dials besides the server (G4). */

@@ -1,7 +1,7 @@
 /** The control plane: storage, the management API, and the lines to the edges, started and stopped together. */
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../lib/clock.ts";
-import type { TellLogin } from "../identity/events.ts";
+import type { TellLogin } from "../identity/sessions/events.ts";
 import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
@@ -11,8 +11,8 @@ import { exportFailures } from "../lib/boundary.ts";
 import { useNameServers } from "../outbound/names/names.ts";
 import { exportOutboundCounters } from "../outbound/counters.ts";
 import type { ControlPlaneSettings } from "../settings/control-plane.ts";
-import { openStore } from "../storage/open.ts";
-import { storedKinds } from "../storage/stored-kinds.ts";
+import { openStore } from "../storage/opening/open.ts";
+import { storedKinds } from "../storage/opening/stored-kinds.ts";
 import type { Store } from "../storage/store.ts";
 import type { BehaviourNeeds } from "./behaviours.ts";
 import { openConsole } from "./console/console.ts";

@@ -1,13 +1,13 @@
 /** Everything that carries traffic, wired together: what is listened on comes later. */
-import { WindowReserve } from "../lib/receive-window.ts";
+import { WindowReserve } from "../lib/io/receive-window.ts";
 import { Moments } from "../lib/moments.ts";
 import { Deadlines } from "../lib/deadlines.ts";
-import { Roster } from "../lib/roster.ts";
+import { Roster } from "../lib/collections/roster.ts";
 import { newId } from "../lib/ids.ts";
 import type { Downward, Link, Upward } from "../routing/planes/messages.ts";
 import { makeLogins } from "../identity/engine.ts";
 import type { Logins } from "../identity/engine.ts";
-import type { LoginSettings } from "../identity/settings.ts";
+import type { LoginSettings } from "../identity/browser/settings.ts";
 import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { idpHostOf } from "../lib/server-names.ts";

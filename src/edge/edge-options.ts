@@ -2,7 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { KeyedCertificate } from "../lib/x509.ts";
+import type { KeyedCertificate } from "../lib/certificates/x509.ts";
 import type { EdgeSettings } from "../settings/edge.ts";
 import type { AgentLimits } from "./agents/limits.ts";
 import type { SpliceLimits } from "./connections/limits.ts";

@@ -1,4 +1,4 @@
-import type { ByteStream } from "../lib/byte-stream.ts";
+import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { FieldTable } from "./field-table.ts";
 import { putBytes, putLatin1, reserve, slab } from "./slab.ts";
 

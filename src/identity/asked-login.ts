@@ -5,7 +5,7 @@ import type { Scope } from "../traffic/module.ts";
 import type { Logins } from "./engine.ts";
 import { oauthLogin } from "./oauth-login-config.ts";
 import { oidcLogin } from "./oidc-login-config.ts";
-import { checkPlace } from "./provider-place.ts";
+import { checkPlace } from "./methods/provider-place.ts";
 
 /** Throws where there is no app to log in with, or its issuer may not be asked. */
 export function askedCodeLogin(asked: AskedCodeLogin, logins: Logins, scope: Scope): LoginGuard {

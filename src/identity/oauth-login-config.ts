@@ -1,11 +1,11 @@
 /** What a route, or a rule of a policy, says of a login with an OAuth provider, as the engine takes it. */
 import type { CodeLoginConfig } from "./engine.ts";
-import { oauthCallback } from "./code-method.ts";
+import { oauthCallback } from "./methods/code-method.ts";
 import { organizationNamed, teamNamed } from "./calls/memberships.ts";
 import { oauthProviders, scopesAsked } from "./oauth/providers.ts";
-import { callbackUri } from "./settings.ts";
-import type { LoginSettings } from "./settings.ts";
-import { everybody } from "./verdict.ts";
+import { callbackUri } from "./browser/settings.ts";
+import type { LoginSettings } from "./browser/settings.ts";
+import { everybody } from "./sessions/verdict.ts";
 
 export interface OAuthLogin {
   /** Its name. */

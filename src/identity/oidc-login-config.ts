@@ -1,6 +1,6 @@
 /** What a route, or a rule of a policy, says of a login with an OpenID Connect provider, as the engine takes it. */
 import type { CodeLoginConfig } from "./engine.ts";
-import { everybody } from "./verdict.ts";
+import { everybody } from "./sessions/verdict.ts";
 
 export interface OidcLogin {
   readonly issuer: string;

@@ -3,7 +3,7 @@
  * at a time, and tokens cannot cause more than a few: who sends them chooses the name of the key that is looked for.
  */
 import type { Clock } from "../lib/clock.ts";
-import { Lru } from "../lib/lru.ts";
+import { Lru } from "../lib/collections/lru.ts";
 import type { Outbound } from "../outbound/client.ts";
 import { readKeySet } from "./key-set.ts";
 import type { PublicKey } from "./key-set.ts";

@@ -3,7 +3,7 @@
  * most: they are rows, of which whoever comes for one makes an object.
  */
 import { timestamp } from "./clock.ts";
-import { Digests } from "./digests.ts";
+import { Digests } from "./collections/digests.ts";
 import { FoldedRows } from "./folded-rows.ts";
 import { hostOfName } from "./plain-names.ts";
 

@@ -1,7 +1,7 @@
 import { endUnit } from "./boundary.ts";
 import type { Unit } from "./boundary.ts";
 import type { Clock, Timer } from "./clock.ts";
-import { Roster, Seat } from "./roster.ts";
+import { Roster, Seat } from "./collections/roster.ts";
 
 /** Something that must happen by a time; owned by whoever added it. */
 export interface Timed extends Unit {

@@ -2,8 +2,8 @@
  * Very many JSON texts that are nearly alike, each under a number: a row is what it has for itself, and the number of the
  * pattern that it shares (see `Patterns`). Rows are in arrays and buffers, where the collector has nothing to look at.
  */
-import { Digests } from "./digests.ts";
-import { PackedTexts } from "./packed-texts.ts";
+import { Digests } from "./collections/digests.ts";
+import { PackedTexts } from "./collections/packed-texts.ts";
 import { isFoldable, Patterns } from "./patterns.ts";
 import type { PartAt } from "./patterns.ts";
 

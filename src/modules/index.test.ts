@@ -12,7 +12,7 @@ import { makeSamlLogins } from "../identity/saml-login/saml-logins.ts";
 import { silentLog } from "../lib/log.ts";
 import { defaultsOf } from "../settings/setting.ts";
 import { webhookSettings } from "../settings/webhooks.ts";
-import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../lib/certificates/x509.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../routing/sites/compiled.ts";
 import type { ResourceObject, Place } from "../schema/object.ts";
 import { sign } from "../webhooks/verify.ts";

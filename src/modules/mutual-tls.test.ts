@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import { httpsSite, tableOf } from "../../test/support/routing.ts";
 import { isFieldValue } from "../lib/http-token.ts";
-import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../lib/certificates/x509.ts";
 import { fieldText } from "../traffic/tls-certificates.ts";
 
 const now = Date.UTC(2026, 0, 2);

@@ -1,6 +1,6 @@
 import { f } from "../schema/fields.ts";
 import type { Logins } from "../identity/engine.ts";
-import { checkPlace } from "../identity/provider-place.ts";
+import { checkPlace } from "../identity/methods/provider-place.ts";
 import { oidcLogin } from "../identity/oidc-login-config.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";
 import { providerUrl, scopes } from "../schema/login-fields.ts";

@@ -1,6 +1,6 @@
 import { idpUrl } from "../lib/server-names.ts";
 import { f } from "../schema/fields.ts";
-import { checkPlace } from "../identity/provider-place.ts";
+import { checkPlace } from "../identity/methods/provider-place.ts";
 import type { Logins } from "../identity/engine.ts";
 import { requestSigningPair } from "../identity/saml/requests/signing-pair.ts";
 import { loginConfig, loginFields } from "../identity/login-fields.ts";

@@ -10,8 +10,8 @@ import { makeManualClock } from "../../test/support/clock.ts";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import { routeWith, tableOf } from "../../test/support/routing.ts";
 import { seededRandom } from "../../test/support/random.ts";
-import type { ByteReceiver } from "../lib/byte-stream.ts";
-import { socketStream } from "../lib/socket-stream.ts";
+import type { ByteReceiver } from "../lib/io/byte-stream.ts";
+import { socketStream } from "../lib/io/socket-stream.ts";
 import { FrameReader } from "../websocket/frames.ts";
 
 const clock = makeManualClock();

@@ -8,7 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { createServer as createPlainServer } from "../lib/http.ts";
 import { systemClock } from "../lib/clock.ts";
 import { makeMetrics } from "../lib/metrics.ts";
-import { createAuthority, issueLeaf } from "../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../lib/certificates/x509.ts";
 import { eventually } from "../../test/support/eventually.ts";
 import { makeManualClock } from "../../test/support/clock.ts";
 import { openOutbound } from "./client.ts";

@@ -1,4 +1,4 @@
-import { certificateDetails, readPemCertificates } from "../lib/certificate-details.ts";
+import { certificateDetails, readPemCertificates } from "../lib/certificates/certificate-details.ts";
 import { f, notes } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";
 import { certificateDoc, certificateFields, pemExample } from "./certificate-fields.ts";

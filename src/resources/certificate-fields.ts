@@ -1,4 +1,4 @@
-import type { CertificateDetails } from "../lib/certificate-details.ts";
+import type { CertificateDetails } from "../lib/certificates/certificate-details.ts";
 import { f } from "../schema/fields.ts";
 
 /** Shows the form of a PEM text in descriptions; it is no certificate. */

@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import type { KeyObject, X509Certificate } from "node:crypto";
-import { certificateDetails, readPemCertificates } from "../lib/certificate-details.ts";
-import { tlsDemand } from "../lib/tls-usable.ts";
+import { certificateDetails, readPemCertificates } from "../lib/certificates/certificate-details.ts";
+import { tlsDemand } from "../lib/certificates/tls-usable.ts";
 import { f, notes } from "../schema/fields.ts";
 import type { Issue } from "../schema/fields.ts";
 import { defineResource } from "../schema/resource.ts";

@@ -1,6 +1,6 @@
 /** Codes and tokens of the development identity provider: a code and a refresh token are good for once. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { Lru } from "../lib/lru.ts";
+import { Lru } from "../lib/collections/lru.ts";
 import type { Person } from "./people.ts";
 import type { Services } from "./provider.ts";
 import { json } from "./reply.ts";

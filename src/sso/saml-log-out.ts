@@ -1,5 +1,5 @@
 /** Single log-out of the development identity provider (saml-profiles §4.4): one service after the other, by the browser. */
-import { Lru } from "../lib/lru.ts";
+import { Lru } from "../lib/collections/lru.ts";
 import { samlp } from "../identity/saml/names.ts";
 import { sendTo } from "../identity/saml/transport/outgoing.ts";
 import type { MessageField } from "../identity/saml/transport/outgoing.ts";

@@ -1,5 +1,5 @@
 /** The development identity provider by SAML 2.0: both bindings, logins that begin here, single log-out. */
-import { Lru } from "../lib/lru.ts";
+import { Lru } from "../lib/collections/lru.ts";
 import { samlp } from "../identity/saml/names.ts";
 import { attributeOf, isNamed, XmlIssue } from "../identity/saml/xml/element.ts";
 import { postPage } from "./pages.ts";

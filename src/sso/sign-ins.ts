@@ -1,6 +1,6 @@
 /** Who is logged in at the development identity provider, and what waits for somebody to be. Bounded; kept in memory. */
 import { randomBytes } from "node:crypto";
-import { Lru } from "../lib/lru.ts";
+import { Lru } from "../lib/collections/lru.ts";
 import { signInPage } from "./pages.ts";
 import { personOf } from "./people.ts";
 import type { Person } from "./people.ts";

@@ -1,6 +1,6 @@
 /** What the development identity provider signs by: RSA, as every service verifies it. The last key stays published. */
 import { createHash, createPublicKey, hash, sign, X509Certificate } from "node:crypto";
-import { createSelfSigned } from "../lib/x509.ts";
+import { createSelfSigned } from "../lib/certificates/x509.ts";
 
 export interface SigningKey {
   readonly keyPem: string;

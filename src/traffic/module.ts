@@ -12,7 +12,7 @@
  * A disabled module (`enabled: false`) is never compiled.
  */
 import type { ServerNames } from "../lib/server-names.ts";
-import type { ByteStream } from "../lib/byte-stream.ts";
+import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";

@@ -1,5 +1,5 @@
 /** A whole connection that was let in, as what decides over it sees and changes it. */
-import type { OwnCertificate } from "../lib/own-certificate.ts";
+import type { OwnCertificate } from "../lib/certificates/own-certificate.ts";
 import type { ConnectionFacts, TlsFacts } from "./exchange.ts";
 import type { Handshake } from "./handshake.ts";
 

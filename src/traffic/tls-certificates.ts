@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
-import { certificateExtensions } from "../lib/certificate-extensions.ts";
-import type { CertificateExtension } from "../lib/certificate-extensions.ts";
+import { certificateExtensions } from "../lib/certificates/certificate-extensions.ts";
+import type { CertificateExtension } from "../lib/certificates/certificate-extensions.ts";
 import type { ServedCertificate, TlsFacts } from "./exchange.ts";
 
 /** A certificate, as header fields and variables show them. */

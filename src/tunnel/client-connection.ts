@@ -1,6 +1,6 @@
 /** One connection of an agent to the server: asks, and takes the streams that the server opens. */
 import type { Socket } from "node:net";
-import { WindowReserve } from "../lib/receive-window.ts";
+import { WindowReserve } from "../lib/io/receive-window.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import { answer, AnsweredStreams, call, CallTimeout, maxMessageBytes } from "./call.ts";
 import type {

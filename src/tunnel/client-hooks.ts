@@ -1,5 +1,5 @@
 /** What the agent's side of the protocol is asked for and tells; the counterpart of server-hooks.ts. */
-import type { ByteStream } from "../lib/byte-stream.ts";
+import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import type { AnswerExchange } from "./exchange-question.ts";

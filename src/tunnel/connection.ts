@@ -4,7 +4,7 @@ import { normaliseAddress } from "../lib/address.ts";
 import { reportFailure } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
-import { WindowReserve } from "../lib/receive-window.ts";
+import { WindowReserve } from "../lib/io/receive-window.ts";
 import type { Timer } from "../lib/clock.ts";
 import type { AddressBook } from "./address-book.ts";
 import { heartbeatOf } from "./limits.ts";

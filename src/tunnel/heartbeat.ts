@@ -1,6 +1,6 @@
 /** Heartbeats (agent-protocol, "Streams"): four bytes there, the same four back, for ever on one stream. */
 import { randomFillSync } from "node:crypto";
-import type { ByteReceiver } from "../lib/byte-stream.ts";
+import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { readUint32, writeUint32 } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";

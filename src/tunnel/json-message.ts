@@ -1,5 +1,5 @@
 /** One JSON object on a stream whose sender does not end it, so that its end is found by its braces (§4). */
-import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import { Refusal } from "../lib/errors.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
 

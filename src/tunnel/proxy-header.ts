@@ -1,5 +1,5 @@
 /** What precedes the bytes of a public connection on its stream (agent-protocol, "Streams"). */
-import type { ByteReceiver } from "../lib/byte-stream.ts";
+import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { textMember } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
 import type { MuxStream } from "./mux/stream.ts";

@@ -3,7 +3,7 @@
  * taken up (A5), because more would block or end its whole session. The rest wait, tunnels taking turns.
  */
 import { reportFailure } from "../lib/boundary.ts";
-import type { ByteStream } from "../lib/byte-stream.ts";
+import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { initialWindow } from "./mux/frame.ts";
 import type { Mux } from "./mux/mux.ts";

@@ -1,5 +1,5 @@
 /** What the tunnel protocol's server side asks of whoever keeps the register of agents (the edge). */
-import type { ByteStream } from "../lib/byte-stream.ts";
+import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { AgentCommand } from "../routing/planes/messages.ts";
 

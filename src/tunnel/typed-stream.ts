@@ -1,5 +1,5 @@
 /** Every stream starts with four bytes that say what it is for (agent-protocol, "Streams"). */
-import type { ByteReceiver } from "../lib/byte-stream.ts";
+import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import type { MuxStream } from "./mux/stream.ts";
 
 export const streamType = {

@@ -1,4 +1,4 @@
-import type { ByteReceiver } from "../lib/byte-stream.ts";
+import type { ByteReceiver } from "../lib/io/byte-stream.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import type { MuxStream } from "./mux/stream.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createSign } from "node:crypto";
 import { describe, it } from "node:test";
-import { createSelfSigned } from "../lib/x509.ts";
+import { createSelfSigned } from "../lib/certificates/x509.ts";
 import { systemClock } from "../lib/clock.ts";
 import type { Outbound } from "../outbound/client.ts";
 import { download, sns } from "./sns.ts";

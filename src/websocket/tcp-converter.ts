@@ -1,4 +1,4 @@
-import type { ByteReceiver, ByteStream } from "../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./frames.ts";
 

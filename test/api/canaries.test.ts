@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { resourceNamed, resources } from "../../src/api/operation/declarations.ts";
 import { describedOperations } from "../../src/api/operations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { ExplanationReport } from "../../src/routing/planes/questions.ts";
 import { isSealedField } from "../../src/schema/concealment.ts";
 import type { Field, Fields } from "../../src/schema/fields.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";

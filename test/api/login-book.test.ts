@@ -1,8 +1,8 @@
 /** What the control plane keeps of the logins that edges tell of, and whom it tells of them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { cookieHash } from "../../src/identity/session.ts";
-import type { SessionRecord } from "../../src/identity/session.ts";
+import { cookieHash } from "../../src/identity/sessions/session.ts";
+import type { SessionRecord } from "../../src/identity/sessions/session.ts";
 import type { Downward } from "../../src/routing/planes/messages.ts";
 import { newId } from "../../src/lib/ids.ts";
 import { startApi } from "../support/api.ts";

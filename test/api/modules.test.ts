@@ -4,7 +4,7 @@ import { after, before, describe, it } from "node:test";
 import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { modules } from "../../src/modules/index.ts";
-import { createAuthority } from "../../src/lib/x509.ts";
+import { createAuthority } from "../../src/lib/certificates/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";

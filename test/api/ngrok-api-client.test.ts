@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Ngrok } from "@ngrok/ngrok-api";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { startCheckingProxy } from "../support/checking-proxy.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { parse } from "yaml";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
 import { startChromium } from "../support/chromium.ts";
 import { skipWithout } from "../support/programs.ts";

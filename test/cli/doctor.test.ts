@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { createSelfSigned } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
 import { freePort } from "../support/connections.ts";
 import { startPlatform } from "../support/platform.ts";

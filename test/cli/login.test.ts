@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { checkAgentLine } from "../../src/cli/doctor/agent-line.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { root, runCommand, startCommand } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";

@@ -7,7 +7,7 @@ import { connect, createServer } from "node:net";
 import type { Socket } from "node:net";
 import { text as readText } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
-import { storedKinds } from "../../src/storage/stored-kinds.ts";
+import { storedKinds } from "../../src/storage/opening/stored-kinds.ts";
 import { open } from "../storage/fixture.ts";
 import { freePort } from "../support/connections.ts";
 import { protocols } from "../support/http-client.ts";

@@ -11,7 +11,7 @@ import { connect as connectTls } from "node:tls";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { request } from "../../src/lib/http.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { startCommand } from "../support/command.ts";
 import type { Running } from "../support/command.ts";
 import { startPlatform } from "../support/platform.ts";

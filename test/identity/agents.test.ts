@@ -1,7 +1,7 @@
 /** Logins that agents ask for with their tunnels, by the public SDK's own options. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import { eventually } from "../support/eventually.ts";
 import { protocols } from "../support/http-client.ts";
 import { codeOf, seen } from "../support/login-world.ts";

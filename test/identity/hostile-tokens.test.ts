@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import { startOwnIssuer } from "../support/own-issuer.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:tls";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { createSelfSigned } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
 import { startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import { startPlatform } from "../support/platform.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import { codeOf, seen, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";
 import { clientId, clientSecret } from "../support/oauth-providers.ts";

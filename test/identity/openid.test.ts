@@ -10,7 +10,7 @@ import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import type { HttpService } from "../support/services.ts";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 
 describe("a route whose visitors log in with an OpenID provider", () => {
   let platform: TestPlatform;

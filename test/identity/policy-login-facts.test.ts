@@ -1,7 +1,7 @@
 /** What rules, operators and other parts of the server are told of logins by rules of traffic policies. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import type { Visited } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { startOurAgent } from "../support/our-agent.ts";

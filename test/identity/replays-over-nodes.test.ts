@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, it } from "node:test";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import { openBrowser } from "../support/browser.ts";
 import type { Browser, Visited, VisitOptions } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";

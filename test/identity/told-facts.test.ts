@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { seen, startLoginWorld } from "../support/login-world.ts";
 import type { LoginWorld } from "../support/login-world.ts";

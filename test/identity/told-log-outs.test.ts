@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { issuerTag } from "../../src/identity/realm.ts";
+import { issuerTag } from "../../src/identity/browser/realm.ts";
 import type { Browser, Visited } from "../support/browser.ts";
 import { eventually } from "../support/eventually.ts";
 import { seen, startLoginWorld } from "../support/login-world.ts";

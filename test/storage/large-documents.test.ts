@@ -1,8 +1,8 @@
 /** Documents of hundreds of kilobytes, such as metadata and certificates: read at a start without all of them in one text. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { openDatabase, openStore } from "../../src/storage/open.ts";
-import { pagesOfRows } from "../../src/storage/rows.ts";
+import { openDatabase, openStore } from "../../src/storage/opening/open.ts";
+import { pagesOfRows } from "../../src/storage/rows/rows.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, defaultAccount, optionsFor } from "./declarations.ts";
 import { closedAtEnd } from "./fixture.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Fields } from "../../src/schema/fields.ts";
-import type { Declarations } from "../../src/storage/kinds.ts";
+import type { Declarations } from "../../src/storage/rows/kinds.ts";
 import type { Store } from "../../src/storage/store.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { makeManualClock } from "../support/clock.ts";

@@ -10,11 +10,13 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { urlOf } from "../../bin/bundled.ts";
 import type { Refusal } from "../../src/lib/errors.ts";
-import type { openStore as openStoreOf } from "../../src/storage/open.ts";
+import type { openStore as openStoreOf } from "../../src/storage/opening/open.ts";
 import { create, defaultAccount, optionsFor } from "./declarations.ts";
 
 /** As servers have it: from the bundle, if that is of the sources as they are. */
-const { openStore } = (await import(urlOf("src/storage/open.ts"))) as { readonly openStore: typeof openStoreOf };
+const { openStore } = (await import(urlOf("src/storage/opening/open.ts"))) as {
+  readonly openStore: typeof openStoreOf;
+};
 
 const store = await openStore({
   ...optionsFor(process.argv[2] as string),

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { stringify } from "yaml";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { sign } from "../../src/webhooks/verify.ts";
 import { dialPort, freePort, readToEnd, visit } from "./connections.ts";
 import { startTestEdge } from "./edge.ts";

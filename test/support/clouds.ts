@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { Body } from "./api.ts";
 import { signatureFault } from "./sigv4.ts";
 import type { SignedRequest } from "./sigv4.ts";

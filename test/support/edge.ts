@@ -1,7 +1,7 @@
 /** A data plane with its listeners, and the control plane's end of its line in the hands of a test. */
 import type { TLSSocket } from "node:tls";
-import { createAuthority } from "../../src/lib/x509.ts";
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import { createAuthority } from "../../src/lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";

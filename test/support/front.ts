@@ -1,5 +1,5 @@
 /** The HTTP front alone: real sockets on both sides, without TLS, tunnels or a routing table. */
-import { WindowReserve } from "../../src/lib/receive-window.ts";
+import { WindowReserve } from "../../src/lib/io/receive-window.ts";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
@@ -9,13 +9,13 @@ import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
 import { logFailuresTo } from "../../src/lib/boundary.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
-import { Roster } from "../../src/lib/roster.ts";
+import { Roster } from "../../src/lib/collections/roster.ts";
 import { serveHttp1 } from "../../src/edge/http/http1-connection.ts";
 import { UpstreamPool } from "../../src/edge/upstreams/upstream-pool.ts";
 import type { RequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
-import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { makeLog } from "../../src/lib/log.ts";
-import { socketStream } from "../../src/lib/socket-stream.ts";
+import { socketStream } from "../../src/lib/io/socket-stream.ts";
 import type { TlsFacts } from "../../src/traffic/exchange.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import { passed } from "../../src/traffic/step.ts";

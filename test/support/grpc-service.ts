@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, createSecureServer, createServer } from "node:http2";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { TestPlatform } from "./platform.ts";
 
 export interface GrpcService {

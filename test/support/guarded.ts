@@ -1,10 +1,10 @@
 /** A route that asks for a login with GitHub, compiled and without sockets; providers are what a test has them say. */
 import { after } from "node:test";
-import type { TellLogin } from "../../src/identity/events.ts";
+import type { TellLogin } from "../../src/identity/sessions/events.ts";
 import { nobody } from "../../src/identity/calls/identity.ts";
 import type { LoginJobs } from "../../src/identity/jobs/jobs.ts";
-import type { SessionRecord } from "../../src/identity/session.ts";
-import type { LoginSettings } from "../../src/identity/settings.ts";
+import type { SessionRecord } from "../../src/identity/sessions/session.ts";
+import type { LoginSettings } from "../../src/identity/browser/settings.ts";
 import { modulesWith } from "../../src/modules/index.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 import { webhookSettings } from "../../src/settings/webhooks.ts";

@@ -1,6 +1,6 @@
 /** HTTP/2 in front of a real HTTP/1.1 upstream, without tunnel and listeners. */
 import { logFailuresTo } from "../../src/lib/boundary.ts";
-import { WindowReserve } from "../../src/lib/receive-window.ts";
+import { WindowReserve } from "../../src/lib/io/receive-window.ts";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,10 +14,10 @@ import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/h
 import { makeCounters } from "../../src/edge/http/counters.ts";
 import { Moments } from "../../src/lib/moments.ts";
 import { Deadlines } from "../../src/lib/deadlines.ts";
-import { Roster } from "../../src/lib/roster.ts";
+import { Roster } from "../../src/lib/collections/roster.ts";
 import { serveHttp2 } from "../../src/edge/http2/connection.ts";
 import { silentLog } from "../../src/lib/log.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { passed } from "../../src/traffic/step.ts";
 import type { CompiledModule } from "../../src/traffic/module.ts";
 import type { CompiledRoute, Site } from "../../src/routing/sites/compiled.ts";

@@ -13,7 +13,7 @@ import {
   sequence,
   tag,
   time,
-} from "../../src/lib/der.ts";
+} from "../../src/lib/certificates/der.ts";
 
 export interface OddCertificate {
   readonly pem: string;

@@ -8,7 +8,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { startDns } from "./dns.ts";
 import { findProgram } from "./programs.ts";
 

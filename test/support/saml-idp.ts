@@ -3,8 +3,8 @@
  * nothing of it shares code with what is tested.
  */
 import { createSign } from "node:crypto";
-import { createSelfSigned } from "../../src/lib/x509.ts";
-import type { KeyType, KeyedCertificate } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
+import type { KeyType, KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { SignedXml } from "./xml-crypto.ts";
 
 export const algorithms = {

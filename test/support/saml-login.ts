@@ -6,7 +6,7 @@ import { makeUsedMessages } from "../../src/identity/saml/used-messages.ts";
 import { verifyResponse } from "../../src/identity/saml/response/checks/verify-response.ts";
 import type { ResponseOutcome } from "../../src/identity/saml/response/checks/verify-response.ts";
 import type { ResponseHost, ResponseInput } from "../../src/identity/saml/response/work.ts";
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { derOf, formBody, idpEntityId, metadataXml, persistent, responseXml, signXml } from "./saml-idp.ts";
 import type { Said, Signing } from "./saml-idp.ts";
 

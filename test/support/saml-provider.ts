@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createPublicKey, createSign, createVerify } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import type { KeyedCertificate, KeyType } from "../../src/lib/x509.ts";
+import type { KeyedCertificate, KeyType } from "../../src/lib/certificates/x509.ts";
 import type { Browser, Visited } from "./browser.ts";
 import {
   algorithms,

@@ -1,6 +1,6 @@
 /** samlify, which others made, as an identity provider. */
 import { createRequire } from "node:module";
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { persistent } from "./saml-idp.ts";
 
 interface Extracted {

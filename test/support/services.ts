@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import type { TlsOptions } from "node:tls";
 import { createServer as createHttpServer } from "../../src/lib/http.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 
 export interface HttpService {
   readonly port: number;

@@ -51,7 +51,8 @@ const counts = { functions: reached.size, thrown: 0, escaped: 0, hung: 0 };
 for (const [number, { visit: index, calls }] of reached) {
   if (number % parts !== part) continue;
   const visit = busy.visits[index];
-  for (let call = 0; visit && call < Math.min(calls, mostCalls); call += 1) {
+  if (visit === undefined) continue;
+  for (let call = 0; call < Math.min(calls, mostCalls); call += 1) {
     process.stdout.write(`${JSON.stringify({ throws: faults.names[number], call })}\n`);
     faults.arm(number, call);
     const outcome = await visitOnce(visit.run);

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:tls";
 import type { Server, TLSSocket } from "node:tls";
-import type { ByteStream } from "../../src/lib/byte-stream.ts";
+import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { Refusal } from "../../src/lib/errors.ts";
 import { silentLog } from "../../src/lib/log.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { makeAgentServer } from "../../src/tunnel/server.ts";
 import type { AgentServer, AgentServerOptions } from "../../src/tunnel/server.ts";
 import type {

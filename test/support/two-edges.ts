@@ -4,7 +4,7 @@ import type { EdgeLine } from "../../src/api/edges/edges.ts";
 import { openPeerRoom } from "../../src/cli/platform/peer-room.ts";
 import type { EdgeOptions, PeerOptions } from "../../src/edge/edge-options.ts";
 import type { ResourceObject } from "../../src/schema/object.ts";
-import { createAuthority } from "../../src/lib/x509.ts";
+import { createAuthority } from "../../src/lib/certificates/x509.ts";
 import { startTestEdge } from "./edge.ts";
 import type { TestEdge } from "./edge.ts";
 

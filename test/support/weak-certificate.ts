@@ -1,5 +1,5 @@
 /** A certificate for weak.example.com whose RSA key has 1024 bits, made for tests only. It is valid from November 2026 on. */
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 
 export const weakCertificate: KeyedCertificate = {
   certificatePem: `-----BEGIN CERTIFICATE-----

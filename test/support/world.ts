@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Operation } from "../../src/api/operation/call.ts";
 import { modulesOf, resourceNamed } from "../../src/api/operation/declarations.ts";
 import { exampleInput } from "../../src/api/operation/examples.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import type { Fields } from "../../src/schema/fields.ts";
 import { emptyDoc } from "../../src/schema/doc.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";

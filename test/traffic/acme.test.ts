@@ -21,7 +21,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
-import { createAuthority } from "../../src/lib/x509.ts";
+import { createAuthority } from "../../src/lib/certificates/x509.ts";
 import type { Downward, Upward } from "../../src/routing/planes/messages.ts";
 import { send } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";

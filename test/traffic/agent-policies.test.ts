@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 import { after, before, describe, it } from "node:test";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { after, before, describe, it } from "node:test";
-import { createSelfSigned } from "../../src/lib/x509.ts";
-import type { KeyedCertificate } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../src/lib/certificates/x509.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
 import { protocols } from "../support/http-client.ts";

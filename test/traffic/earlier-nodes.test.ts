@@ -10,7 +10,7 @@ import type { EdgeLine } from "../../src/api/edges/edges.ts";
 import { openNodeDirectory } from "../../src/api/nodes/node-directory.ts";
 import type { NodeDirectory } from "../../src/api/nodes/node-directory.ts";
 import { systemClock } from "../../src/lib/clock.ts";
-import { createAuthority } from "../../src/lib/x509.ts";
+import { createAuthority } from "../../src/lib/certificates/x509.ts";
 import type { PresenceFollower } from "../../src/storage/cluster/presence.ts";
 import { connectAgent } from "../support/agents.ts";
 import { startTestEdge } from "../support/edge.ts";

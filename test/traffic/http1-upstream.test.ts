@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ByteReceiver, ByteStream } from "../../src/lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { errorCode } from "../../src/lib/errors.ts";
 import { answering, eventually, ok, startFront, withFront } from "../support/front.ts";
 import type { Answerer, Front } from "../support/front.ts";

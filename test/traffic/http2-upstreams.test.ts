@@ -21,7 +21,7 @@ import type { WatchedRequest } from "../../src/agent/request-watch.ts";
 import { parseUpstream } from "../../src/agent/upstream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startTestEdge } from "../support/edge.ts";

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
 import { errorCode } from "../../src/lib/errors.ts";
-import { issueLeaf } from "../../src/lib/x509.ts";
+import { issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:tls";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { createSelfSigned } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { freePort, portIs, visit } from "../support/connections.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:tls";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { createAuthority, createSelfSigned, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, createSelfSigned, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { startTestEdge } from "../support/edge.ts";

@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { freePort, portIs, visit } from "../support/connections.ts";

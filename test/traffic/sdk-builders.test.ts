@@ -8,7 +8,7 @@ import type { AddressInfo, Server } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
 import { errorCode } from "../../src/lib/errors.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";

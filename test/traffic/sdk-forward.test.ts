@@ -13,7 +13,7 @@ import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
 import { errorCode } from "../../src/lib/errors.ts";
 import { request as requestHttp } from "../../src/lib/http.ts";
-import { createAuthority, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { readToEnd, dialPort } from "../support/connections.ts";
 import { startTestEdge } from "../support/edge.ts";
 import type { TestEdge } from "../support/edge.ts";

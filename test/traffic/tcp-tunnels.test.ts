@@ -6,7 +6,7 @@ import type { Server, Socket } from "node:net";
 import { connect } from "node:tls";
 import { after, before, describe, it } from "node:test";
 import { parseTcpUpstream } from "../../src/agent/upstream.ts";
-import { createSelfSigned } from "../../src/lib/x509.ts";
+import { createSelfSigned } from "../../src/lib/certificates/x509.ts";
 import { dialPort, portIs, readToEnd, visit } from "../support/connections.ts";
 import type { OurAgent } from "../support/our-agent.ts";
 import { startTcpService } from "../support/services.ts";

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { connect } from "node:tls";
 import type { ConnectionOptions, TLSSocket } from "node:tls";
 import { afterEach, describe, it } from "node:test";
-import { createAuthority, createSelfSigned, issueLeaf } from "../../src/lib/x509.ts";
+import { createAuthority, createSelfSigned, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { connectAgent } from "../support/agents.ts";
 import type { TestAgent } from "../support/agents.ts";
 import { dialPort, readToEnd } from "../support/connections.ts";

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, before, beforeEach, describe, it } from "node:test";
 import { connect } from "node:tls";
 import type { TLSSocket } from "node:tls";
-import type { ByteStream } from "../../src/lib/byte-stream.ts";
+import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { Clock } from "../../src/lib/clock.ts";
 import { errorCode } from "../../src/lib/errors.ts";

@@ -1,7 +1,7 @@
 /** What a session keeps, gives back and hands on: ids, cookies, options, commands, slots. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { ByteStream } from "../../src/lib/byte-stream.ts";
+import type { ByteStream } from "../../src/lib/io/byte-stream.ts";
 import type { AgentSession, PendingStream, TakeStream } from "../../src/tunnel/server-hooks.ts";
 import { fin, frame, question, word } from "../support/raw-agent.ts";
 import type { RawAgent } from "../support/raw-agent.ts";

@@ -1,6 +1,6 @@
 /** Who came by the team's identity provider, and what they may do: by rules that are asked at each request. */
 import { Refusal } from "../../lib/errors.ts";
-import { Lru } from "../../lib/lru.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import type { Identity } from "../../identity/calls/identity.ts";
 import type { ConsoleAccessRule, ConsoleRole } from "../../settings/kinds/console-access.ts";
 import type { Store } from "../../storage/store.ts";

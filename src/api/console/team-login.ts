@@ -9,7 +9,7 @@ import { LoginRefusal } from "../../identity/calls/identity.ts";
 import type { Tokens } from "../../identity/calls/connection.ts";
 import type { Identity } from "../../identity/calls/identity.ts";
 import type { ProviderLogout } from "../../identity/calls/login-client.ts";
-import { challengeOf } from "../../identity/flow.ts";
+import { challengeOf } from "../../identity/browser/flow.ts";
 import { openOperatorsClient } from "../../identity/oidc/operators-client.ts";
 import { flowCookieField, readFlowCookie } from "./cookie.ts";
 import type { Person } from "./people.ts";

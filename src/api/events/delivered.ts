@@ -1,5 +1,5 @@
 /** The last events that were delivered, for whoever wants to see some pass; in memory, and of this server alone: `shared-deliveries.ts` tells others. */
-import { Lru } from "../../lib/lru.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import type { Event } from "./event/event.ts";
 import type { Target } from "./targets/target.ts";
 

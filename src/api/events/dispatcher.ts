@@ -1,6 +1,6 @@
 /** Which destinations get which events: follows the subscriptions, with one delivery per destination in use. */
 import { letGo } from "../../lib/boundary.ts";
-import type { TellLogin } from "../../identity/events.ts";
+import type { TellLogin } from "../../identity/sessions/events.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { eventDestination } from "../../resources/event-destination.ts";

@@ -2,7 +2,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
-import { checkRetained } from "../../storage/retention.ts";
+import { checkRetained } from "../../storage/history/retention.ts";
 import type { Revision } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 import type { ObjectContext } from "../objects/context.ts";

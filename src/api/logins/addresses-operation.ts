@@ -1,6 +1,6 @@
 /** What to register at an identity provider. */
-import { oauthCallback } from "../../identity/code-method.ts";
-import { issuerTag } from "../../identity/realm.ts";
+import { oauthCallback } from "../../identity/methods/code-method.ts";
+import { issuerTag } from "../../identity/browser/realm.ts";
 import { idpUrl } from "../../lib/server-names.ts";
 import type { ServerNames } from "../../lib/server-names.ts";
 import type { Store } from "../../storage/store.ts";

@@ -2,11 +2,11 @@
  * Sessions of logins that are not there any more, because their edge has gone or no route of it asks for such a login: they end,
  * and do not come back with a login that is made later. An agent's sessions stay, since its endpoint comes and goes.
  */
-import { endedLogin } from "../../identity/events.ts";
-import type { TellLogin } from "../../identity/events.ts";
-import { recordOf, sessionKind } from "../../identity/records.ts";
-import { hasLostLogin, mayAskFor } from "../../identity/route-logins.ts";
-import type { MadeLogin } from "../../identity/route-logins.ts";
+import { endedLogin } from "../../identity/sessions/events.ts";
+import type { TellLogin } from "../../identity/sessions/events.ts";
+import { recordOf, sessionKind } from "../../identity/sessions/records.ts";
+import { hasLostLogin, mayAskFor } from "../../identity/sessions/route-logins.ts";
+import type { MadeLogin } from "../../identity/sessions/route-logins.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { applicationSession } from "../../resources/application-session.ts";

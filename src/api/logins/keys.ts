@@ -4,7 +4,7 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { requestSigningPair } from "../../identity/saml/requests/signing-pair.ts";
-import { newKeyPair } from "../../lib/x509.ts";
+import { newKeyPair } from "../../lib/certificates/x509.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 

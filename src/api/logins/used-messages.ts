@@ -3,7 +3,7 @@ import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { LoginReport } from "../../identity/reports.ts";
+import type { LoginReport } from "../../identity/sessions/reports.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EdgeObserver } from "../edges/edges.ts";
 import { systemWrite } from "../operation/system-write.ts";

@@ -1,7 +1,7 @@
 /** Keys that all nodes have in common: sealed in the database by the first of them, and read by those that join. */
 import type { Clock } from "../../lib/clock.ts";
-import { createAuthority } from "../../lib/x509.ts";
-import type { KeyedCertificate } from "../../lib/x509.ts";
+import { createAuthority } from "../../lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import { clusterKey } from "../../resources/cluster-key.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";

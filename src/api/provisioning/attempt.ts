@@ -6,7 +6,7 @@ import { obtainCertificate } from "../../acme/obtain.ts";
 import { renewalId } from "../../acme/renewal-info.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import { tlsCertificate } from "../../resources/tls-certificate.ts";
 import { docOf, emptyDoc } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";

@@ -7,7 +7,7 @@ import type { Directory } from "../../acme/directory.ts";
 import { readRenewalWindow, renewalId } from "../../acme/renewal-info.ts";
 import type { RenewalWindow } from "../../acme/renewal-info.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { newKeyPair } from "../../lib/x509.ts";
+import { newKeyPair } from "../../lib/certificates/x509.ts";
 import type { Store } from "../../storage/store.ts";
 import type { AcmeSettings } from "../../settings/acme.ts";
 import { systemWrite } from "../operation/system-write.ts";

@@ -1,7 +1,7 @@
 /** Regular expressions: RE2's syntax, unanchored, time linear in the text (re2js), and bounded in size. */
 import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
-import { Lru } from "../../lib/lru.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import { Failure } from "./failure.ts";
 import { patternSize } from "./pattern-size.ts";
 import { maxSearched, plainPattern } from "./plain-pattern.ts";

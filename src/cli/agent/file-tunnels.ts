@@ -1,7 +1,7 @@
 /** The tunnels of agents' files, with whatever is wrong with them. */
 import { readFileSync } from "node:fs";
 import { parseServerAddress } from "../../agent/connect.ts";
-import { readCertificates } from "../../lib/x509.ts";
+import { readCertificates } from "../../lib/certificates/x509.ts";
 import { oneOf, text } from "../../settings/kinds/text.ts";
 import { many, optional } from "../../settings/setting.ts";
 import type { Setting, Settings } from "../../settings/setting.ts";

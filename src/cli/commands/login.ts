@@ -5,7 +5,7 @@ import { connectServer, parseServerAddress } from "../../agent/connect.ts";
 import { describeLoss, endOf } from "../../agent/end.ts";
 import { greet } from "../../agent/greet.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { readCertificates } from "../../lib/x509.ts";
+import { readCertificates } from "../../lib/certificates/x509.ts";
 import { fileToChange } from "../agent-files/default-file.ts";
 import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
 import type { StoredKey } from "../agent-files/edit.ts";

@@ -5,7 +5,7 @@ import { settings } from "../../settings/settings.ts";
 import { moveDatabase } from "../../storage/move/move.ts";
 import type { Moved, MoveOptions } from "../../storage/move/move.ts";
 import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
-import { storedKinds } from "../../storage/stored-kinds.ts";
+import { storedKinds } from "../../storage/opening/stored-kinds.ts";
 import { defineCommand } from "../command/command.ts";
 import { Failure, exitCodes } from "../process/exit.ts";
 

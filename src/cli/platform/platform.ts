@@ -116,7 +116,7 @@ async function openKept(options: PlatformOptions, clock: Clock): Promise<DataDir
     // Storage is loaded into this thread only by a start that has something to make for what is stored already.
     if (!mayHold(options.database, data)) return;
     try {
-      const { checkStore } = await import("../../storage/open.ts");
+      const { checkStore } = await import("../../storage/opening/open.ts");
       await checkStore({ ...options, dataDirectory: data, sealingKey, clock, log });
     } catch (error) {
       throw startFailure(error, options);

@@ -1,4 +1,4 @@
-import { spliceLingerMs } from "../../lib/splice.ts";
+import { spliceLingerMs } from "../../lib/io/splice.ts";
 
 /** Bounds on connections whose bytes are passed on as they are (D2). */
 export interface SpliceLimits {

@@ -4,7 +4,7 @@ import type { Metrics } from "../../lib/metrics.ts";
 import { loginKinds } from "../../identity/engine.ts";
 import type { SamlLogins } from "../../identity/saml-login/saml-logins.ts";
 import type { Logins } from "../../identity/engine.ts";
-import { recordOf, sessionKind } from "../../identity/records.ts";
+import { recordOf, sessionKind } from "../../identity/sessions/records.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";

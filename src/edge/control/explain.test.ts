@@ -1,11 +1,11 @@
-import { WindowReserve } from "../../lib/receive-window.ts";
+import { WindowReserve } from "../../lib/io/receive-window.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { httpsSite, tableOf } from "../../../test/support/routing.ts";
 import { Moments } from "../../lib/moments.ts";
 import { Deadlines } from "../../lib/deadlines.ts";
-import { Roster } from "../../lib/roster.ts";
+import { Roster } from "../../lib/collections/roster.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { ExplanationReport, RequestDescription, RouteDraft } from "../../routing/planes/questions.ts";
 import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";

@@ -2,8 +2,8 @@
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { internalKey, internalNameOf, isInternalKey, isInternalName, keysOver } from "../../lib/internal-names.ts";
-import type { OwnCertificate } from "../../lib/own-certificate.ts";
-import { Roster } from "../../lib/roster.ts";
+import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
+import { Roster } from "../../lib/collections/roster.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Answer, Step } from "../../traffic/step.ts";

@@ -1,9 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Moments } from "../../lib/moments.ts";
-import type { Listed, Roster } from "../../lib/roster.ts";
-import type { WindowReserve } from "../../lib/receive-window.ts";
-import { spliceLingerMs } from "../../lib/splice.ts";
+import type { Listed, Roster } from "../../lib/collections/roster.ts";
+import type { WindowReserve } from "../../lib/io/receive-window.ts";
+import { spliceLingerMs } from "../../lib/io/splice.ts";
 import type { ConnectionFacts, RequestHead } from "../../traffic/exchange.ts";
 import type { Visitor } from "../../traffic/login.ts";
 import type { Step } from "../../traffic/step.ts";

@@ -1,4 +1,4 @@
-import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import type { ClientSide } from "./client-side.ts";
 
 /** The exchange, as the client's end of a converter sees it. */

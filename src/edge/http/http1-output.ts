@@ -7,7 +7,7 @@ import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
-import { corkForTurn } from "../../lib/socket-stream.ts";
+import { corkForTurn } from "../../lib/io/socket-stream.ts";
 
 /** Bodies up to this size are copied behind their head, so that both are one write. */
 const joinBytes = 16 * 1024;

@@ -5,9 +5,9 @@ import type { HttpContext, ServedConnection, SiteLookup } from "../http/context.
 import { reportFailure } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
-import { WindowBudget } from "../../lib/receive-window.ts";
-import { readInTurns } from "../../lib/turn-reader.ts";
-import type { SocketReader, TurnReader } from "../../lib/turn-reader.ts";
+import { WindowBudget } from "../../lib/io/receive-window.ts";
+import { readInTurns } from "../../lib/io/turn-reader.ts";
+import type { SocketReader, TurnReader } from "../../lib/io/turn-reader.ts";
 import { checkFrame } from "../../http2/check-frame.ts";
 import { DataReceiver } from "./data-receiver.ts";
 import type { Faults } from "./faults.ts";

@@ -1,6 +1,6 @@
 import type { Deadlines } from "../../lib/deadlines.ts";
-import type { WindowBudget } from "../../lib/receive-window.ts";
-import { Roster } from "../../lib/roster.ts";
+import type { WindowBudget } from "../../lib/io/receive-window.ts";
+import { Roster } from "../../lib/collections/roster.ts";
 import { defaultWindow, frameType, maxWindow } from "../../http2/frames.ts";
 import { AnsweredStreams } from "./answered-streams.ts";
 import type { Http2Output } from "./output.ts";

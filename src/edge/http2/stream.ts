@@ -1,9 +1,9 @@
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
-import { ReceiveWindow } from "../../lib/receive-window.ts";
-import type { WindowBudget } from "../../lib/receive-window.ts";
-import type { Listed } from "../../lib/roster.ts";
+import { ReceiveWindow } from "../../lib/io/receive-window.ts";
+import type { WindowBudget } from "../../lib/io/receive-window.ts";
+import type { Listed } from "../../lib/collections/roster.ts";
 import type { ClientSide } from "../http/client-side.ts";
 import { HttpExchange } from "../http/exchange.ts";
 import { Holding } from "../http/holding.ts";

@@ -10,7 +10,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { Register, secret } from "../../../test/support/tunnel-server.ts";
 import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
-import { createAuthority } from "../../lib/x509.ts";
+import { createAuthority } from "../../lib/certificates/x509.ts";
 import { makeAgentServer } from "../../tunnel/server.ts";
 import { startAgentListener } from "./agent-listener.ts";
 import { defaultListenerLimits } from "./limits.ts";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Timer } from "../../lib/clock.ts";
-import type { Listed } from "../../lib/roster.ts";
+import type { Listed } from "../../lib/collections/roster.ts";
 import type { ConnectionFacts, HelloFacts, TlsFacts } from "../../traffic/exchange.ts";
 import type { AccountConnections } from "./account-connections.ts";
 import type { Admission } from "./admission.ts";

@@ -6,7 +6,7 @@ import { contain, letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
-import { Roster } from "../../lib/roster.ts";
+import { Roster } from "../../lib/collections/roster.ts";
 import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import { Arrival } from "./arrival.ts";

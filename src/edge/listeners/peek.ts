@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { contain } from "../../lib/boundary.ts";
-import { readOn } from "../../lib/turn-reader.ts";
+import { readOn } from "../../lib/io/turn-reader.ts";
 
 export type Look =
   /** Come again when there are so many bytes in all. */

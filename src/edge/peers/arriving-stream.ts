@@ -1,7 +1,7 @@
 import { letGo } from "../../lib/boundary.ts";
-import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import type { Relayed, RelayedAnswer } from "../../routing/planes/messages.ts";
-import { splice } from "../../lib/splice.ts";
+import { splice } from "../../lib/io/splice.ts";
 import { ProtocolViolation, errorCode } from "../../tunnel/mux/frame.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
 import type { NoStream, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";

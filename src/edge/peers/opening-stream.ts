@@ -1,4 +1,4 @@
-import type { ByteReceiver } from "../../lib/byte-stream.ts";
+import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
 import type { NoStream, PendingStream } from "../../tunnel/server-hooks.ts";
 import { peerAnswer } from "./request.ts";

@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import { reportFailure } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { WindowReserve } from "../../lib/receive-window.ts";
+import { WindowReserve } from "../../lib/io/receive-window.ts";
 import { Mux } from "../../tunnel/mux/mux.ts";
 import type { MuxStream } from "../../tunnel/mux/stream.ts";
 

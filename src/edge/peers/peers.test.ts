@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import type { ByteStream } from "../../lib/byte-stream.ts";
+import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";

@@ -10,8 +10,8 @@ import { describe, it } from "node:test";
 import { startTestEdge } from "../../../test/support/edge.ts";
 import { httpsEdge } from "../../../test/support/objects.ts";
 import { silentLog } from "../../lib/log.ts";
-import { octetString } from "../../lib/der.ts";
-import { createSelfSigned, extension } from "../../lib/x509.ts";
+import { octetString } from "../../lib/certificates/der.ts";
+import { createSelfSigned, extension } from "../../lib/certificates/x509.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import { makeAcmeChallenges } from "./acme-challenges.ts";
 

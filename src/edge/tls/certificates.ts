@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import type { KeyedCertificate } from "../../lib/x509.ts";
+import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { makeOwnCertificates } from "./own-certificates.ts";
 import type { ServerCertificate } from "./server-certificate.ts";

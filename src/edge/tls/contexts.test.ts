@@ -6,7 +6,7 @@ import { connect, createSecureContext } from "node:tls";
 import type { ConnectionOptions } from "node:tls";
 import { after, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
-import { createSelfSigned } from "../../lib/x509.ts";
+import { createSelfSigned } from "../../lib/certificates/x509.ts";
 import { makeTlsContexts } from "./contexts.ts";
 import type { Handshaker } from "./handshaker.ts";
 import type { ServerCertificate } from "./server-certificate.ts";

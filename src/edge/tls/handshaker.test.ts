@@ -7,7 +7,7 @@ import { connect, createSecureContext, createServer } from "node:tls";
 import type { ConnectionOptions, SecureContext, TLSSocket } from "node:tls";
 import { after, describe, it } from "node:test";
 import { authorityConstraints, dnsNames, oddCertificate } from "../../../test/support/odd-certificates.ts";
-import { createSelfSigned } from "../../lib/x509.ts";
+import { createSelfSigned } from "../../lib/certificates/x509.ts";
 import { makeHandshaker, tlsStrength } from "./handshaker.ts";
 
 const shown = await createSelfSigned({ names: ["shop.example.com"], now: Date.now(), days: 1 });

@@ -1,9 +1,9 @@
 import { X509Certificate } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { issueLeaf } from "../../lib/x509.ts";
-import type { KeyedCertificate } from "../../lib/x509.ts";
-import { Lru } from "../../lib/lru.ts";
+import { issueLeaf } from "../../lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { ServerCertificate } from "./server-certificate.ts";
 

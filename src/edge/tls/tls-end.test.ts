@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { describe, it } from "node:test";
 import { captureHello } from "../../../test/support/client-hello.ts";
 import { makeManualClock } from "../../../test/support/clock.ts";
-import { createSelfSigned } from "../../lib/x509.ts";
+import { createSelfSigned } from "../../lib/certificates/x509.ts";
 import { makeTlsEnd } from "./tls-end.ts";
 
 describe("TLS that a policy ends", () => {

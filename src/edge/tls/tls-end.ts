@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
-import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import type { HelloFacts, ServedCertificate, TlsFacts } from "../../traffic/exchange.ts";
 import type { Handshake } from "../../traffic/handshake.ts";

@@ -1,7 +1,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { Log } from "../../lib/log.ts";
-import { tlsDemand } from "../../lib/tls-usable.ts";
-import { readCertificates } from "../../lib/x509.ts";
+import { tlsDemand } from "../../lib/certificates/tls-usable.ts";
+import { readCertificates } from "../../lib/certificates/x509.ts";
 import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { ServerCertificate } from "./server-certificate.ts";

@@ -1,8 +1,8 @@
 /** Streams for whole connections, by an upstream plan: to a tunnel or an address, with another try elsewhere. */
-import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
-import { socketStream } from "../../lib/socket-stream.ts";
+import { socketStream } from "../../lib/io/socket-stream.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, it } from "node:test";
 import { startDns } from "../../../test/support/dns.ts";
 import { systemClock } from "../../lib/clock.ts";
-import { createAuthority, issueLeaf } from "../../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../lib/certificates/x509.ts";
 import { useNameServers } from "../../outbound/names/names.ts";
 import { dial, mayDial } from "./dial.ts";
 import type { DialOptions, StaticAddress } from "./dial.ts";

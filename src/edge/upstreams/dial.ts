@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { readingIntoShared } from "../../lib/read-buffers.ts";
+import { readingIntoShared } from "../../lib/io/read-buffers.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
 import { resolveAllowed } from "../../outbound/addresses.ts";
 

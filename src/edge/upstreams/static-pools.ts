@@ -1,6 +1,6 @@
-import type { ByteReceiver } from "../../lib/byte-stream.ts";
+import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
-import { socketStream } from "../../lib/socket-stream.ts";
+import { socketStream } from "../../lib/io/socket-stream.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
 import type { PoolPair } from "./upstream-pool.ts";
 import type { UpstreamContext } from "./context.ts";

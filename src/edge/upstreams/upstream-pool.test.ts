@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
-import type { ByteStream } from "../../lib/byte-stream.ts";
+import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import { silentLog } from "../../lib/log.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { defaultLimits } from "../http/context.ts";

@@ -1,4 +1,4 @@
-import type { ByteStream } from "../../lib/byte-stream.ts";
+import type { ByteStream } from "../../lib/io/byte-stream.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { UpstreamContext, UpstreamLimits } from "./context.ts";
@@ -7,7 +7,7 @@ import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { Queue } from "../../lib/queue.ts";
 import type { Queued } from "../../lib/queue.ts";
-import { Roster } from "../../lib/roster.ts";
+import { Roster } from "../../lib/collections/roster.ts";
 import { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
 import type { RequestTimes } from "../../tunnel/request-times.ts";

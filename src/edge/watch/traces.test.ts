@@ -4,7 +4,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { errorCode } from "../../lib/errors.ts";
 import { denied, passed } from "../../traffic/step.ts";
 import type { FinishedExchange } from "../http/context.ts";
-import { Ring } from "../../lib/ring.ts";
+import { Ring } from "../../lib/collections/ring.ts";
 import { requestTraces } from "./request-traces.ts";
 import { defaultTraceLimits, makeTraces } from "./traces.ts";
 

@@ -3,7 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { makeRate } from "../../lib/rate.ts";
 import type { Rate } from "../../lib/rate.ts";
 import { LargestFirst } from "./largest-first.ts";
-import { Ring } from "../../lib/ring.ts";
+import { Ring } from "../../lib/collections/ring.ts";
 
 export interface TraceLimits {
   /** Kept of each account that were denied, answered here or failed. */

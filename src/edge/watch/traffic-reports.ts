@@ -1,5 +1,5 @@
 /** Tells the control plane of finished traffic, of the accounts that somebody is subscribed in. */
-import type { LoginEventDetails, LoginEventType } from "../../identity/events.ts";
+import type { LoginEventDetails, LoginEventType } from "../../identity/sessions/events.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";

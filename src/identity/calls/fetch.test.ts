@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../lib/clock.ts";
 import { createServer } from "../../lib/http.ts";
-import { createAuthority, issueLeaf } from "../../lib/x509.ts";
+import { createAuthority, issueLeaf } from "../../lib/certificates/x509.ts";
 import { makeFetches } from "./fetch.ts";
 import type { Fetches } from "./fetch.ts";
 import { LoginRefusal } from "./identity.ts";

@@ -8,7 +8,7 @@ import type { Issuer } from "../oidc/discovery.ts";
 import { makeIssuerLogin } from "../oidc/issuer-login.ts";
 import { makeKeySet } from "../oidc/key-set.ts";
 import type { KeySet } from "../oidc/key-set.ts";
-import { Lru } from "../../lib/lru.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import { signAssertion } from "./assertion.ts";
 import type { AssertionRequest } from "./assertion.ts";
 import type { Connection, ProviderMetadata, Tokens } from "../calls/connection.ts";

@@ -1,8 +1,8 @@
 /** A request at an address of a route with SAML, on the login host. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { LoginRefusal } from "../calls/identity.ts";
-import type { LoginContext, LoginSite } from "../context.ts";
-import type { Guard } from "../guard.ts";
+import type { LoginContext, LoginSite } from "../guard/context.ts";
+import type { Guard } from "../guard/guard.ts";
 import type { UsedMessages } from "../saml/used-messages.ts";
 import type { ClaimMessage } from "../saml/response/work.ts";
 import type { SamlMethod } from "./saml-method.ts";

@@ -3,7 +3,7 @@ import type { AskedSamlLogin } from "../../traffic/asked-login.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Scope } from "../../traffic/module.ts";
 import type { Logins } from "../engine.ts";
-import { checkPlace } from "../provider-place.ts";
+import { checkPlace } from "../methods/provider-place.ts";
 import { addressesOf, nameOfRule } from "./own-name.ts";
 import type { SamlLogins } from "./saml-logins.ts";
 

@@ -1,6 +1,6 @@
 /** What the control plane has found at the addresses of metadata, on an edge: by what each login is called. */
 import type { ResourceObject } from "../../schema/object.ts";
-import { metadataKind } from "../records.ts";
+import { metadataKind } from "../sessions/records.ts";
 
 export interface FoundMetadata {
   /** Of `saml_metadata`; undefined for what is of another address or account, and while nothing was looked for. */

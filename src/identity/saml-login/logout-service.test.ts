@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
 import { ada, guarded, realm } from "../../../test/support/guarded.ts";
 import { putSession } from "../../../test/support/logins.ts";
-import { guardOf } from "../finish.ts";
+import { guardOf } from "../visits/finish.ts";
 import type { AddressedRoute } from "./addressed-route.ts";
 import { logoutService } from "./logout-service.ts";
 

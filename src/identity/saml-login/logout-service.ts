@@ -1,11 +1,11 @@
 /** The Single Logout Service: ends what the provider ends, and takes its answers to what was ended here. */
 import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
-import { loggedOutPage } from "../leave.ts";
-import { redirect, renderPage } from "../pages.ts";
+import { loggedOutPage } from "../visits/leave.ts";
+import { redirect, renderPage } from "../browser/pages.ts";
 import type { LogoutOutcome } from "../saml/logout/verify-logout.ts";
 import type { ClaimMessage } from "../saml/response/work.ts";
-import { originOf } from "../settings.ts";
+import { originOf } from "../browser/settings.ts";
 import { claimFor, formOf } from "./addressed-route.ts";
 import type { AddressedRoute } from "./addressed-route.ts";
 import { hostOfCode } from "./host-code.ts";

@@ -4,9 +4,9 @@
  * tell what it is of.
  */
 import type { Scope } from "../../traffic/module.ts";
-import { hostTag } from "../realm.ts";
-import { callbackUri } from "../settings.ts";
-import type { LoginSettings } from "../settings.ts";
+import { hostTag } from "../browser/realm.ts";
+import { callbackUri } from "../browser/settings.ts";
+import type { LoginSettings } from "../browser/settings.ts";
 
 /** Of a module. A host that another account gets later has another name there. */
 export function nameOfPlace({ ownerId, endpointHost, accountId }: Scope): string {

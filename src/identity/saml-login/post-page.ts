@@ -1,7 +1,7 @@
 /** A message that goes to the identity provider by POST: a page that sends itself, and has a button where scripts do not run. */
 import { hash } from "node:crypto";
 import type { Answer } from "../../traffic/step.ts";
-import { renderPage } from "../pages.ts";
+import { renderPage } from "../browser/pages.ts";
 import type { Outgoing } from "../saml/transport/outgoing.ts";
 
 const script = "document.forms[0].submit()";

@@ -3,7 +3,7 @@
  * of life, and good once. The answer itself comes by a POST of another site, with which browsers send no cookie.
  */
 import { LoginRefusal } from "../calls/identity.ts";
-import type { FlowSealer } from "../sealing.ts";
+import type { FlowSealer } from "../browser/sealing.ts";
 import type { NameId } from "../saml/response/name-id.ts";
 import type { SamlIdentity } from "../saml/response/work.ts";
 

@@ -1,7 +1,7 @@
 import { listOf, types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
-import { readOwnCertificate } from "../../lib/own-certificate.ts";
-import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import { readOwnCertificate } from "../../lib/certificates/own-certificate.ts";
+import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import { f } from "../../schema/fields.ts";
 import type { StoredOf } from "../../schema/fields.ts";
 import type { TlsFacts } from "../../traffic/exchange.ts";

@@ -1,7 +1,7 @@
 /** Regular expressions in the thread of long texts: the last ones are kept compiled. */
 import { compilePattern } from "../../cel/values/regex.ts";
 import type { Pattern } from "../../cel/values/regex.ts";
-import { Lru } from "../../lib/lru.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 
 const kept = new Lru<string, Pattern | string>(200);
 

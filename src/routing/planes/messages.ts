@@ -3,7 +3,7 @@
  * pipe, a socket).
  * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
  */
-import type { ClaimOutcome, LoginReport } from "../../identity/reports.ts";
+import type { ClaimOutcome, LoginReport } from "../../identity/sessions/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
 import type { Claim, ClaimAnswer, DirectoryNews, SharedTunnel } from "./directory.ts";

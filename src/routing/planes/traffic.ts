@@ -1,5 +1,5 @@
 /** What an edge tells of finished traffic to accounts that want to know: plain JSON, no secret in it. */
-import type { LoginEvent } from "../../identity/events.ts";
+import type { LoginEvent } from "../../identity/sessions/events.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
 import type { ConnectionOutcome, Outcome, StepReport } from "./questions.ts";
 

@@ -1,5 +1,5 @@
 /** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
-import type { OwnCertificate } from "../../lib/own-certificate.ts";
+import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { CompiledModule, Converter } from "../../traffic/module.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { readCertificates } from "../../lib/x509.ts";
+import { readCertificates } from "../../lib/certificates/x509.ts";
 import type { Kind } from "./kind.ts";
 
 /** A directory; its absolute path. */

@@ -1,8 +1,8 @@
 /** One stream of the multiplexer, as a `ByteStream`. */
 import { endUnit } from "../../lib/boundary.ts";
-import type { ByteReceiver, ByteStream } from "../../lib/byte-stream.ts";
-import { ReceiveWindow } from "../../lib/receive-window.ts";
-import type { WindowBudget } from "../../lib/receive-window.ts";
+import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
+import { ReceiveWindow } from "../../lib/io/receive-window.ts";
+import type { WindowBudget } from "../../lib/io/receive-window.ts";
 import {
   errorCode,
   flagFin,

@@ -1,6 +1,6 @@
 /** A login as receivers of events read it: one that was made, refused, or is over. */
 import { newId } from "../../../lib/ids.ts";
-import type { LoginEvent } from "../../../identity/events.ts";
+import type { LoginEvent } from "../../../identity/sessions/events.ts";
 import { idOfEvent } from "./event.ts";
 import type { Event } from "./event.ts";
 

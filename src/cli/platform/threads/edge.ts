@@ -3,7 +3,7 @@ import { workerData } from "node:worker_threads";
 import { startEdge } from "../../../edge/edge.ts";
 import { systemClock } from "../../../lib/clock.ts";
 import { makeMetrics } from "../../../lib/metrics.ts";
-import type { KeyedCertificate } from "../../../lib/x509.ts";
+import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { PeerOptions } from "../../../edge/edge-options.ts";
 import type { Downward, Upward } from "../../../routing/planes/messages.ts";
 import type { EdgeSettings } from "../../../settings/edge.ts";

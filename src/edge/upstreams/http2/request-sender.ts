@@ -1,6 +1,6 @@
 import type { FieldTable } from "../../../http1/field-table.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
-import type { ByteStream } from "../../../lib/byte-stream.ts";
+import type { ByteStream } from "../../../lib/io/byte-stream.ts";
 import {
   defaultWindow,
   flag,

@@ -3,7 +3,7 @@ import { headTooLarge } from "../../../http1/head-too-large.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
 import type { FieldTable } from "../../../http1/field-table.ts";
 import { endUnit } from "../../../lib/boundary.ts";
-import type { ByteReceiver, ByteStream } from "../../../lib/byte-stream.ts";
+import type { ByteReceiver, ByteStream } from "../../../lib/io/byte-stream.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { Deadlines } from "../../../lib/deadlines.ts";
 import type { Log } from "../../../lib/log.ts";

@@ -1,6 +1,6 @@
 /** The key pair that signs what is sent to SAML providers, with the certificate that they are told of. */
-import { createSelfSigned } from "../../../lib/x509.ts";
-import type { KeyedCertificate } from "../../../lib/x509.ts";
+import { createSelfSigned } from "../../../lib/certificates/x509.ts";
+import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 
 /** Providers are told of the certificate by hand, so it outlives whoever does that. */
 const signingYears = 35;

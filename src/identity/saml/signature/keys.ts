@@ -1,6 +1,6 @@
 import { verify, X509Certificate } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { Lru } from "../../../lib/lru.ts";
+import { Lru } from "../../../lib/collections/lru.ts";
 import { keyIssue, signatureAlgorithms } from "./algorithms.ts";
 
 /** Reading a certificate costs as much as verifying with it. */

@@ -1,6 +1,6 @@
 import { createPrivateKey, hash, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { Lru } from "../../../lib/lru.ts";
+import { Lru } from "../../../lib/collections/lru.ts";
 import { ds } from "../names.ts";
 import { canonical } from "../xml/canonical.ts";
 import { attributeOf, isNamed } from "../xml/element.ts";

@@ -1,0 +1,113 @@
+/**
+ * A login under way, without a trace on the server: `state` goes to the provider and back and says where
+ * the browser belongs; the flow cookie stays with the browser and holds what only it may bring.
+ */
+import { hash, timingSafeEqual } from "node:crypto";
+import { chance } from "../../lib/random-bytes.ts";
+import type { FlowSealer } from "./sealing.ts";
+
+/** What the provider hands back. */
+export interface FlowState {
+  /** Base64url of 128 bits. */
+  readonly id: string;
+  readonly host: string;
+  readonly realm: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+}
+
+/** What only the browser that began has. */
+export interface Flow {
+  readonly id: string;
+  readonly routeId: string;
+  /** PKCE's code verifier (RFC 7636 §4.1). */
+  readonly verifier: string;
+  readonly nonce: string;
+  /** Path and query on the same host. */
+  readonly returnPath: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Logins that went before without a session coming back. */
+  readonly tries: number;
+  /** The visitor must have shown credentials after `startedAt`. */
+  readonly anew: boolean;
+}
+
+/** How long a visitor may take at the provider, milliseconds. */
+export const flowMs = 15 * 60_000;
+/** A clock of another edge may be ahead. */
+const aheadMs = 60_000;
+const stateAbout = "login state";
+/** Longer texts are not ours: that is said without trying each key on them. */
+const maxSealed = 4096;
+
+export function newFlow(known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
+  return {
+    id: chance(16).toString("base64url"),
+    verifier: chance(32).toString("base64url"),
+    nonce: chance(16).toString("base64url"),
+    startedAt: nowMs,
+    ...known,
+  };
+}
+
+export function sealState({ id, host, realm, startedAt }: FlowState, sealer: FlowSealer): string {
+  return sealer.seal([id, host, realm, startedAt.toString(36)].join(" "), stateAbout);
+}
+
+/** Undefined for a state that is not ours. */
+export function openState(
+  text: string,
+  sealer: FlowSealer,
+  nowMs: number,
+): (FlowState & { readonly isLate: boolean }) | undefined {
+  const opened = text.length > maxSealed ? undefined : sealer.open(text, stateAbout);
+  if (opened === undefined) return undefined;
+  const [id = "", host = "", realm = "", time = ""] = opened.split(" ");
+  const startedAt = Number.parseInt(time, 36);
+  return { id, host, realm, startedAt, isLate: !isFresh(startedAt, nowMs) };
+}
+
+/** The name of the cookie of a flow. */
+export function flowCookieName(prefix: string, flowId: string): string {
+  return prefix + flowId.slice(0, 6);
+}
+
+export function sealFlow(flow: Flow, host: string, cookie: string, sealer: FlowSealer): string {
+  const { id, routeId, verifier, nonce, returnPath, startedAt, tries, anew } = flow;
+  return sealer.seal(
+    JSON.stringify([id, routeId, verifier, nonce, startedAt, tries, anew, returnPath]),
+    `${host} ${cookie}`,
+  );
+}
+
+/** Undefined for a cookie that is not of this host and name. How old it may be, the state says that came with it. */
+export function openFlow(value: string, host: string, cookie: string, sealer: FlowSealer): Flow | undefined {
+  const opened = value.length > maxSealed ? undefined : sealer.open(value, `${host} ${cookie}`);
+  if (opened === undefined) return undefined;
+  const [id, routeId, verifier, nonce, startedAt, tries, anew, returnPath] = JSON.parse(opened) as [
+    string,
+    string,
+    string,
+    string,
+    number,
+    number,
+    boolean,
+    string,
+  ];
+  return { id, routeId, verifier, nonce, startedAt, tries, anew, returnPath };
+}
+
+export function sameId(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** What of the verifier the provider is told beforehand (RFC 7636 §4.2). */
+export function challengeOf(verifier: string): string {
+  return hash("sha256", verifier, "base64url");
+}
+
+function isFresh(startedAt: number, nowMs: number): boolean {
+  return startedAt <= nowMs + aheadMs && nowMs - startedAt <= flowMs;
+}

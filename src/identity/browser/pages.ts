@@ -1,0 +1,130 @@
+/** Login pages: without scripts, readable on a phone; JSON for those that ask for it. */
+import { catalogue, errorCode } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import { escapeHtml } from "../../lib/escape-html.ts";
+import type { AnswerHeaders, FixedAnswer } from "../../traffic/step.ts";
+
+const style =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:36em;margin:12vh auto;padding:0 1em;color:#223}" +
+  "h1{font-size:1.4em}code{background:#eef;padding:.1em .3em}footer{color:#667;font-size:.85em;margin-top:2em}" +
+  "a.do,button{display:inline-block;background:#225;color:#fff;border:0;border-radius:.3em;padding:.6em 1em;" +
+  "font:inherit;text-decoration:none;margin:.3em .5em .3em 0}";
+
+/** On every answer that has to do with a login. */
+export const loginHeaders: AnswerHeaders = Object.freeze({
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+});
+
+export interface LoginPage {
+  readonly title: string;
+  /** Paragraphs of plain text. */
+  readonly lines: readonly string[];
+  /** Links, as buttons. */
+  readonly links?: readonly { readonly text: string; readonly href: string; readonly target?: "_top" | "_blank" }[];
+  /** A form that posts these fields, or nothing but itself; the script is one of ours, which the headers must admit. */
+  readonly form?: {
+    readonly action: string;
+    readonly text: string;
+    readonly fields?: Readonly<Partial<Record<string, string>>>;
+    readonly script?: string;
+  };
+  readonly footer?: string;
+  /** Other sites may show it in a frame. */
+  readonly inFrame?: boolean;
+}
+
+export function renderPage(status: number, page: LoginPage, headers: AnswerHeaders = {}): FixedAnswer {
+  const { title, lines, links = [], form, footer } = page;
+  const anchors = links.map(
+    ({ text, href, target }) =>
+      `<a class="do" href="${escapeHtml(href)}"${target ? ` target="${target}" rel="noopener"` : ""}>${escapeHtml(text)}</a>`,
+  );
+  const body =
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
+    `<title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>` +
+    lines.map((line) => `<p>${escapeHtml(line)}</p>`).join("") +
+    anchors.join("") +
+    (form ? renderForm(form) : "") +
+    (footer === undefined ? "" : `<footer>${footer}</footer>`) +
+    "</html>\n";
+  return {
+    status,
+    headers: {
+      ...loginHeaders,
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy":
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; " +
+        `frame-ancestors ${page.inFrame ? "*" : "'none'"}`,
+      ...headers,
+    },
+    body,
+  };
+}
+
+function renderForm({ action, text, fields = {}, script }: NonNullable<LoginPage["form"]>): string {
+  const inputs = Object.entries(fields).map(
+    ([name, value = ""]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  );
+  const form = `<form method="post" action="${escapeHtml(action)}">${inputs.join("")}<button>${escapeHtml(text)}</button></form>`;
+  return script === undefined ? form : `${form}<script>${script}</script>`;
+}
+
+export interface RefusalContext {
+  readonly requestId: string;
+  readonly provider?: string;
+  /** "signed in as x@y": shown where there is somebody. */
+  readonly signedInAs?: string;
+  readonly links?: LoginPage["links"];
+  /** It is what a frame of another site shows: all that can be done there is to go to a login in the whole window. */
+  readonly inFrame?: boolean;
+  /** Whether the client wants a page; JSON else. */
+  readonly asPage: boolean;
+  /** More members for JSON. */
+  readonly details?: Readonly<Record<string, string>>;
+}
+
+/** What a visitor is told of a refusal: provider, code and request id; never why a token failed or who is listed. */
+export function refusalAnswer(reason: RefusalName, context: RefusalContext, headers: AnswerHeaders = {}): FixedAnswer {
+  const { status, what, fix } = catalogue[reason];
+  const code = errorCode(reason);
+  const { requestId, provider, signedInAs, links } = context;
+  const codes = { "postern-error-code": code, "ngrok-error-code": code };
+  if (!context.asPage) {
+    const details = {
+      fix,
+      request_id: requestId,
+      ...(provider !== undefined && { provider }),
+      ...(signedInAs !== undefined && { signed_in_as: signedInAs }),
+      ...context.details,
+    };
+    return {
+      refused: reason,
+      status,
+      headers: { ...loginHeaders, "content-type": "application/json", ...codes, ...headers },
+      body: `${JSON.stringify({ error_code: code, status_code: status, msg: what, details })}\n`,
+    };
+  }
+  const lines = [
+    ...(signedInAs === undefined ? [] : [`You are signed in as ${signedInAs}${provider ? ` with ${provider}` : ""}.`]),
+    fix,
+  ];
+  const footer =
+    `<code>${code}</code> · ${provider === undefined ? "" : `${escapeHtml(provider)} · `}` +
+    `request <code>${escapeHtml(requestId)}</code>`;
+  const { inFrame = false } = context;
+  return {
+    ...renderPage(status, { title: what, lines, ...(links && { links }), footer, inFrame }, { ...codes, ...headers }),
+    refused: reason,
+  };
+}
+
+/** @param cookies whole `Set-Cookie` values */
+export function redirect(status: 302 | 303, location: string, cookies: readonly string[] = []): FixedAnswer {
+  return {
+    status,
+    headers: { ...loginHeaders, location, ...(cookies.length > 0 && { "set-cookie": cookies }) },
+    body: "",
+  };
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { seededRandom } from "../../../test/support/random.ts";
+import { pathOfRequest, safePath } from "./return-path.ts";
+
+/** What attackers make addresses of, each as it is, encoded once, and encoded twice. */
+const pieces = [
+  ..."/ \\ // \\\\ . .. : @ ? # ; % \t \r \n \0 \u00a0 \u3002 \uff0f \u2215 \u0131".split(" "),
+  " ",
+  "https:",
+  "javascript:alert(1)",
+  "data:,x",
+  "evil.example",
+  "user:pass@evil.example",
+  "host.invalid",
+  "[::1]",
+  "a",
+  "a=1&b=2",
+];
+const forms = [
+  (text: string) => text,
+  (text: string) => encodeURIComponent(text),
+  (text: string) => encodeURIComponent(encodeURIComponent(text)),
+  (text: string) => text.replaceAll("/", "%2f").replaceAll("\\", "%5c"),
+];
+
+/** Where browsers go that take "\" for "/", drop controls, and read two slashes as a host. */
+function leadsAway(path: string): boolean {
+  const visible = path.split("").filter((one) => one > " ");
+  const read = visible.join("").replaceAll("\\", "/");
+  return (
+    !read.startsWith("/") || read.startsWith("//") || new URL(path, "https://app.example/x").host !== "app.example"
+  );
+}
+
+describe("I3: a path to come back to", () => {
+  it("I3: a path to come back to is one of its own host, whatever it is made of", () => {
+    const random = seededRandom(3);
+    for (let round = 0; round < 4_000; round += 1) {
+      const count = random.below(6) + 1;
+      const made = Array.from({ length: count }, () => random.pick(forms)(random.pick(pieces))).join("");
+      for (const text of [made, `/${made}`]) {
+        const path = safePath(text);
+        assert.ok(!leadsAway(path), `${JSON.stringify(text)} leads to ${path}`);
+        assert.match(path, /^\/[\x21-\x7e]*$/, JSON.stringify(text));
+        assert.equal(safePath(path), path, "and the same once more");
+        assert.ok(!leadsAway(pathOfRequest(`/${made}`, "")), text);
+      }
+    }
+  });
+
+  it("I3: a path to come back to is the start page for what could be read as another place, with no part of it kept", () => {
+    const evil = "evil.example/x";
+    for (const text of [
+      ...[
+        "//",
+        "///",
+        "/\\",
+        "\\/",
+        "\\\\",
+        "/\t/",
+        "/\n/",
+        "/.//",
+        "/..//",
+        "/a/..//",
+        "/%2e//",
+        "/%2E%2e//",
+        "@",
+        "",
+      ].map((start) => start + evil),
+      ...["https:", "https:/", "https://", "javascript:", "data:,"].map((start) => start + evil),
+      "/a\\b",
+      "/a b",
+      "/a\tb",
+      "/a\r\nset-cookie:b=1",
+      "/\0",
+      "/\u00fc",
+      "/a\u2028b",
+      "a",
+      "./a",
+      "?a",
+      "#a",
+    ]) {
+      assert.equal(safePath(text), "/", JSON.stringify(text));
+    }
+  });
+
+  it("I3: a path to come back to is kept as it is where it is harmless", () => {
+    for (const path of [
+      "/",
+      "/a",
+      "/a/b?c=d&e=%2F%2Fevil.example",
+      "/%2f%2fevil.example",
+      "/a?u=https://evil.example",
+      "/a//b",
+    ]) {
+      assert.equal(safePath(path), path);
+    }
+    const [longest, longer] = [1024, 1025].map((length) => `/${"a".repeat(length - 1)}`);
+    assert.deepEqual([safePath(longest), safePath(longer)], [longest, "/"]);
+    for (const nothing of [undefined, null, ""]) assert.equal(safePath(nothing), "/");
+  });
+});

@@ -1,0 +1,69 @@
+/** Seals what a login leaves with the browser, by keys that every edge has: AES-256-GCM, a fresh nonce each time. */
+import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import type { KeyObject } from "node:crypto";
+import { chance } from "../../lib/random-bytes.ts";
+
+/** One key as the control plane hands it out. */
+export interface FlowKey {
+  readonly id: string;
+  /** 32 bytes; as an object, which costs less to use than bytes. */
+  readonly key: KeyObject;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+}
+
+export interface FlowSealer {
+  /** Newest first; replaces what was there. */
+  use(keys: readonly FlowKey[]): void;
+  readonly isReady: boolean;
+  /** Base64url. Throws while there is no key. @param about bound to the text: it opens with the same only */
+  seal(content: string, about: string): string;
+  /** Undefined for what none of the keys has sealed. */
+  open(sealed: string, about: string): string | undefined;
+  /** Keys of another use, made of the same: 32 bytes each in base64, the newest first; all of them are good. */
+  derived(use: string): readonly string[];
+}
+
+/** The newest key seals; it and two older ones open. */
+const opening = 3;
+const nonceBytes = 12;
+const tagBytes = 16;
+
+export function makeFlowSealer(): FlowSealer {
+  let keys: readonly FlowKey[] = [];
+  return {
+    use(given) {
+      keys = [...given].sort((one, other) => other.createdAt - one.createdAt).slice(0, opening);
+    },
+    get isReady() {
+      return keys.length > 0;
+    },
+    seal(content, about) {
+      const [newest] = keys;
+      if (newest === undefined) throw new Error("seal a login: the control plane has sent no key yet");
+      const nonce = chance(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", newest.key, nonce).setAAD(Buffer.from(about));
+      const sealed = [nonce, cipher.update(content, "utf8"), cipher.final(), cipher.getAuthTag()];
+      return Buffer.concat(sealed).toString("base64url");
+    },
+    open(sealed, about) {
+      if (!/^[\w-]+$/.test(sealed)) return undefined;
+      const bytes = Buffer.from(sealed, "base64url");
+      if (bytes.length <= nonceBytes + tagBytes || bytes.toString("base64url") !== sealed) return undefined;
+      const body = bytes.subarray(nonceBytes, -tagBytes);
+      for (const { key } of keys) {
+        const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes), {
+          authTagLength: tagBytes,
+        });
+        decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(-tagBytes));
+        try {
+          return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
+        } catch {
+          // another key's, or nobody's
+        }
+      }
+      return undefined;
+    },
+    derived: (use) => keys.map(({ key }) => createHmac("sha256", key).update(`derived\0${use}`).digest("base64")),
+  };
+}

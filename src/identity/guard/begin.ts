@@ -1,0 +1,137 @@
+/** Sends a visitor to log in: state for the provider, a flow cookie for the browser, nothing for this server to keep. */
+import type { Exchange } from "../../traffic/exchange.ts";
+import { loginCookie } from "../../traffic/login.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Answer, Step } from "../../traffic/step.ts";
+import type { LoginContext } from "./context.ts";
+import { dropCookie, setCookie } from "../browser/cookies.ts";
+import { flowCookieName, flowMs, newFlow, openFlow, sealFlow, sealState } from "../browser/flow.ts";
+import { refusedLogin } from "../sessions/events.ts";
+import type { Guard } from "./guard.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { redirect, refusalAnswer } from "../browser/pages.ts";
+import { wantsPage } from "../browser/request-kind.ts";
+import { callbackUri } from "../browser/settings.ts";
+import { turnedAway } from "../browser/step.ts";
+
+export interface BeginOptions {
+  readonly returnPath: string;
+  /** For the trace. */
+  readonly why: string;
+  /** The visitor must show credentials again. */
+  readonly anew?: boolean;
+  readonly prompt?: string | undefined;
+}
+
+/** Logins that a browser may have under way in one realm. */
+const maxFlows = 5;
+/** Logins of a realm in a minute whose sessions did not come back. */
+const maxTries = 3;
+const triesMs = 60_000;
+/** Ends the name of the cookie that counts them. */
+const triesName = "recent";
+
+export function beginLogin(
+  guard: Guard,
+  context: LoginContext,
+  exchange: Exchange,
+  options: BeginOptions,
+): Step | Promise<Step> {
+  const failed = (error: unknown): Step => notBegun(error, guard, context, exchange, options.returnPath);
+  try {
+    const turn = context.gate.enter();
+    const begun = turn
+      ? turn.then(() => begin(guard, context, exchange, options))
+      : begin(guard, context, exchange, options);
+    return begun instanceof Promise ? begun.catch(failed) : begun;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function begin(guard: Guard, context: LoginContext, exchange: Exchange, options: BeginOptions): Step | Promise<Step> {
+  const { method, realm, ownerId, accountId } = guard.options;
+  const { clock, sealer, tell } = context;
+  const { host } = exchange.request;
+  if (!sealer.isReady) {
+    const shown = { requestId: exchange.id, provider: method.title, asPage: wantsPage(exchange.request) };
+    return turnedAway(method.kind, "the control plane has sent no key yet", refusalAnswer("login_unchecked", shown));
+  }
+  const tries = triesOf(guard, context, exchange);
+  if (tries >= maxTries) {
+    const shown = { requestId: exchange.id, provider: method.title, asPage: true };
+    const cookie = dropCookie(realm.flowCookie + triesName);
+    const answer = refusalAnswer("login_loop", shown, { "set-cookie": [cookie] });
+    const reason = `${tries} logins in a minute did not leave a session`;
+    tell("login_refused.v0", accountId, () =>
+      refusedLogin({ exchange, errorName: "login_loop", reason, place: guard }),
+    );
+    return turnedAway(method.kind, reason, answer);
+  }
+  const flow = newFlow(
+    { routeId: ownerId, returnPath: options.returnPath, tries, anew: options.anew ?? false },
+    clock.now(),
+  );
+  const state = sealState({ id: flow.id, host, realm: realm.tag, startedAt: flow.startedAt }, sealer);
+  const name = flowCookieName(realm.flowCookie, flow.id);
+  const cookies = [
+    ...crowdedOut(guard, context, exchange),
+    setCookie(name, sealFlow(flow, host, name, sealer), flowMs / 1000),
+  ];
+  const sent = (to: string | Answer): Step => {
+    const why = `${options.why}: ${sentAway(guard, context)}`;
+    if (typeof to === "string") return answered(method.kind, why, redirect(302, to, cookies));
+    return answered(
+      method.kind,
+      why,
+      "error" in to ? to : { ...to, headers: { ...to.headers, "set-cookie": cookies } },
+    );
+  };
+  const begun = method.begin(flow, state, options.prompt, host);
+  return begun instanceof Promise ? begun.then(sent) : sent(begun);
+}
+
+/** What a visitor gets who cannot be sent to the provider. Throws what is no refusal. */
+function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange: Exchange, returnPath: string): Step {
+  if (!(error instanceof LoginRefusal)) throw error;
+  const { reason: errorName, message: reason } = error;
+  const { method, accountId } = guard.options;
+  context.log.warn("login not begun", { request: exchange.id, reason });
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
+  return turnedAway(method.kind, reason, guard.refusal(exchange, errorName, undefined, returnPath));
+}
+
+/** For the trace and for dry runs: where to, and what has to be registered there. */
+export function sentAway({ options: { method } }: Guard, { settings }: LoginContext): string {
+  const { title, callbackPath, warning } = method;
+  const sent = `sent to ${title} to log in, and to come back to ${callbackUri(settings, callbackPath)}`;
+  return warning === undefined ? sent : `${sent}; ${warning}`;
+}
+
+/** The oldest flows of the browser beyond what it may have, this one counted. */
+function crowdedOut({ options }: Guard, { sealer }: LoginContext, { loginCookies, request }: Exchange): string[] {
+  const present: { readonly name: string; readonly startedAt: number }[] = [];
+  for (let at = 0; at < (loginCookies?.length ?? 0); at += 2) {
+    const name = loginCookies?.[at] ?? "";
+    if (!name.startsWith(options.realm.flowCookie) || name.endsWith(triesName)) continue;
+    const flow = openFlow(loginCookies?.[at + 1] ?? "", request.host, name, sealer);
+    present.push({ name, startedAt: flow?.startedAt ?? 0 });
+  }
+  present.sort((one, other) => other.startedAt - one.startedAt);
+  return present.slice(maxFlows - 1).map(({ name }) => dropCookie(name));
+}
+
+function triesOf({ options }: Guard, { sealer, clock }: LoginContext, { loginCookies, request }: Exchange): number {
+  const name = options.realm.flowCookie + triesName;
+  const value = loginCookie(loginCookies, name);
+  const opened = value === undefined ? undefined : sealer.open(value, `${request.host} ${name}`);
+  if (opened === undefined) return 0;
+  const [tries = 0, at = 0] = opened.split(" ").map(Number);
+  return clock.now() - at < triesMs ? tries : 0;
+}
+
+/** Counts a login that has been finished; a session that comes back makes no use of it. */
+export function triesCookie({ options }: Guard, { sealer, clock }: LoginContext, host: string, tries: number): string {
+  const name = options.realm.flowCookie + triesName;
+  return setCookie(name, sealer.seal(`${tries} ${clock.now()}`, `${host} ${name}`), triesMs / 1000);
+}

@@ -1,0 +1,387 @@
+/** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request. */
+import { FieldBlock } from "../../lib/field-block.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import { loginCookie } from "../../traffic/login.ts";
+import type { DescribedVisitor, LoginGuard, Visitor, VisitorSession } from "../../traffic/login.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
+import { answered, changed, passed } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { AssertionPlace, RouteClaims } from "./assertions.ts";
+import { beginLogin, sentAway } from "./begin.ts";
+import type { LoginContext } from "./context.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { Identity, LoginRefusalName } from "../calls/identity.ts";
+import { refusedLogin } from "../sessions/events.ts";
+import type { LoginMethod } from "../methods/method.ts";
+import { refusalAnswer } from "../browser/pages.ts";
+import type { Realm } from "../browser/realm.ts";
+import { describedIdentity, sessionOfVisitor } from "./described-visitor.ts";
+import { recheck } from "./recheck.ts";
+import { expiresAt } from "../sessions/records.ts";
+import { requestKind, wantsPage } from "../browser/request-kind.ts";
+import { pathOfRequest } from "../browser/return-path.ts";
+import { cookieHash, isSessionCookie } from "../sessions/session.ts";
+import type { KeptAssertion, Session, SessionRecord } from "../sessions/session.ts";
+import { originOf } from "../browser/settings.ts";
+import { turnedAway } from "../browser/step.ts";
+import { groupsNamed, upstreamFields } from "./upstream-fields.ts";
+import { judge } from "../sessions/verdict.ts";
+import type { Lists, Verdict } from "../sessions/verdict.ts";
+
+export interface GuardOptions {
+  readonly method: LoginMethod;
+  readonly realm: Realm;
+  readonly lists: Lists;
+  readonly accountId: string;
+  readonly siteId: string;
+  /** The route, or an agent's endpoint. */
+  readonly ownerId: string;
+  /** The owner is an agent's endpoint: it has another id when it comes back, and is the same to visitors. */
+  readonly isAgents?: boolean;
+  readonly revision: number;
+  /** Of a rule of a policy, "" where it names none; undefined for a module. */
+  readonly authId: string | undefined;
+  readonly optionsPassthrough: boolean;
+  /** Seconds; 0: never. */
+  readonly inactivityTimeout: number;
+  readonly maximumDuration: number;
+  readonly checkInterval: number;
+}
+
+const dayMs = 86_400_000;
+const wellFormedButUnknown = "the session is not known here";
+
+export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
+  readonly logins: readonly LoginGuard[];
+  readonly options: GuardOptions;
+  readonly #context: LoginContext;
+  readonly #passedOptions: Step;
+
+  constructor(options: GuardOptions, context: LoginContext) {
+    this.options = options;
+    this.#context = context;
+    this.logins = Object.freeze([this]);
+    this.#passedOptions = passed(options.method.kind, "OPTIONS passes without a login, and without an identity");
+  }
+
+  request(exchange: Exchange): Step | Promise<Step> {
+    const { options } = this;
+    if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
+    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie) ?? "";
+    const session = this.#context.sessions.find(cookie);
+    if (session !== undefined) return this.#admit(exchange, session);
+    return isSessionCookie(cookie) ? this.#lookElsewhere(exchange, cookie) : this.#turnAway(exchange, "no session");
+  }
+
+  /** As `request`, without touching the session and without asking anybody but for who the provider is. */
+  rehearse(exchange: Exchange): Step | Promise<Step> {
+    const { method } = this.options;
+    if (method.url !== "" || method.known === undefined) return this.#rehearsed(exchange);
+    return this.#onceKnown(exchange, method.known(), () => this.#rehearsed(exchange));
+  }
+
+  #rehearsed(exchange: Exchange): Step {
+    const { options } = this;
+    if (options.optionsPassthrough && exchange.request.method === "OPTIONS") return this.#passedOptions;
+    const { host } = exchange.request;
+    const { rehearsedAs } = exchange;
+    const cookie = loginCookie(exchange.loginCookies, options.realm.sessionCookie) ?? "";
+    const place = { accountId: options.accountId, realm: options.realm.tag, host };
+    const session = rehearsedAs
+      ? sessionOfVisitor(rehearsedAs, place, this.#context)
+      : this.#context.sessions.find(cookie);
+    const unknown = isSessionCookie(cookie) ? wellFormedButUnknown : "no session";
+    const why = session ? this.faultOf(session, host) : unknown;
+    if (rehearsedAs && (session === undefined || why !== undefined)) return this.#rehearseLogin(exchange, rehearsedAs);
+    if (session === undefined || why !== undefined) {
+      const kind = requestKind(exchange.request);
+      if (kind !== "navigation") return this.#refuse(exchange, kind, why ?? "no session");
+      const answer = { status: 302, headers: { "cache-control": "no-store" }, body: "" };
+      return answered(options.method.kind, `${why}: ${sentAway(this, this.#context)}`, answer, this.#decidedBy);
+    }
+    const verdict = this.verdictOf(session);
+    if (!verdict.admits) return this.#unlisted(exchange, session, verdict);
+    this.#describe(exchange, session.record.identity, session);
+    return this.#passedStep(session, verdict);
+  }
+
+  /** As if they logged in now: what the lists say, and what the service would be told. */
+  #rehearseLogin(exchange: Exchange, visitor: DescribedVisitor): Step {
+    const { lists, method } = this.options;
+    const identity = describedIdentity(visitor);
+    const { admits, reason, errorName = "login_not_listed" } = judge(lists, identity);
+    const why = `as ${visitor.email}, after a login with ${method.title}: ${reason}`;
+    if (!admits) return this.#answer(exchange, errorName, why, visitor.email);
+    this.#describe(exchange, identity, undefined);
+    return changed(method.kind, why);
+  }
+
+  /** What rules and the service would be told of somebody; of tokens nothing. */
+  #describe(exchange: Exchange, identity: Identity, session: Session | undefined): void {
+    exchange.login = this.#visitorOf(identity, session);
+    const fields = upstreamFields(this.options.lists, identity, undefined);
+    for (let at = 0; at < fields.length; at += 2) {
+      exchange.request.headers.append(fields[at] as string, fields[at + 1] as string);
+    }
+  }
+
+  /**
+   * Whether a session was made by this login, now or earlier. A realm's tag is short enough to be hit upon, and a host may
+   * have been another account's.
+   */
+  isOwn({ realm, accountId }: Pick<SessionRecord, "realm" | "accountId">): boolean {
+    return realm === this.options.realm.tag && accountId === this.options.accountId;
+  }
+
+  /** Why the session is not good for a host of this route; undefined when it is. */
+  faultOf(session: Session, host: string): string | undefined {
+    const { options } = this;
+    const { clock, settings } = this.#context;
+    const { record } = session;
+    if (session.ended) return "the session has ended";
+    if (record.realm !== options.realm.tag || record.host !== host) return "the session is of another place";
+    // Its cookie could be sent under another name. What older versions made does not say which prefix it had.
+    const { cookiePrefix } = options.realm;
+    if (record.cookiePrefix !== undefined && record.cookiePrefix !== cookiePrefix)
+      return "the session is of another cookie prefix";
+    if (!this.isOwn(record)) return "the session is of another account";
+    const { maximumDuration, inactivityTimeout, method } = options;
+    if (record.clientId !== method.clientId) return "the session was made with another client";
+    if (record.providerUrl !== method.url) return "the session was made at another provider";
+    if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
+      return "the session has reached its maximum duration";
+    if (session.isBeyond(clock)) return "the provider's own session has ended";
+    const idle = session.idle(clock);
+    if (inactivityTimeout > 0 && idle >= inactivityTimeout * 1000) return "the session was inactive for too long";
+    if (idle >= settings.idleDays * dayMs) return `the session was unused for ${settings.idleDays} days`;
+    for (const scope of method.scopes)
+      if (!record.scopes.includes(scope)) return "the session was made with fewer scopes";
+    return undefined;
+  }
+
+  /** What the route's lists say of somebody, asked once for each session and configuration. */
+  verdictOf(session: Session): Verdict {
+    if (session.judgedBy !== this || session.verdict === undefined) {
+      session.verdict = judge(this.options.lists, session.record.identity);
+      session.judgedBy = this;
+      session.passedStep = undefined;
+      session.fields = undefined;
+    }
+    return session.verdict;
+  }
+
+  async #lookElsewhere(exchange: Exchange, cookie: string): Promise<Step> {
+    const { reports, sessions, isEnded } = this.#context;
+    const found = await reports.wanted(this.options.accountId, cookieHash(cookie));
+    const session = sessions.find(cookie) ?? (found && !isEnded(found.id) ? sessions.put(found) : undefined);
+    return session === undefined
+      ? await this.#turnAway(exchange, wellFormedButUnknown)
+      : await this.#admit(exchange, session);
+  }
+
+  #admit(exchange: Exchange, session: Session): Step | Promise<Step> {
+    const { method } = this.options;
+    if (method.url === "" && method.known !== undefined) {
+      return this.#onceKnown(exchange, method.known(), () => this.#admitKnown(exchange, session));
+    }
+    return this.#admitKnown(exchange, session);
+  }
+
+  /** Until the provider is known, nobody can say whether a session is of it: the sessions of another one stay out. */
+  async #onceKnown(exchange: Exchange, known: Promise<unknown>, goOn: () => Step | Promise<Step>): Promise<Step> {
+    try {
+      await known;
+    } catch (error) {
+      if (!(error instanceof LoginRefusal)) throw error;
+      if (this.options.method.url === "") return this.#answer(exchange, error.reason, error.message);
+    }
+    return await goOn();
+  }
+
+  #admitKnown(exchange: Exchange, session: Session): Step | Promise<Step> {
+    const fault = this.faultOf(session, exchange.request.host);
+    if (fault !== undefined) return this.#turnAway(exchange, fault);
+    const { checkInterval } = this.options;
+    if (checkInterval > 0 && session.sinceCheck(this.#context.clock) >= checkInterval * 1000) {
+      return this.#checked(exchange, session);
+    }
+    return this.#judged(exchange, session);
+  }
+
+  async #checked(exchange: Exchange, session: Session): Promise<Step> {
+    const { options } = this;
+    const outcome = await recheck(session, options.method, options.checkInterval, this.#context);
+    if (outcome === "unchecked") {
+      return this.#answer(exchange, "login_unchecked", "the provider could not be asked for too long");
+    }
+    if (outcome === "ended") return await this.#turnAway(exchange, "the provider has withdrawn the login");
+    return await this.#judged(exchange, session);
+  }
+
+  #judged(exchange: Exchange, session: Session): Step | Promise<Step> {
+    const verdict = this.verdictOf(session);
+    if (!verdict.admits) {
+      this.#tellUnlisted(exchange, session, verdict);
+      return this.#unlisted(exchange, session, verdict);
+    }
+    const { clock, open, assertions } = this.#context;
+    session.touch(clock);
+    open.add(exchange, session, this.options.maximumDuration * 1000);
+    exchange.login = session.visitor ??= this.#visitorOf(session.record.identity, session);
+    const assertion = assertions.of(session, this);
+    if (assertion instanceof Promise) {
+      return assertion.then((kept) => {
+        exchange.request.headers.appendBlock(this.#blockOf(session, kept));
+        return this.#passedStep(session, verdict);
+      });
+    }
+    exchange.request.headers.appendBlock(this.#blockOf(session, assertion));
+    return this.#passedStep(session, verdict);
+  }
+
+  get ownerId(): string {
+    return this.options.ownerId;
+  }
+
+  claimsFor({ record: { host, identity } }: Session): RouteClaims {
+    const { settings } = this.#context;
+    const port = settings.httpsPort();
+    const groups = groupsNamed(this.options.lists, identity);
+    return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
+  }
+
+  /** What the service is told: made anew when the session or its assertion is. */
+  #blockOf(session: Session, assertion: KeptAssertion | undefined): FieldBlock {
+    const fields = (session.fields ??= this.#fieldsOf(session));
+    if (assertion === undefined) return new FieldBlock(fields);
+    if (assertion.block === undefined || assertion.blockOf !== fields) {
+      assertion.block = new FieldBlock([...fields, "postern-assertion", assertion.text]);
+      assertion.blockOf = fields;
+    }
+    return assertion.block;
+  }
+
+  #visitorOf({ subject, email, emailVerified, name, memberships }: Identity, session: Session | undefined): Visitor {
+    const { method, authId } = this.options;
+    const { kind, clientId } = method;
+    const visitor = { module: kind, clientId, subject, email, emailVerified, name };
+    if (authId === undefined) return visitor;
+    return { ...visitor, groups: memberships, ...(session && { session: this.#readable(session) }) };
+  }
+
+  /** As rules of a policy read it. */
+  #readable(session: Session): VisitorSession {
+    const { id, userId, accessToken, refreshToken, idToken, loginAt, checkedAt } = session.record;
+    const { maximumDuration, inactivityTimeout, method } = this.options;
+    const { idleDays } = this.#context.settings;
+    const has = (token: string): string => (method.forwardsTokens ? token : "");
+    return {
+      id,
+      userId,
+      accessToken: has(accessToken),
+      refreshToken: has(refreshToken),
+      idToken: has(idToken),
+      loginAt,
+      checkedAt,
+      get endsAt() {
+        const { record, lastActive } = session;
+        return expiresAt({ ...record, lastActive, maximumDuration, inactivityTimeout }, idleDays);
+      },
+    };
+  }
+
+  #fieldsOf({ record: { identity, accessToken, refreshToken } }: Session): readonly string[] {
+    const { lists, method } = this.options;
+    return upstreamFields(
+      lists,
+      identity,
+      method.forwardsTokens ? { access: accessToken, refresh: refreshToken } : undefined,
+    );
+  }
+
+  #passedStep(session: Session, { reason }: Verdict): Step {
+    return (session.passedStep ??= changed(this.options.method.kind, `session ${session.record.id}: ${reason}`));
+  }
+
+  #turnAway(exchange: Exchange, why: string): Step | Promise<Step> {
+    const kind = requestKind(exchange.request);
+    if (kind !== "navigation" || exchange.request.scheme !== "https") return this.#refuse(exchange, kind, why);
+    const { path, query } = exchange.request;
+    return beginLogin(this, this.#context, exchange, { returnPath: pathOfRequest(path, query), why });
+  }
+
+  /** 401 for everything that cannot be sent to a login. */
+  #refuse(exchange: Exchange, kind: ReturnType<typeof requestKind>, why: string): Step {
+    const { settings } = this.#context;
+    const { request } = exchange;
+    const { title } = this.options.method;
+    const origin = originOf(request.host, settings.httpsPort());
+    const isGet = request.method === "GET" || request.method === "HEAD";
+    const back = isGet ? pathOfRequest(request.path, request.query) : "/";
+    const path = this.#loginPath(back);
+    const challenge = { "www-authenticate": `Login url="${origin}${path}"` };
+    const target = kind === "form" ? ("_blank" as const) : ("_top" as const);
+    const asPage = kind === "form" || kind === "framed";
+    const answer = refusalAnswer(
+      kind === "form" ? "login_form" : "login_required",
+      {
+        requestId: exchange.id,
+        provider: title,
+        asPage,
+        inFrame: kind === "framed",
+        links: [{ text: "Log in", href: path, target }],
+        details: { login_url: origin + path },
+      },
+      challenge,
+    );
+    return turnedAway(this.options.method.kind, why, answer, this.#decidedBy);
+  }
+
+  #unlisted(exchange: Exchange, session: Session, verdict: Verdict): Step {
+    const { identity } = session.record;
+    return this.#answer(
+      exchange,
+      verdict.errorName ?? "login_not_listed",
+      `session ${session.record.id}: ${verdict.reason}`,
+      identity.email || identity.username,
+    );
+  }
+
+  /** Once for each verdict, however many requests it keeps out. */
+  #tellUnlisted(exchange: Exchange, session: Session, verdict: Verdict): void {
+    if (session.toldOf === verdict) return;
+    session.toldOf = verdict;
+    const { errorName = "login_not_listed", reason } = verdict;
+    const { record } = session;
+    const refused = { exchange, errorName, reason, place: this, identity: record.identity, session: record };
+    this.#context.tell("login_refused.v0", this.options.accountId, () => refusedLogin(refused));
+  }
+
+  #answer(exchange: Exchange, errorName: LoginRefusalName, why: string, signedInAs?: string): Step {
+    return turnedAway(this.options.method.kind, why, this.refusal(exchange, errorName, signedInAs), this.#decidedBy);
+  }
+
+  /** What a visitor is shown who is not let in. */
+  refusal(exchange: Exchange, errorName: LoginRefusalName, signedInAs?: string, back?: string) {
+    const { request, id } = exchange;
+    const path = this.#loginPath(back ?? pathOfRequest(request.path, request.query));
+    return refusalAnswer(errorName, {
+      requestId: id,
+      provider: this.options.method.title,
+      ...(signedInAs !== undefined && signedInAs !== "" && { signedInAs }),
+      asPage: wantsPage(request),
+      links: [{ text: "Use another account", href: `${path}&prompt=select_account` }],
+    });
+  }
+
+  /** A route may have several logins by rules: which one is meant is said. */
+  #loginPath(back: string): string {
+    const { authId, realm } = this.options;
+    return `/.postern/login?${authId === undefined ? "" : `realm=${realm.tag}&`}path=${encodeURIComponent(back)}`;
+  }
+
+  get #decidedBy(): { readonly kind: string; readonly id: string; readonly revision: number } {
+    const { ownerId, revision } = this.options;
+    return { kind: ownerId.startsWith("ep_") ? "endpoint" : "https_edge_route", id: ownerId, revision };
+  }
+}

@@ -1,0 +1,107 @@
+/** Asking the provider whether somebody is still who and what they were: one call for all who wait. */
+import { hash } from "node:crypto";
+import type { LoginContext } from "./context.ts";
+import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
+import type { Identity } from "../calls/identity.ts";
+import type { LoginMethod } from "../methods/method.ts";
+import type { CheckOutcome, Session } from "../sessions/session.ts";
+
+const retryMs = 30_000;
+/** Longer than a provider takes, mostly: for so long an edge waits for the check of another one. */
+const elsewhereMs = 3_000;
+/** No check takes longer, so whoever has not told of it by then has failed. */
+const claimMs = 15_000;
+const longestGraceMs = 3_600_000;
+
+/** @param intervalSeconds of the route; as long is a provider borne that does not answer, but no more than an hour */
+export function recheck(
+  session: Session,
+  method: LoginMethod,
+  intervalSeconds: number,
+  context: LoginContext,
+): Promise<CheckOutcome> {
+  const { clock } = context;
+  const graceMs = Math.min(intervalSeconds * 1000, longestGraceMs);
+  if (session.uncheckedSince !== undefined && clock.monotonic() < session.retryAt) {
+    return Promise.resolve(isBorne(session, clock.monotonic(), graceMs) ? "ok" : "unchecked");
+  }
+  session.checking ??= check(session, method, graceMs, context).finally(() => {
+    session.checking = undefined;
+  });
+  return session.checking;
+}
+
+async function check(
+  session: Session,
+  method: LoginMethod,
+  graceMs: number,
+  context: LoginContext,
+): Promise<CheckOutcome> {
+  const { clock, reports, log, end } = context;
+  const { id, identity, accessToken, refreshToken, idToken } = session.record;
+  if (!method.renew) return "ok";
+  try {
+    if (await isAskedElsewhere(session, context)) return session.ended ? "ended" : "ok";
+    const renewed = await method.renew({ access: accessToken, refresh: refreshToken, id: idToken }, identity.subject);
+    if (session.ended) return "ended";
+    const { access, refresh, id: token } = renewed.tokens;
+    session.checked(
+      keepOfLogin(identity, renewed.identity),
+      { accessToken: access, refreshToken: refresh, idToken: token },
+      clock,
+    );
+    reports.renewed(session.record);
+    return "ok";
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    if (session.ended) return "ended";
+    if (error.reason === "login_withdrawn" || error.reason === "login_token_invalid") {
+      log.info("login withdrawn by its provider", { session: id, reason: error.message });
+      end(session, "withdrawn");
+      return "ended";
+    }
+    const now = clock.monotonic();
+    session.uncheckedSince ??= now;
+    session.retryAt = now + retryMs;
+    log.warn("login not checked: its provider could not be asked", { session: id, reason: error.message });
+    return isBorne(session, now, graceMs) ? "ok" : "unchecked";
+  }
+}
+
+/**
+ * Of several edges, one asks with a refresh token: it may be good once, and providers end a login whose token comes twice.
+ * True when another edge has asked and its answer has come. Rejects when no answer has come in time.
+ */
+async function isAskedElsewhere(session: Session, { reports, clock }: LoginContext): Promise<boolean> {
+  const { id, accountId, refreshToken } = session.record;
+  if (refreshToken === "") return false;
+  const name = `renewal ${id} ${hash("sha256", refreshToken, "base64url")}`;
+  if ((await reports.claimHere(accountId, name, clock.now() + claimMs)) === "first") return false;
+  if (session.ended || session.record.refreshToken !== refreshToken) return true;
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = clock.after(elsewhereMs, () =>
+    reject(new LoginRefusal("login_busy", "another edge asks the provider, and has no answer yet")),
+  );
+  try {
+    await Promise.race([session.nextCheckAway(), promise]);
+  } finally {
+    late.cancel();
+  }
+  return true;
+}
+
+/**
+ * The provider's session and the time of the log-in belong to the log-in: an answer to a check that has neither takes them
+ * from nobody. Without the session's id, a log-out that the provider tells of would end nothing.
+ */
+function keepOfLogin(before: Identity, told: Identity): Identity {
+  return {
+    ...tidyIdentity(told),
+    providerSession: before.providerSession || told.providerSession,
+    authenticatedAt: told.authenticatedAt || before.authenticatedAt,
+  };
+}
+
+function isBorne({ uncheckedSince }: Session, now: number, graceMs: number): boolean {
+  return uncheckedSince === undefined || now - uncheckedSince < graceMs;
+}

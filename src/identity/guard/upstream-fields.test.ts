@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { FieldBlock } from "../../lib/field-block.ts";
+import { exchangeOf } from "../../../test/support/exchange.ts";
+import { ada, guarded } from "../../../test/support/guarded.ts";
+import { nobody, tidyIdentity } from "../calls/identity.ts";
+import { upstreamFields } from "./upstream-fields.ts";
+import { everybody } from "../sessions/verdict.ts";
+
+const odd = [
+  " ",
+  "  ",
+  "Ada ",
+  " Ada",
+  "Ada\t",
+  "Ada\r\nx: y",
+  "\0",
+  "Ada\u00a0",
+  "\ufeff",
+  "\ud800",
+  "é ",
+  "%",
+  ",",
+  "a,b ",
+  "\u0085",
+  "\u2028",
+  "x".repeat(100_000),
+];
+
+describe("what a service is told of a visitor", () => {
+  it("P4: what a service is told of a visitor is always a field that can be sent, whatever providers say", () => {
+    for (const text of odd) {
+      const identity = { ...nobody, subject: text, name: text, email: text, memberships: [text] };
+      for (const lists of [
+        { ...everybody, groups: new Set(odd) },
+        { ...everybody, organizations: new Set(odd) },
+      ]) {
+        for (const one of [identity, tidyIdentity(identity)]) {
+          assert.doesNotThrow(() => new FieldBlock(upstreamFields(lists, one, undefined)), JSON.stringify(text));
+        }
+      }
+    }
+  });
+
+  it("P4: what a service is told of a visitor tells subjects and groups apart that differ in a blank", () => {
+    const fieldsOf = (text: string) =>
+      upstreamFields(
+        { ...everybody, groups: new Set([text]) },
+        { ...nobody, subject: text, memberships: [text] },
+        undefined,
+      );
+    assert.deepEqual(fieldsOf("ada "), ["ngrok-auth-user-id", "ada%20", "postern-auth-groups", "ada%20"]);
+    assert.deepEqual(fieldsOf("ada"), ["ngrok-auth-user-id", "ada", "postern-auth-groups", "ada"]);
+  });
+
+  it("what a service is told of a visitor has the provider's tokens as they are", () => {
+    const tokens = { access: "a%2Fb|c,d", refresh: "r%" };
+    const fields = upstreamFields(everybody, { ...nobody, subject: "1" }, tokens);
+    assert.deepEqual(fields.slice(2), [
+      "ngrok-auth-oauth-access-token",
+      tokens.access,
+      "ngrok-auth-oauth-refresh-token",
+      "r%",
+    ]);
+  });
+
+  it("admits visitors with blanks around what the provider calls them, with the texts trimmed", async () => {
+    for (const [told, expected] of [
+      [{ name: " Ada " }, { name: "Ada" }],
+      [{ name: "Ada\r\nL." }, { name: "Ada L." }],
+      [{ email: "ada@example.com " }, { email: "ada@example.com", emailVerified: true }],
+      [{ email: "ada@exam ple.com" }, { email: "", emailVerified: false }],
+      [{ email: `${"a".repeat(400)}@example.com` }, { email: "", emailVerified: false }],
+      [{ subject: "1 " }, { subject: "1 " }],
+    ] as const) {
+      const identity = { ...ada, ...told };
+      assert.deepEqual({ ...tidyIdentity(identity), ...expected }, tidyIdentity(identity), JSON.stringify(told));
+      // As a session of an older version has it.
+      const { site, loginCookies } = guarded({}, { identity });
+      const module = site?.findRoute("/", "app.example.com")?.request[0];
+      assert.ok(module?.request);
+      const step = await module.request(exchangeOf({ loginCookies }));
+      assert.equal(step?.outcome, "changed", step?.reason);
+    }
+  });
+});

@@ -1,0 +1,178 @@
+/** What is told of logins to those who are subscribed: who came, who was not let in, what ended. No cookie, code or token. */
+import { errorCode } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { Identity } from "../calls/identity.ts";
+import type { Session, SessionRecord } from "./session.ts";
+
+export type LoginEventType = "login_completed.v0" | "login_refused.v0" | "login_ended.v0";
+
+/** Why a session ended by itself. That a key has deleted one is an event of a write. */
+export type LoginEnd =
+  /** By the visitor. */
+  | "logged_out"
+  /** By another login in the same browser. */
+  | "replaced"
+  /** The provider has told of a log-out. */
+  | "provider_logged_out"
+  /** A check with the provider found the visitor not welcome any more. */
+  | "withdrawn"
+  /** By its age, or unused for too long. */
+  | "expired"
+  /** The account had more than it may have, and it was unused for longest. */
+  | "crowded_out"
+  /** No route of its edge asks for such a login any more; told by the control plane. */
+  | "login_gone";
+
+export interface LoginEvent {
+  readonly type: LoginEventType;
+  readonly accountId: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Null for what ends without a request. */
+  readonly requestId: string | null;
+  /** The edge, or the endpoint of an agent. */
+  readonly siteId: string | null;
+  readonly routeId: string | null;
+  readonly host: string;
+  /** Null where it is not known which login was meant. */
+  readonly provider: { readonly name: string; readonly url: string } | null;
+  readonly clientId: string | null;
+  readonly user: LoginEventUser | null;
+  readonly sessionId: string | null;
+  readonly source: string | null;
+  readonly userAgent: string | null;
+  readonly errorCode: string | null;
+  readonly end: LoginEnd | null;
+  /** As in the trace of the request. */
+  readonly reason: string;
+}
+
+export interface LoginEventUser {
+  /** Null while the control plane has not said which user it is. */
+  readonly id: string | null;
+  readonly providerUserId: string;
+  readonly username: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Takes the event if somebody wants it, and costs next to nothing if not. */
+export type TellLogin = (type: LoginEventType, accountId: string, make: () => LoginEventDetails) => void;
+
+export type LoginEventDetails = Omit<LoginEvent, "type" | "accountId" | "at">;
+
+/** The part of a guard that an event names. */
+export interface LoginPlace {
+  readonly options: {
+    readonly siteId: string;
+    readonly ownerId: string;
+    readonly method: { readonly title: string; readonly url: string; readonly clientId: string };
+  };
+}
+
+export interface RefusedLogin {
+  readonly exchange: Exchange;
+  readonly errorName: RefusalName;
+  readonly reason: string;
+  /** Absent where it is not known which login was meant. */
+  readonly place?: LoginPlace | undefined;
+  /** Whom the provider has named. */
+  readonly identity?: Identity;
+  /** Of somebody who is logged in and may not come in here. */
+  readonly session?: SessionRecord;
+}
+
+const maxText = 512;
+
+export function refusedLogin({
+  exchange,
+  errorName,
+  reason,
+  place,
+  identity,
+  session,
+}: RefusedLogin): LoginEventDetails {
+  const { method, siteId, ownerId } = place?.options ?? {};
+  return {
+    ...requestDetails(exchange),
+    ...placeOf(siteId, ownerId),
+    provider: method ? { name: method.title, url: method.url } : null,
+    clientId: method?.clientId ?? null,
+    user: identity ? userOf(session?.userId ?? null, identity) : null,
+    sessionId: session?.id ?? null,
+    errorCode: errorCode(errorName),
+    end: null,
+    reason: reason.slice(0, maxText),
+  };
+}
+
+/** @param isStored the record has the id of the user as the control plane knows it */
+export function completedLogin(
+  exchange: Exchange,
+  record: SessionRecord,
+  reason: string,
+  isStored: boolean,
+): LoginEventDetails {
+  return { ...requestDetails(exchange), ...sessionDetails(record, isStored), errorCode: null, end: null, reason };
+}
+
+export function endedLogin(
+  { record }: Pick<Session, "record">,
+  end: LoginEnd,
+  exchange: Exchange | undefined,
+  isStored: boolean,
+): LoginEventDetails {
+  const request = exchange
+    ? requestDetails(exchange)
+    : { requestId: null, host: record.host, source: null, userAgent: null };
+  return { ...request, ...sessionDetails(record, isStored), errorCode: null, end, reason: endings[end] };
+}
+
+const endings: Readonly<Record<LoginEnd, string>> = {
+  logged_out: "the visitor has logged out",
+  replaced: "the same browser has logged in anew",
+  provider_logged_out: "the provider has told of a log-out",
+  withdrawn: "the provider has withdrawn the login",
+  expired: "it was too old, or unused for too long",
+  crowded_out: "the account has as many logins as it may have, and this one was unused for longest",
+  login_gone: "its edge has gone, or no route of it asks for this login any more",
+};
+
+function sessionDetails(record: SessionRecord, isStored: boolean) {
+  const { id, siteId, routeId, providerName, providerUrl, clientId, userId, identity } = record;
+  return {
+    ...placeOf(siteId, routeId),
+    provider: { name: providerName, url: providerUrl },
+    clientId,
+    user: userOf(isStored ? userId : null, identity),
+    sessionId: id,
+  };
+}
+
+/** An endpoint of an agent is a site without routes. */
+function placeOf(siteId: string | undefined, ownerId: string | undefined) {
+  if (siteId === undefined || ownerId === undefined) return { siteId: null, routeId: null };
+  return ownerId.startsWith("ep_") ? { siteId: ownerId, routeId: null } : { siteId, routeId: ownerId };
+}
+
+function requestDetails({ id, request, connection }: Exchange) {
+  const { host, headers } = request;
+  return {
+    requestId: id,
+    host,
+    source: connection.source,
+    userAgent: (headers.get("user-agent") ?? "").slice(0, maxText),
+  };
+}
+
+function userOf(id: string | null, { subject, username, email, name }: Identity): LoginEventUser {
+  const short = (text: string): string => text.slice(0, maxText);
+  return {
+    id,
+    providerUserId: short(subject),
+    username: short(username),
+    email: short(email),
+    name: short(name),
+  };
+}

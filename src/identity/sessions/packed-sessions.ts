@@ -1,0 +1,106 @@
+/** Sessions as they come in a snapshot: there are very many, so they are read where they stand, and no further than is needed. */
+import { ValuePlaces, findValues } from "../../lib/collections/list-bytes.ts";
+import { numberInBytes, timeInBytes } from "../../lib/collections/value-bytes.ts";
+import type { PackedObjects } from "../../schema/packed.ts";
+import { placeOf, recordFrom } from "./records.ts";
+import type { OwnValues, Place } from "./records.ts";
+import type { SessionRecord } from "./session.ts";
+
+export interface PackedSession {
+  readonly id: string;
+  readonly place: Place;
+  /** Those of the snapshot, with the id from `start`, a space, and JSON of its own values from `own` to `end`. */
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly own: number;
+  readonly end: number;
+}
+
+const [space, lineEnd, quote, bracketEnd] = [0x20, 0x0a, 0x22, 0x5d];
+
+export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterable<PackedSession> {
+  const places = given.map(({ account_id, text }) => {
+    const [, , routeId, , login] = JSON.parse(text) as string[];
+    return placeOf(account_id, routeId ?? "", login ?? "");
+  });
+  const bytes = Buffer.from(objects.buffer, objects.byteOffset, objects.byteLength);
+  for (let at = 0; at < bytes.length;) {
+    const start = bytes.indexOf(space, at) + 1;
+    const own = bytes.indexOf(space, start) + 1;
+    const end = bytes.indexOf(lineEnd, own);
+    if (end < 0) throw new Error("read sessions of a snapshot: a line does not end");
+    const place = places[numberInBytes(bytes, at, start - 1)];
+    if (place) yield { id: bytes.latin1Slice(start, own - 1), place, bytes, start, own, end };
+    at = end + 1;
+  }
+}
+
+/** JSON of its own values. */
+export function ownText({ bytes, own, end }: PackedSession): string {
+  return bytes.utf8Slice(own, end);
+}
+
+/** @param own JSON of its own values */
+export function recordOfText(id: string, place: Place, own: string): SessionRecord {
+  return recordFrom(id, place, JSON.parse(own) as OwnValues);
+}
+
+/** What sessions are found by, and what time goes by. */
+export interface Gist {
+  /** Milliseconds since 1970; 0 where no login of this version has made it. */
+  readonly loginAt: number;
+  readonly lastActive: number;
+  /** Likewise; 0: none. */
+  readonly endsAt: number;
+  /** Where `places` are of: the hash of the cookie at `hashAt`, the subject, and the address in lower case. */
+  readonly bytes: Buffer;
+  readonly places: ValuePlaces;
+}
+
+export const [hashAt, subjectAt, emailAt] = [1, 8, 9];
+const [loginAtAt, lastActiveAt] = [2, 4];
+const textsAt = [hashAt, lastActiveAt, subjectAt, emailAt];
+const places = new ValuePlaces(emailAt + 1);
+
+/** Read as far as is needed, which is a tenth of reading it whole. Its places are those of the last one. */
+export function gistOf(session: PackedSession): Gist {
+  const { bytes, own, end } = session;
+  const found = hasLateValues(bytes, end) ? 0 : findValues(bytes, own, end, places);
+  if (found <= lastActiveAt) return wholeGist(session);
+  for (let at = found; at <= emailAt; at += 1) places.put(at, 0, 0);
+  const [email, emailEnd] = [places.start(emailAt), places.end(emailAt)];
+  const loginAt = numberInBytes(bytes, places.start(loginAtAt), places.end(loginAtAt));
+  const lastActive = timeInBytes(bytes, places.start(lastActiveAt), places.end(lastActiveAt));
+  const isPlain = textsAt.every((at) => at >= found || places.isText(bytes, at)) && isLowerCase(bytes, email, emailEnd);
+  if (!isPlain || Number.isNaN(loginAt + lastActive)) return wholeGist(session);
+  return { loginAt, lastActive, endsAt: 0, bytes, places };
+}
+
+function wholeGist(session: PackedSession): Gist {
+  const values = JSON.parse(ownText(session)) as OwnValues;
+  const [, cookieHash, loginAt, , lastActive, , , , subject = "", email = ""] = values;
+  const texts = [cookieHash, subject, email.toLowerCase()];
+  const bytes = Buffer.from(texts.join(""));
+  let start = 0;
+  for (const [at, place] of [hashAt, subjectAt, emailAt].entries()) {
+    const end = start + Buffer.byteLength(texts[at] as string);
+    places.put(place, start, end);
+    start = end;
+  }
+  return { loginAt, lastActive: Date.parse(lastActive) || loginAt, endsAt: values[17] ?? 0, bytes, places };
+}
+
+/** Whether the list may have come as far as the provider's bound: it ends with a number, or with tokens, which are a list. */
+function hasLateValues(bytes: Buffer, end: number): boolean {
+  const [last, before] = [bytes[end - 2] as number, bytes[end - 3]];
+  return (last >= 0x30 && last <= 0x39) || (last === quote && before === bracketEnd);
+}
+
+/** Of characters whose case this can tell. */
+function isLowerCase(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte > 0x7f || (byte >= 0x41 && byte <= 0x5a)) return false;
+  }
+  return true;
+}

@@ -1,0 +1,245 @@
+/** Sessions as they are stored and as edges get them: the form of `application_session` that both planes read. */
+import type { ResourceObject } from "../../schema/object.ts";
+import { nobody } from "../calls/identity.ts";
+import type { SessionRecord } from "./session.ts";
+
+export const sessionKind = "application_session";
+export const loginKeyKind = "login_key";
+export const metadataKind = "saml_metadata";
+
+/** Those of its fields that both planes read; `login` is `Common` as JSON. */
+interface SessionDoc {
+  readonly application_user_id: string;
+  readonly route_id: string;
+  readonly edge_id: string;
+  readonly cookie_hash: string;
+  readonly login: string;
+  readonly login_at: number;
+  readonly checked_at: number;
+  readonly ends_at: number;
+  readonly identity: {
+    readonly subject: string;
+    readonly email: string;
+    readonly email_verified: boolean;
+    readonly name: string;
+    readonly username: string;
+    readonly memberships: readonly string[];
+    readonly provider_session: string;
+    readonly authenticated_at: number;
+    readonly managed_domain: string;
+  };
+  /** The provider's as JSON, or "". */
+  readonly tokens: string;
+}
+
+/** What many logins have in common. */
+type Common = Pick<
+  SessionRecord,
+  | "realm"
+  | "cookiePrefix"
+  | "host"
+  | "siteId"
+  | "providerName"
+  | "providerUrl"
+  | "clientId"
+  | "scopes"
+  | "maximumDuration"
+  | "inactivityTimeout"
+>;
+
+/** Tokens are sealed by storage. */
+export function docOf(record: SessionRecord): SessionDoc {
+  const { realm, cookiePrefix, host, siteId, providerName, providerUrl, clientId, scopes, identity } = record;
+  const { maximumDuration, inactivityTimeout, accessToken, refreshToken, idToken } = record;
+  const common: Common = {
+    realm,
+    cookiePrefix,
+    host,
+    siteId,
+    providerName,
+    providerUrl,
+    clientId,
+    scopes,
+    maximumDuration,
+    inactivityTimeout,
+  };
+  const tokens = [accessToken, refreshToken, idToken];
+  return {
+    application_user_id: record.userId,
+    route_id: record.routeId,
+    edge_id: siteId.includes(" ") ? "" : siteId,
+    cookie_hash: record.cookieHash,
+    login: JSON.stringify(common),
+    login_at: record.loginAt,
+    checked_at: record.checkedAt,
+    ends_at: record.endsAt ?? 0,
+    identity: {
+      subject: identity.subject,
+      email: identity.email,
+      email_verified: identity.emailVerified,
+      name: identity.name,
+      username: identity.username,
+      memberships: identity.memberships,
+      provider_session: identity.providerSession,
+      authenticated_at: identity.authenticatedAt,
+      managed_domain: identity.managedDomain,
+    },
+    tokens: tokens.some((one) => one !== "") ? JSON.stringify(tokens) : "",
+  };
+}
+
+/** Where logins are made, as it is read from what they have in common. */
+export interface Place {
+  readonly common: Common;
+  readonly accountId: string;
+  readonly routeId: string;
+}
+
+/** Own values of a session, in the order in which `application_session` is packed; empty ones at the end are absent. */
+export type OwnValues = readonly [
+  userId: string,
+  cookieHash: string,
+  loginAt: number,
+  checkedAt: number,
+  lastActive: string,
+  expiresAt: unknown,
+  address: unknown,
+  location: unknown,
+  subject?: string,
+  email?: string,
+  emailVerified?: boolean,
+  name?: string,
+  username?: string,
+  memberships?: readonly string[],
+  providerSession?: string,
+  authenticatedAt?: number,
+  managedDomain?: string,
+  endsAt?: number,
+  tokens?: string,
+];
+
+/** Neighbours were used within one second, mostly. */
+let lastInstant = { text: "", at: 0 };
+function instantOf(text: string): number {
+  if (lastInstant.text !== text) lastInstant = { text, at: Date.parse(text) };
+  return lastInstant.at;
+}
+
+/** Undefined for a session that no login of this version has made. */
+export function recordOf({
+  id,
+  account_id,
+  doc: given,
+}: Pick<ResourceObject, "id" | "account_id" | "doc">): SessionRecord | undefined {
+  const doc = given as unknown as SessionDoc & { readonly last_active: string };
+  const place = placeOf(account_id, doc.route_id, doc.login);
+  if (!place || !doc.login_at) return undefined;
+  const { identity: said } = doc;
+  return recordFrom(id, place, [
+    doc.application_user_id,
+    doc.cookie_hash,
+    doc.login_at,
+    doc.checked_at,
+    doc.last_active,
+    undefined,
+    undefined,
+    undefined,
+    said.subject,
+    said.email,
+    said.email_verified,
+    said.name,
+    said.username,
+    said.memberships,
+    said.provider_session,
+    said.authenticated_at,
+    said.managed_domain,
+    doc.ends_at,
+    doc.tokens,
+  ]);
+}
+
+/** Undefined where a login of another version has left no text of this form. */
+export function placeOf(accountId: string, routeId: string, login: string): Place | undefined {
+  if (!login) return undefined;
+  const common = oneOf(commons, login, () => JSON.parse(login) as Common);
+  return { common, accountId: shared(accountId), routeId: shared(routeId) };
+}
+
+export function recordFrom(id: string, { common, accountId, routeId }: Place, own: OwnValues): SessionRecord {
+  const [endsAt = 0, tokens = ""] = [own[17], own[18]];
+  const [accessToken = "", refreshToken = "", idToken = ""] = tokens === "" ? none : (JSON.parse(tokens) as string[]);
+  const record: SessionRecord = {
+    id,
+    accountId,
+    userId: own[0],
+    cookieHash: own[1],
+    realm: common.realm,
+    cookiePrefix: common.cookiePrefix,
+    host: common.host,
+    siteId: common.siteId,
+    routeId,
+    providerName: common.providerName,
+    providerUrl: common.providerUrl,
+    clientId: common.clientId,
+    loginAt: own[2],
+    lastActive: instantOf(own[4]) || own[2],
+    checkedAt: own[3],
+    scopes: common.scopes,
+    identity: {
+      subject: own[8] ?? "",
+      email: own[9] ?? "",
+      emailVerified: own[10] ?? false,
+      name: own[11] ?? "",
+      username: own[12] ?? "",
+      memberships: sharedList(own[13] ?? none),
+      providerSession: own[14] ?? "",
+      authenticatedAt: own[15] ?? 0,
+      managedDomain: own[16] ?? "",
+    },
+    accessToken,
+    refreshToken,
+    idToken,
+    maximumDuration: common.maximumDuration,
+    inactivityTimeout: common.inactivityTimeout,
+  };
+  return endsAt > 0 ? { ...record, endsAt } : record;
+}
+
+const none: readonly string[] = nobody.memberships;
+const maxShared = 10_000;
+/** Longer ones are somebody's own: groups, mostly. */
+const maxSharedList = 8;
+const texts = new Map<string, string>();
+const lists = new Map<string, readonly string[]>();
+const commons = new Map<string, Common>();
+
+/** The one copy of what many sessions have in common: without it a session takes a third more memory. */
+function shared(text: string): string {
+  return oneOf(texts, text, () => text);
+}
+
+function sharedList(list: readonly string[]): readonly string[] {
+  if (list.length === 0) return none;
+  if (list.length > maxSharedList) return list;
+  return oneOf(lists, JSON.stringify(list), () => Object.freeze(list.map(shared)));
+}
+
+function oneOf<Value>(known: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = known.get(key);
+  if (value === undefined) {
+    if (known.size >= maxShared) known.clear();
+    known.set(key, (value = make()));
+  }
+  return value;
+}
+
+/** When it ends by itself at the latest, milliseconds since 1970; undefined: never by its route's limits. */
+export function expiresAt(
+  { loginAt, lastActive, maximumDuration, inactivityTimeout, endsAt = 0 }: SessionRecord,
+  idleDays: number,
+): number {
+  const limits = [lastActive + (inactivityTimeout || idleDays * 86_400) * 1000];
+  if (maximumDuration > 0) limits.push(loginAt + maximumDuration * 1000);
+  if (endsAt > 0) limits.push(endsAt);
+  return Math.min(...limits);
+}

@@ -1,0 +1,193 @@
+/** What an edge tells the control plane of logins, and asks it: nothing waits for it for long. */
+import { hash } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import type { MetadataAddress } from "../saml/metadata/metadata-address.ts";
+import type { SessionRecord } from "./session.ts";
+
+/** The visitor's browser at the login. */
+export interface LoginBrowser {
+  readonly userAgent: string;
+  readonly address: string;
+  readonly publicUrl: string;
+}
+
+/** Edge → control plane. */
+export type LoginReport =
+  | { readonly type: "login"; readonly call: number; readonly session: SessionRecord; readonly browser: LoginBrowser }
+  | { readonly type: "login_activity"; readonly used: readonly LoginUse[] }
+  /** What a check has brought: identity and tokens of a session. */
+  | { readonly type: "login_renewed"; readonly session: SessionRecord }
+  | { readonly type: "logout"; readonly accountId: string; readonly sessionIds: readonly string[] }
+  /** Answered by `message_claimed`. `untilMs`: the message is refused by itself from then on. */
+  | {
+      readonly type: "message_claim";
+      readonly call: number;
+      readonly accountId: string;
+      /** SHA-256 of what the message is known by. */
+      readonly key: string;
+      readonly untilMs: number;
+    }
+  /**
+   * Metadata of a login's provider is to be looked for anew; with `address`, from now on, where no route says so. Answered
+   * by `metadata_looked_for`.
+   */
+  | {
+      readonly type: "metadata_wanted";
+      readonly call: number;
+      readonly accountId: string;
+      /** The route, or what the login is called. */
+      readonly askedBy: string;
+      readonly address?: MetadataAddress;
+    }
+  /** Answered by `login_found`. */
+  | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
+
+/** `unknown` when the control plane cannot be asked: then the message must not be taken. */
+export type ClaimOutcome = "first" | "used" | "unknown";
+
+/** Last use in milliseconds since 1970. */
+export type LoginUse = readonly [accountId: string, id: string, lastActive: number];
+
+export interface LoginReports {
+  /** Resolves when it is stored, with the user's id; or after a second without. */
+  login(session: SessionRecord, browser: LoginBrowser): Promise<void>;
+  renewed(session: SessionRecord): void;
+  logout(accountId: string, sessionIds: readonly string[]): void;
+  activity(used: readonly LoginUse[]): void;
+  /** Whether another edge knows the cookie: resolves soon, whatever comes of it. */
+  wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
+  /** Whether nobody, at any edge, has claimed it: resolves within a second. */
+  claim(accountId: string, name: string, untilMs: number): Promise<ClaimOutcome>;
+  /** The same for what this edge has not seen before: nobody where there is no other edge, or no control plane. */
+  claimHere(accountId: string, name: string, untilMs: number): Promise<"first" | "used">;
+  claimed(call: number, outcome: ClaimOutcome): void;
+  /**
+   * Has the metadata of the login's provider looked for anew: whether it has changed, and is in effect here.
+   *
+   * @param address of a login that no route has: looked after from now on
+   */
+  renewMetadata(accountId: string, askedBy: string, address?: MetadataAddress): Promise<boolean>;
+  metadataLookedFor(call: number, isNew: boolean): void;
+  /** Whether the control plane has yet to store it. */
+  isUnstored(id: string): boolean;
+  stored(call: number): void;
+  found(call: number, session: SessionRecord | undefined): void;
+  /** Tells everything again that was not answered: the control plane was started anew. */
+  again(): void;
+}
+
+const loginWaitMs = 1_000;
+const findWaitMs = 100;
+const claimWaitMs = 1_000;
+/** A little longer than the fetch takes. */
+const metadataWaitMs = 6_000;
+/** Logins that wait for a control plane that is away (S4). */
+const maxUnstored = 10_000;
+const maxAskedPerSecond = 50;
+
+/** @param isShared there are other edges, at which a visitor may come in as well */
+export function makeLoginReports(send: (report: LoginReport) => void, clock: Clock, isShared = false): LoginReports {
+  let lastCall = 0;
+  const unstored = new Map<number, { readonly report: LoginReport; readonly id: string; done: () => void }>();
+  const unstoredIds = new Set<string>();
+  const asked = new Map<number, (found: SessionRecord | undefined) => void>();
+  const claims = makeQuestions<ClaimOutcome>(clock);
+  const renewals = makeQuestions<boolean>(clock);
+  let second = 0;
+  let askedThisSecond = 0;
+
+  return {
+    async login(session, browser) {
+      const call = (lastCall += 1);
+      const report: LoginReport = { type: "login", call, session, browser };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (unstored.size < maxUnstored) {
+        unstored.set(call, { report, id: session.id, done: resolve });
+        unstoredIds.add(session.id);
+      }
+      send(report);
+      const late = clock.after(loginWaitMs, resolve);
+      await promise;
+      late.cancel();
+    },
+    renewed: (session) => send({ type: "login_renewed", session }),
+    logout(accountId, sessionIds) {
+      if (sessionIds.length === 0) return;
+      send({ type: "logout", accountId, sessionIds });
+    },
+    activity(used) {
+      if (used.length > 0) send({ type: "login_activity", used });
+    },
+    wanted(accountId, cookieHash) {
+      const now = Math.floor(clock.monotonic() / 1000);
+      if (now !== second) [second, askedThisSecond] = [now, 0];
+      askedThisSecond += 1;
+      if (askedThisSecond > maxAskedPerSecond) return Promise.resolve(undefined);
+      const call = (lastCall += 1);
+      const { promise, resolve } = Promise.withResolvers<SessionRecord | undefined>();
+      const late = clock.after(findWaitMs, () => {
+        asked.delete(call);
+        resolve(undefined);
+      });
+      asked.set(call, (found) => {
+        late.cancel();
+        resolve(found);
+      });
+      send({ type: "login_wanted", call, accountId, cookieHash });
+      return promise;
+    },
+    claim(accountId, name, untilMs) {
+      const call = (lastCall += 1);
+      const outcome = claims.ask(call, claimWaitMs, "unknown");
+      send({ type: "message_claim", call, accountId, key: hash("sha256", name, "base64url"), untilMs });
+      return outcome;
+    },
+    async claimHere(accountId, name, untilMs) {
+      return isShared && (await this.claim(accountId, name, untilMs)) === "used" ? "used" : "first";
+    },
+    claimed: (call, outcome) => claims.answer(call, outcome),
+    renewMetadata(accountId, askedBy, address) {
+      const call = (lastCall += 1);
+      const outcome = renewals.ask(call, metadataWaitMs, false);
+      send({ type: "metadata_wanted", call, accountId, askedBy, ...(address && { address }) });
+      return outcome;
+    },
+    metadataLookedFor: (call, isNew) => renewals.answer(call, isNew),
+    isUnstored: (id) => unstoredIds.has(id),
+    stored(call) {
+      const one = unstored.get(call);
+      if (!one) return;
+      unstored.delete(call);
+      unstoredIds.delete(one.id);
+      one.done();
+    },
+    found(call, session) {
+      const one = asked.get(call);
+      asked.delete(call);
+      one?.(session);
+    },
+    again() {
+      for (const { report } of unstored.values()) send(report);
+    },
+  };
+}
+
+/** What was asked and is not answered yet. */
+function makeQuestions<T>(clock: Clock) {
+  const waiting = new Map<number, (answer: T) => void>();
+  return {
+    /** @param otherwise what it comes to without an answer in time */
+    async ask(call: number, waitMs: number, otherwise: T): Promise<T> {
+      const { promise, resolve } = Promise.withResolvers<T>();
+      const late = clock.after(waitMs, () => resolve(otherwise));
+      waiting.set(call, resolve);
+      try {
+        return await promise;
+      } finally {
+        late.cancel();
+        waiting.delete(call);
+      }
+    },
+    answer: (call: number, answer: T): void => waiting.get(call)?.(answer),
+  };
+}

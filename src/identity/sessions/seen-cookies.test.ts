@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { makeManualClock } from "../../../test/support/clock.ts";
+import { makeSeenCookies } from "./seen-cookies.ts";
+import { newSessionCookie, Session } from "./session.ts";
+import type { SessionRecord } from "./session.ts";
+
+describe("I2: cookies that were seen a moment ago", () => {
+  const clock = makeManualClock();
+  const session = (): Session => new Session({ loginAt: 0, lastActive: 0, checkedAt: 0 } as SessionRecord, clock);
+
+  it("I2: cookies that were seen a moment ago are let go after ten seconds", () => {
+    const seen = makeSeenCookies(clock);
+    const [cookie, one] = [newSessionCookie(), session()];
+    seen.put(cookie, one);
+    clock.pass(9_999);
+    assert.equal(seen.get(cookie), one);
+    clock.pass(1);
+    assert.equal(seen.get(cookie), undefined);
+    seen.stop();
+  });
+
+  it("I2: cookies that were seen a moment ago are nobody's once their session has ended", () => {
+    const seen = makeSeenCookies(clock);
+    const [cookie, one] = [newSessionCookie(), session()];
+    seen.put(cookie, one);
+    assert.equal(seen.get(newSessionCookie()), undefined);
+    one.ended = true;
+    assert.equal(seen.get(cookie), undefined);
+    one.ended = false;
+    seen.drop(one);
+    assert.equal(seen.get(cookie), undefined);
+    seen.stop();
+  });
+
+  it("I2: cookies that were seen a moment ago are a thousand at most", () => {
+    const seen = makeSeenCookies(clock);
+    const cookies = Array.from({ length: 5_000 }, newSessionCookie);
+    for (const cookie of cookies) {
+      seen.put(cookie, session());
+      assert.ok(seen.get(cookie));
+    }
+    assert.ok(cookies.filter((cookie) => seen.get(cookie) !== undefined).length <= 1_000);
+    seen.stop();
+  });
+});

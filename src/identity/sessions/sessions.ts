@@ -1,0 +1,153 @@
+/** Every login that holds, on the traffic thread: one look-up per request, by the hash of its cookie. */
+import type { Clock } from "../../lib/clock.ts";
+import { AwakeSessions } from "./awake-sessions.ts";
+import type { PackedObjects } from "../../schema/packed.ts";
+import type { LoginUse } from "./reports.ts";
+import { ownText, recordOfText, sessionsIn } from "./packed-sessions.ts";
+import { cookieHash, sessionCookieLength } from "./session.ts";
+import type { Session, SessionRecord } from "./session.ts";
+import { SleepingSessions } from "./sleeping.ts";
+import type { Timed, Woken } from "./sleeping.ts";
+
+export interface Sessions {
+  readonly size: number;
+  /** The session of a cookie, whatever that holds. */
+  find(cookie: string): Session | undefined;
+  byId(id: string): Session | undefined;
+  /** Puts a record in; an older one of the same id takes over what it says. Returns the session. */
+  put(record: SessionRecord): Session;
+  /** Ends it; harmless when it is gone. */
+  end(id: string): void;
+  /**
+   * Replaces everything by what a snapshot has; sessions that were made here since, stay.
+   *
+   * @param isGone whether one of the snapshot has ended here
+   */
+  load(
+    parts: Iterable<PackedObjects>,
+    isNew: (session: Session) => boolean,
+    isGone: (accountId: string, id: string) => boolean,
+  ): void;
+  /** Last use of those that were used since the last call. */
+  takeActivity(): LoginUse[];
+  of(accountId: string): number;
+  /** Of all what time goes by. */
+  timed(): Iterable<Timed>;
+  /** Of whoever has this id at a provider. */
+  ofSubject(subject: string): Session[];
+  /** Of whoever has this e-mail address, in whatever case. */
+  ofEmail(email: string): Session[];
+  /** Those of a client that belong to a session at its provider. */
+  ofProviderSession(accountId: string, providerUrl: string, clientId: string, session: string): Session[];
+  /** The one of the account that was unused for longest. */
+  longestIdle(accountId: string): Session | undefined;
+  stop(): void;
+}
+
+/** @param ended called once for each session that ends */
+export function makeSessions(clock: Clock, ended: (session: Session) => void): Sessions {
+  const counts = new Map<string, number>();
+  const awake = new AwakeSessions(clock);
+  const sleeping = new SleepingSessions();
+
+  const remove = (session: Session): void => {
+    const { accountId } = session.record;
+    const left = (counts.get(accountId) ?? 1) - 1;
+    if (left === 0) counts.delete(accountId);
+    else counts.set(accountId, left);
+    awake.remove(session);
+    ended(session);
+  };
+  const woken = (one: Woken | undefined): Session | undefined => one && awake.enter(one.record, one.cameAt);
+  const allWoken = (many: readonly Woken[]): void => {
+    for (const one of many) woken(one);
+  };
+  const find = (id: string): Session | undefined => awake.byId(id) ?? woken(sleeping.takeById(id));
+  const count = (accountId: string): void => void counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+  const put = (record: SessionRecord): Session => {
+    const present = find(record.id);
+    if (present) {
+      const { identity, accessToken, refreshToken, idToken, checkedAt } = present.record;
+      // What this edge has learned since is newer than what it had told.
+      const isOlder = record.checkedAt < checkedAt;
+      present.replace(isOlder ? { ...record, identity, accessToken, refreshToken, idToken, checkedAt } : record);
+      present.heardOf(record, clock);
+      return present;
+    }
+    count(record.accountId);
+    return awake.enter(record, clock);
+  };
+  return {
+    get size() {
+      return awake.size + sleeping.size;
+    },
+    find(cookie) {
+      if (cookie.length !== sessionCookieLength) return undefined;
+      const known = awake.seen(cookie);
+      if (known !== undefined) return known;
+      const hash = cookieHash(cookie);
+      const found = awake.byHash(hash) ?? woken(sleeping.takeByHash(hash));
+      if (found !== undefined) awake.see(cookie, found);
+      return found;
+    },
+    byId: find,
+    put,
+    end(id) {
+      const session = find(id);
+      if (session) remove(session);
+    },
+    load(parts, isNew, isGone) {
+      const [now, mono] = [clock.now(), clock.monotonic()];
+      const at = { now: () => now, monotonic: () => mono };
+      const gone = new Set([...awake.ids(), ...sleeping.ids()]);
+      for (const part of parts) {
+        for (const one of sessionsIn(part)) {
+          const { id, place } = one;
+          if (isGone(place.accountId, id)) continue;
+          if (!gone.delete(id)) {
+            if (sleeping.add(one, at)) count(place.accountId);
+          } else if (!sleeping.holds(one)) put(recordOfText(id, place, ownText(one)));
+        }
+      }
+      sleeping.settle();
+      for (const id of gone) {
+        const session = find(id);
+        if (session && !isNew(session)) remove(session);
+      }
+    },
+    takeActivity: () => awake.takeActivity(),
+    of: (accountId) => counts.get(accountId) ?? 0,
+    *timed() {
+      yield* awake.all();
+      yield* sleeping.timed();
+    },
+    ofSubject(subject) {
+      allWoken(sleeping.takeBySubject(subject));
+      return awake.where(({ identity }) => identity.subject === subject);
+    },
+    ofEmail(email) {
+      const wanted = email.toLowerCase();
+      allWoken(sleeping.takeByEmail(wanted));
+      return awake.where(({ identity }) => identity.email.toLowerCase() === wanted);
+    },
+    ofProviderSession(...asked) {
+      allWoken(sleeping.takeOfProviderSession(...asked));
+      return awake.where((record) => isOfProviderSession(record, ...asked));
+    },
+    longestIdle(accountId) {
+      const found = awake.longestIdle(accountId);
+      const asleep = sleeping.longestIdle(accountId);
+      return asleep && (!found || asleep.lastActive < found.lastActive) ? find(asleep.id) : found;
+    },
+    stop: () => awake.stop(),
+  };
+}
+
+function isOfProviderSession(
+  record: SessionRecord,
+  ...[accountId, providerUrl, clientId, session]: Parameters<Sessions["ofProviderSession"]>
+): boolean {
+  const isOfClient =
+    record.accountId === accountId && record.providerUrl === providerUrl && record.clientId === clientId;
+  return isOfClient && record.identity.providerSession === session;
+}

@@ -1,0 +1,220 @@
+/**
+ * Sessions as they came in a snapshot, for as long as nobody asks for them: texts in a few buffers, and numbers. An object is
+ * made of one when somebody comes with its cookie, when it changes, and when it ends: of most that never happens.
+ */
+import { Digests } from "../../lib/collections/digests.ts";
+import { PackedTexts } from "../../lib/collections/packed-texts.ts";
+import { emailAt, gistOf, hashAt, recordOfText, subjectAt } from "./packed-sessions.ts";
+import type { Gist, PackedSession } from "./packed-sessions.ts";
+import type { Place } from "./records.ts";
+import { secondsUp } from "./session.ts";
+import type { Moment, SessionRecord } from "./session.ts";
+
+/** What of a session time goes by. */
+export interface Timed {
+  readonly id: string;
+  readonly record: Pick<SessionRecord, "realm" | "host" | "maximumDuration" | "inactivityTimeout">;
+  idle(clock: Moment): number;
+  age(clock: Moment): number;
+  isBeyond(clock: Moment): boolean;
+}
+
+/** One that is none any more, as of the moment at which it came. */
+export interface Woken {
+  readonly record: SessionRecord;
+  readonly cameAt: Moment;
+}
+
+interface Arrival {
+  readonly place: Place;
+  readonly at: Moment;
+}
+
+/** Between the id, which has none, and the own values. */
+const cut = " ";
+
+export class SleepingSessions {
+  /** Id and own values. */
+  readonly #texts = new PackedTexts();
+  readonly #arrivals: (Arrival | undefined)[] = [];
+  /** Milliseconds since 1970. */
+  readonly #loginAt: number[] = [];
+  readonly #lastActive: number[] = [];
+  /** Likewise; 0: none. */
+  readonly #endsAt: number[] = [];
+  readonly #free: number[] = [];
+  readonly #ids = new Digests();
+  readonly #hashes = new Digests();
+  readonly #subjects = new Digests();
+  /** In lower case. */
+  readonly #emails = new Digests();
+  #size = 0;
+  #last: Arrival | undefined;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Whether there is such a one now: none of a login that an older version has made.
+   *
+   * @param at when it came: what it says is of times before
+   */
+  add(session: PackedSession, at: Moment): boolean {
+    const gist = gistOf(session);
+    if (gist.loginAt === 0) return false;
+    const { place, bytes, start, own, end } = session;
+    const number = this.#free.pop() ?? this.#arrivals.length;
+    if (this.#last?.place !== place || this.#last.at !== at) this.#last = { place, at };
+    this.#texts.putBytes(number, bytes, start, end);
+    this.#arrivals[number] = this.#last;
+    this.#loginAt[number] = gist.loginAt;
+    this.#lastActive[number] = gist.lastActive;
+    this.#endsAt[number] = gist.endsAt;
+    this.#ids.addBytes(bytes, start, own - 1, number);
+    enter(this.#hashes, gist, hashAt, number);
+    enter(this.#subjects, gist, subjectAt, number);
+    enter(this.#emails, gist, emailAt, number);
+    this.#size += 1;
+    return true;
+  }
+
+  /** Makes ready what was added: whoever asks first would wait for it. */
+  settle(): void {
+    for (const index of [this.#ids, this.#hashes, this.#subjects, this.#emails]) index.settle();
+  }
+
+  /** Whether it sleeps here, and is as it is said to be. */
+  holds({ id, place, bytes, start, end }: PackedSession): boolean {
+    return this.#ids.candidates(id).some((number) => {
+      const present = this.#arrivals[number]?.place;
+      return (
+        present?.common === place.common &&
+        present.accountId === place.accountId &&
+        present.routeId === place.routeId &&
+        this.#texts.read(number) === bytes.utf8Slice(start, end)
+      );
+    });
+  }
+
+  takeById(id: string): Woken | undefined {
+    return this.#takeFirst(this.#ids, id, (record) => record.id === id);
+  }
+
+  takeByHash(hash: string): Woken | undefined {
+    return this.#takeFirst(this.#hashes, hash, (record) => record.cookieHash === hash);
+  }
+
+  takeBySubject(subject: string): Woken[] {
+    return this.#subjects
+      .candidates(subject)
+      .flatMap((number) => this.#takeIf(number, ({ identity }) => identity.subject === subject) ?? []);
+  }
+
+  /** @param email in lower case */
+  takeByEmail(email: string): Woken[] {
+    return this.#emails
+      .candidates(email)
+      .flatMap((number) => this.#takeIf(number, ({ identity }) => identity.email.toLowerCase() === email) ?? []);
+  }
+
+  /** Those of a client at a provider that belong to this session there. The others sleep on. */
+  takeOfProviderSession(accountId: string, providerUrl: string, clientId: string, session: string): Woken[] {
+    const isOf = ({ place }: Arrival): boolean =>
+      place.accountId === accountId && place.common.providerUrl === providerUrl && place.common.clientId === clientId;
+    const found: Woken[] = [];
+    for (const [number, arrival] of this.#arrivals.entries()) {
+      if (!arrival || !isOf(arrival) || !mayName(this.#texts.read(number), session)) continue;
+      found.push(...(this.#takeIf(number, ({ identity }) => identity.providerSession === session) ?? []));
+    }
+    return found;
+  }
+
+  /** The one of an account that was used before all others. */
+  longestIdle(accountId: string): { readonly id: string; readonly lastActive: number } | undefined {
+    let found: number | undefined;
+    for (const [number, arrival] of this.#arrivals.entries()) {
+      if (arrival?.place.accountId !== accountId) continue;
+      if (found === undefined || this.#usedAt(number) < this.#usedAt(found)) found = number;
+    }
+    return found === undefined ? undefined : { id: this.#idOf(found), lastActive: this.#usedAt(found) };
+  }
+
+  *ids(): Iterable<string> {
+    for (const [number, arrival] of this.#arrivals.entries()) if (arrival) yield this.#idOf(number);
+  }
+
+  *timed(): Iterable<Timed> {
+    for (let number = 0; number < this.#arrivals.length; number += 1) {
+      const arrival = this.#arrivals[number];
+      if (arrival) yield this.#timedOf(number, arrival);
+    }
+  }
+
+  #timedOf(number: number, { place, at }: Arrival): Timed {
+    const loginAt = this.#loginAt[number] as number;
+    const lastActive = this.#usedAt(number);
+    const endsAt = this.#endsAt[number] as number;
+    const mono = at.monotonic();
+    const since = (then: number): number => mono - Math.max(0, at.now() - then);
+    const age = (clock: Moment): number =>
+      Math.max(clock.now() - loginAt, clock.monotonic() - secondsUp(since(loginAt)) * 1000);
+    const idOf = (): string => this.#idOf(number);
+    return {
+      get id() {
+        return idOf();
+      },
+      record: place.common,
+      idle: (clock) => Math.max(clock.now() - lastActive, clock.monotonic() - since(lastActive)),
+      age,
+      isBeyond: (clock) => endsAt > 0 && age(clock) >= endsAt - loginAt,
+    };
+  }
+
+  #usedAt(number: number): number {
+    return this.#lastActive[number] as number;
+  }
+
+  #idOf(number: number): string {
+    const text = this.#texts.read(number);
+    return text.slice(0, text.indexOf(cut));
+  }
+
+  #takeFirst(index: Digests, key: string, isIt: (record: SessionRecord) => boolean): Woken | undefined {
+    for (const number of index.candidates(key)) {
+      const [found] = this.#takeIf(number, isIt) ?? [];
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** Takes it out, if it is so. */
+  #takeIf(number: number, isIt: (record: SessionRecord) => boolean): [Woken] | undefined {
+    const arrival = this.#arrivals[number];
+    if (!arrival) return undefined;
+    const text = this.#texts.read(number);
+    const end = text.indexOf(cut);
+    const record = recordOfText(text.slice(0, end), arrival.place, text.slice(end + 1));
+    if (!isIt(record)) return undefined;
+    const { id, cookieHash, identity } = record;
+    this.#ids.remove(id, number);
+    this.#hashes.remove(cookieHash, number);
+    this.#subjects.remove(identity.subject, number);
+    this.#emails.remove(identity.email.toLowerCase(), number);
+    this.#texts.drop(number);
+    this.#arrivals[number] = undefined;
+    this.#free.push(number);
+    this.#size -= 1;
+    return [{ record, cameAt: arrival.at }];
+  }
+}
+
+/** Whether a text of own values may have this one. Most have not, and need not be parsed. */
+function mayName(text: string, session: string): boolean {
+  return !/^[\w.:-]+$/.test(session) || text.includes(`"${session}"`);
+}
+
+function enter(index: Digests, { bytes, places }: Gist, place: number, number: number): void {
+  const [start, end] = [places.start(place), places.end(place)];
+  if (start < end) index.addBytes(bytes, start, end, number);
+}

@@ -1,0 +1,85 @@
+/** Whether somebody is on a route's lists (security I5). A claim that is missing never matches. */
+import type { Identity } from "../calls/identity.ts";
+import { isTeam, nameOfMembership } from "../calls/memberships.ts";
+
+export interface Lists {
+  readonly emailAddresses: ReadonlySet<string>;
+  readonly emailDomains: ReadonlySet<string>;
+  /** Of a form that no organization has: `memberships.ts`. */
+  readonly teams: ReadonlySet<string>;
+  readonly organizations: ReadonlySet<string>;
+  /** Of a SAML provider, letter by letter. */
+  readonly groups: ReadonlySet<string>;
+  /** Domains count only where the provider manages the address for them (Google). */
+  readonly managedDomains: boolean;
+}
+
+export interface Verdict {
+  readonly admits: boolean;
+  /** For the trace: which rule and which claim. */
+  readonly reason: string;
+  /** Why not, as the visitor is told. */
+  readonly errorName?: "login_not_listed" | "login_email_unverified" | "login_no_email" | "saml_group";
+}
+
+export const everybody: Lists = Object.freeze({
+  emailAddresses: new Set<string>(),
+  emailDomains: new Set<string>(),
+  teams: new Set<string>(),
+  organizations: new Set<string>(),
+  groups: new Set<string>(),
+  managedDomains: false,
+});
+
+/** Any entry of any list lets in; with no list at all everybody comes in who has logged in. */
+export function judge(lists: Lists, identity: Identity): Verdict {
+  const { emailAddresses, emailDomains, teams, organizations, groups } = lists;
+  if (groups.size > 0) return judgeGroups(groups, identity);
+  const wantsEmail = emailAddresses.size > 0 || emailDomains.size > 0;
+  if (!wantsEmail && teams.size === 0 && organizations.size === 0) {
+    return { admits: true, reason: "everybody who has logged in is let in" };
+  }
+  for (const membership of identity.memberships) {
+    const [kind, list] = isTeam(membership) ? (["team", teams] as const) : (["organization", organizations] as const);
+    if (list.has(membership)) {
+      return { admits: true, reason: `a member of the ${kind} "${nameOfMembership(membership)}"` };
+    }
+  }
+  if (!wantsEmail)
+    return { admits: false, reason: "in none of the listed teams and organizations", errorName: "login_not_listed" };
+  const email = plainEmail(identity.email);
+  const byName = email !== undefined && emailAddresses.has(email);
+  const domain = email?.slice(email.indexOf("@") + 1) ?? "";
+  const byDomain = email !== undefined && emailDomains.has(domain);
+  if (identity.email === "")
+    return { admits: false, reason: "the provider gave no e-mail address", errorName: "login_no_email" };
+  if (!identity.emailVerified) {
+    return {
+      admits: false,
+      reason: "the provider does not vouch for the e-mail address",
+      errorName: "login_email_unverified",
+    };
+  }
+  if (byName) return { admits: true, reason: "the e-mail address is listed" };
+  if (
+    byDomain &&
+    (!lists.managedDomains || domain === "gmail.com" || identity.managedDomain.toLowerCase() === domain)
+  ) {
+    return { admits: true, reason: `the e-mail domain "${domain}" is listed` };
+  }
+  const why = byDomain ? `the address is not managed by "${domain}"` : "on none of the lists";
+  return { admits: false, reason: why, errorName: "login_not_listed" };
+}
+
+/** A route that names groups has no other list. */
+function judgeGroups(groups: ReadonlySet<string>, { memberships }: Identity): Verdict {
+  const found = memberships.find((one) => groups.has(one));
+  return found === undefined
+    ? { admits: false, reason: "in none of the listed groups", errorName: "saml_group" }
+    : { admits: true, reason: `in the group "${found}"` };
+}
+
+/** In lower case; undefined unless it is ASCII with one "@". */
+export function plainEmail(email: string): string | undefined {
+  return /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(email) ? email.toLowerCase() : undefined;
+}

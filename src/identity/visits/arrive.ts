@@ -1,0 +1,56 @@
+/** The end of a login that was begun at the provider: no flow of this browser's, but a ticket that is good once. */
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { Step } from "../../traffic/step.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import type { LoginContext, LoginSite } from "../guard/context.ts";
+import { earlierModules, establish, finishLogin, readParameters, refuse, routeOf } from "./finish.ts";
+import { Guard } from "../guard/guard.ts";
+import type { Arrival } from "../methods/method.ts";
+
+const ticketMs = 5 * 60_000;
+
+/** Finishes a login of either kind. */
+export async function comeBack(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const parameters = new URLSearchParams(exchange.request.query);
+  if (parameters.has("state") || !parameters.has("ticket")) return await finishLogin(site, exchange, context);
+  let guard: Guard | undefined;
+  try {
+    const found = await arrivalAt(site, exchange);
+    ({ guard } = found);
+    const { arrival, route } = found;
+    await claim(arrival, guard, context);
+    const refused = await earlierModules(route, guard, exchange, arrival.returnPath);
+    if (refused) return refused;
+    const flow = { id: arrival.id, returnPath: arrival.returnPath, tries: 0 };
+    return await establish(guard, flow, arrival, exchange, context);
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    return refuse(error, { site, guard, exchange, context });
+  }
+}
+
+async function arrivalAt(site: LoginSite, exchange: Exchange) {
+  const { query, host } = exchange.request;
+  const parameters = readParameters(query);
+  for (const guard of site.logins ?? []) {
+    if (!(guard instanceof Guard)) continue;
+    const arrival = await guard.options.method.arrive?.(parameters, host);
+    if (!arrival) continue;
+    const route = routeOf(site, guard, arrival.returnPath, host);
+    if (route) return { guard, route, arrival };
+    throw new LoginRefusal("login_elsewhere", "the address that it leads to is another route's now");
+  }
+  throw new LoginRefusal("login_state_unreadable", "there is no ticket of the host, or it is over a minute old");
+}
+
+/** Once on this edge, and once on all of them. */
+async function claim({ id }: Arrival, { options }: Guard, { used, reports, clock }: LoginContext): Promise<void> {
+  const key = `ticket ${options.realm.tag} ${id}`;
+  const isNew = used.get(key) === undefined;
+  used.set(key, true);
+  const outcome = isNew ? await reports.claim(options.accountId, key, clock.now() + ticketMs) : "used";
+  if (outcome === "used") throw new LoginRefusal("login_used", "the ticket was used before");
+  if (outcome === "unknown") {
+    throw new LoginRefusal("login_unchecked", "whether the ticket was used before cannot be found out");
+  }
+}

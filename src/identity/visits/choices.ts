@@ -1,0 +1,54 @@
+/** The ways in that a host has, for visitors who ask to log in where nothing says which: one is taken, of several they choose. */
+import type { Exchange } from "../../traffic/exchange.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { LoginContext, LoginSite } from "../guard/context.ts";
+import { routeOf } from "./finish.ts";
+import { Guard } from "../guard/guard.ts";
+import { loginHeaders, renderPage } from "../browser/pages.ts";
+import { wantsJson } from "../browser/request-kind.ts";
+import { originOf } from "../browser/settings.ts";
+
+/** A way in, and where it leads. */
+export interface Choice {
+  readonly guard: Guard;
+  /** A path of a route that asks for it. */
+  readonly path: string;
+}
+
+const maxChoices = 20;
+
+/** One of each realm, in the order of the routes; of a realm the shortest path. */
+export function choicesAt(site: LoginSite, host: string, { placeOf }: LoginContext): readonly Choice[] {
+  const byRealm = new Map<string, Choice>();
+  for (const guard of site.logins ?? []) {
+    if (!(guard instanceof Guard)) continue;
+    const place = placeOf(guard.options.ownerId);
+    if (place && place.host !== "" && place.host !== host) continue;
+    const path = place?.path ?? "/";
+    // What another route has of the path, or of the host, is not this one's.
+    if (!routeOf(site, guard, path, host)) continue;
+    const { tag } = guard.options.realm;
+    const known = byRealm.get(tag);
+    if (!known || path.length < known.path.length) byRealm.set(tag, { guard, path });
+  }
+  return [...byRealm.values()].slice(0, maxChoices);
+}
+
+/** Names providers and nothing of routes: who has not logged in learns no path. */
+export function choicePage(choices: readonly Choice[], exchange: Exchange, { settings }: LoginContext): Step {
+  const { request } = exchange;
+  const ways = choices.map(({ guard: { options } }) => ({
+    provider: options.method.title,
+    path: `/.postern/login?realm=${options.realm.tag}`,
+  }));
+  const why = `${ways.length} ways to log in: the visitor chooses`;
+  if (wantsJson(request)) {
+    const origin = originOf(request.host, settings.httpsPort());
+    const logins = ways.map(({ provider, path }) => ({ provider, login_url: origin + path }));
+    const headers = { ...loginHeaders, "content-type": "application/json" };
+    return answered("login", why, { status: 200, headers, body: `${JSON.stringify({ logins })}\n` });
+  }
+  const links = ways.map(({ provider, path }) => ({ text: `Log in with ${provider}`, href: path }));
+  return answered("login", why, renderPage(200, { title: "How do you want to log in?", lines: [], links }));
+}

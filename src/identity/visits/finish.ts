@@ -1,0 +1,287 @@
+/** The end of a login, on the host where it began. */
+import { newId } from "../../lib/ids.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import { loginCookie } from "../../traffic/login.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import { triesCookie } from "../guard/begin.ts";
+import type { LoginContext, LoginRoute, LoginSite } from "../guard/context.ts";
+import { dropCookie, setCookie } from "../browser/cookies.ts";
+import { completedLogin, refusedLogin } from "../sessions/events.ts";
+import { flowCookieName, openFlow, openState, sameId } from "../browser/flow.ts";
+import type { Flow } from "../browser/flow.ts";
+import { refusedFor, scopesNote } from "./granted-scopes.ts";
+import { Guard } from "../guard/guard.ts";
+import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
+import type { LoggedIn } from "../calls/login-client.ts";
+import { redirect, refusalAnswer } from "../browser/pages.ts";
+import { wantsPage } from "../browser/request-kind.ts";
+import { asVisit } from "./as-visit.ts";
+import { cookieHash, isSessionCookie, newSessionCookie } from "../sessions/session.ts";
+import type { SessionRecord } from "../sessions/session.ts";
+import { originOf } from "../browser/settings.ts";
+import { turnedAway } from "../browser/step.ts";
+import { judge } from "../sessions/verdict.ts";
+
+const by = "login";
+
+/** Everything that is wrong is answered; the provider is only called for a flow of this very browser. */
+export async function finishLogin(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  let guard: Guard | undefined;
+  let flow: Flow | undefined;
+  try {
+    await context.gate.enter();
+    const parameters = readParameters(exchange.request.query);
+    const found = checkFlow(site, exchange, parameters, context);
+    ({ guard, flow } = found);
+    context.used.set(flow.id, true);
+    await finishOnce(guard, flow, context);
+    const refused = await earlierModules(found.route, guard, exchange, flow.returnPath);
+    if (refused) return refused;
+    const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
+    if (meanwhile) return meanwhile;
+    const loggedIn = await guard.options.method.finish(parameters, flow);
+    // Answers of providers come many at once.
+    await context.gate.enter();
+    return await establish(guard, flow, loggedIn, exchange, context);
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    const { reason: errorName, message: reason } = error;
+    const refused = refuse(error, { site, guard, exchange, context });
+    if (!guard || !flow) return refused;
+    const answer = guard.refusal(exchange, errorName, undefined, flow.returnPath);
+    const cookie = dropCookie(flowCookieName(guard.options.realm.flowCookie, flow.id));
+    return turnedAway(guard.options.method.kind, reason, {
+      ...answer,
+      headers: { ...answer.headers, "set-cookie": [cookie] },
+    });
+  }
+}
+
+/** Once on all edges, where what it ends with could be sent to another one. */
+async function finishOnce({ options }: Guard, { id }: Flow, { reports, clock }: LoginContext): Promise<void> {
+  const { accountId, method } = options;
+  if (method.repeatableMs === undefined) return;
+  const outcome = await reports.claimHere(accountId, `flow ${id}`, clock.now() + method.repeatableMs);
+  if (outcome === "used") throw new LoginRefusal("login_used", "the flow was finished before");
+}
+
+/** Tells the operator of a login that came to nothing; the answer where nobody knows whose it was. */
+export function refuse(
+  { reason: errorName, message: reason }: LoginRefusal,
+  at: { site: LoginSite; guard: Guard | undefined; exchange: Exchange; context: LoginContext },
+): Step {
+  const { site, guard, exchange, context } = at;
+  context.log.info("login refused", { request: exchange.id, reason: errorName, detail: reason });
+  const { accountId } = guard?.options ?? site;
+  context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
+  const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), links: [startAgain(errorName, "")] };
+  return turnedAway(by, reason, refusalAnswer(errorName, shown));
+}
+
+/**
+ * A way on for somebody whose login is lost, and with it where it should have led.
+ *
+ * @param origin of the host that they wanted to visit; "" for the one that shows the link
+ */
+export function startAgain(errorName: LoginRefusal["reason"], origin: string) {
+  // A login that is complete has left a session.
+  if (errorName === "login_used") return { text: "Open the site", href: `${origin}/` };
+  return { text: "Start again", href: `${origin}/.postern/login?path=%2F` };
+}
+
+/** Another tab has finished first, in the same browser: this one goes on to what it wanted. */
+function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context: LoginContext): Step | undefined {
+  const { realm, method } = guard.options;
+  const { host } = exchange.request;
+  const cookie = loginCookie(exchange.loginCookies, realm.sessionCookie);
+  const session = cookie === undefined || !isSessionCookie(cookie) ? undefined : context.sessions.find(cookie);
+  if (!session || flow.anew || session.record.loginAt < flow.startedAt) return undefined;
+  if (guard.faultOf(session, host) !== undefined || !guard.verdictOf(session).admits) return undefined;
+  const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
+  const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
+  return answered(method.kind, `session ${session.record.id} was made meanwhile`, redirect(303, back, [own]));
+}
+
+/** Each parameter once; what is there twice is nobody's. */
+export function readParameters(query: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (parameters.has(name))
+      throw new LoginRefusal("login_state_unreadable", `the parameter "${name.slice(0, 40)}" is there twice`);
+    parameters.set(name, value);
+  }
+  return parameters;
+}
+
+/** The first login of a site that is so. */
+export function guardOf(site: LoginSite, matches: (guard: Guard) => boolean): Guard | undefined {
+  return site.logins?.find((one): one is Guard => one instanceof Guard && matches(one));
+}
+
+export function guardsOf(site: LoginSite, matches: (guard: Guard) => boolean): readonly Guard[] {
+  return (site.logins ?? []).filter((one): one is Guard => one instanceof Guard && matches(one));
+}
+
+/** The state that came back, however old it is. */
+export function readState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
+  const text = parameters.get("state") ?? "";
+  if (text === "") throw new LoginRefusal("login_state_missing", "there is no state");
+  const state = openState(text, sealer, clock.now());
+  if (state === undefined) throw new LoginRefusal("login_state_unreadable", "the state is not of this server");
+  return state;
+}
+
+export function checkAge({ isLate }: ReturnType<typeof readState>): void {
+  if (isLate) throw new LoginRefusal("login_late", "the state is older than 15 minutes");
+}
+
+function checkFlow(
+  site: LoginSite,
+  exchange: Exchange,
+  parameters: ReadonlyMap<string, string>,
+  context: LoginContext,
+) {
+  const { sealer, used } = context;
+  const { host } = exchange.request;
+  const state = readState(parameters, context);
+  checkAge(state);
+  if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state is of another host");
+  const isOfRealm = ({ options }: Guard): boolean => options.realm.tag === state.realm;
+  if (!guardOf(site, isOfRealm)) {
+    throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
+  }
+  const cookieOf = ({ options }: Guard): string => flowCookieName(options.realm.flowCookie, state.id);
+  // Routes may differ in nothing but the prefix of their cookies: the browser's cookie says which one it was.
+  const begun = guardOf(
+    site,
+    (one) => isOfRealm(one) && loginCookie(exchange.loginCookies, cookieOf(one)) !== undefined,
+  );
+  const name = begun ? cookieOf(begun) : "";
+  const cookie = loginCookie(exchange.loginCookies, name);
+  const flow = cookie === undefined ? undefined : openFlow(cookie, host, name, sealer);
+  if (!flow || !sameId(flow.id, state.id))
+    throw new LoginRefusal("login_no_flow", "this browser has no flow cookie of it");
+  if (used.get(flow.id)) throw new LoginRefusal("login_used", "the flow was finished before");
+  const guard =
+    guardOf(site, (one) => isOfRealm(one) && one.options.ownerId === flow.routeId) ??
+    guardOf(site, (one) => isOfRealm(one) && one.options.isAgents === true);
+  const route = guard && routeOf(site, guard, flow.returnPath, host);
+  if (!guard || !route) {
+    throw new LoginRefusal("login_elsewhere", "the route that it began at is another one now");
+  }
+  return { guard, flow, route };
+}
+
+/** The route at a path of the host, where the login is one of its own. */
+export function routeOf(site: LoginSite, guard: Guard, path: string, host: string): LoginRoute | undefined {
+  const { pathname = "/" } = URL.parse(path, "https://host.invalid") ?? {};
+  for (const one of site.members ?? [site]) {
+    const route = one.findRoute(pathname, host);
+    if (route?.id === guard.options.ownerId && guardsIn(route).includes(guard)) return route;
+  }
+  return undefined;
+}
+
+/** The logins of a route, in the order in which they are asked for. */
+export function guardsIn(route: LoginRoute | undefined): readonly Guard[] {
+  return (route?.request ?? []).flatMap(({ logins = [] }) => logins).filter((one) => one instanceof Guard);
+}
+
+/**
+ * What comes before the login on its route decides here as well: an address that is not admitted logs in nowhere.
+ *
+ * @param path where the visitor wants to go: what decides is asked as if that were visited now
+ */
+export async function earlierModules(
+  route: LoginRoute,
+  guard: Guard,
+  exchange: Exchange,
+  path: string,
+): Promise<Step | undefined> {
+  const visit = asVisit(exchange, path);
+  for (const module of route.request) {
+    if (module.logins?.includes(guard) === true) return await module.beforeLogin?.(guard, visit);
+    const step = await (module.rehearse ?? module.request)?.call(module, visit);
+    if (step?.answer) return step;
+    if (step) exchange.steps.push(step);
+  }
+  return undefined;
+}
+
+export async function establish(
+  guard: Guard,
+  flow: Pick<Flow, "id" | "returnPath" | "tries">,
+  { identity: told, tokens, scopes, endsAt = 0 }: LoggedIn,
+  exchange: Exchange,
+  context: LoginContext,
+): Promise<Step> {
+  const { method, realm, lists, accountId, siteId, ownerId } = guard.options;
+  const { clock, sessions, settings, reports, end, tell } = context;
+  const { host, headers } = exchange.request;
+  const flows = [dropCookie(flowCookieName(realm.flowCookie, flow.id))];
+  const identity = tidyIdentity(told);
+  const verdict = judge(lists, identity);
+  if (!verdict.admits) {
+    const errorName = refusedFor(verdict, identity, method, scopes);
+    const answer = guard.refusal(exchange, errorName, identity.email || identity.username, flow.returnPath);
+    const reason = `${method.title} says ${identity.subject}: ${verdict.reason}${scopesNote(method.scopes, scopes)}`;
+    tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard, identity }));
+    return turnedAway(method.kind, reason, { ...answer, headers: { ...answer.headers, "set-cookie": flows } });
+  }
+  const now = clock.now();
+  const cookie = newSessionCookie();
+  const keeps = guard.options.checkInterval > 0 || method.forwardsTokens;
+  const record: SessionRecord = {
+    id: newId("appses", now),
+    accountId,
+    userId: newId("appusr", now),
+    cookieHash: cookieHash(cookie),
+    realm: realm.tag,
+    cookiePrefix: realm.cookiePrefix,
+    host,
+    siteId,
+    routeId: ownerId,
+    providerName: method.title,
+    providerUrl: method.url,
+    clientId: method.clientId,
+    loginAt: now,
+    lastActive: now,
+    checkedAt: now,
+    // Providers name scopes in their own ways: a session counts as asked for with each of them.
+    scopes: [...new Set([...method.scopes, ...scopes])],
+    identity,
+    accessToken: keeps ? tokens.access : "",
+    refreshToken: keeps ? tokens.refresh : "",
+    idToken: method.logout ? tokens.id : "",
+    maximumDuration: guard.options.maximumDuration,
+    inactivityTimeout: guard.options.inactivityTimeout,
+    ...(endsAt > 0 && { endsAt }),
+  };
+  const before = loginCookie(exchange.loginCookies, realm.sessionCookie);
+  const replaced = before !== undefined && isSessionCookie(before) ? sessions.find(before) : undefined;
+  if (replaced && guard.isOwn(replaced.record)) end(replaced, "replaced", exchange);
+  if (sessions.of(accountId) >= settings.maxSessions) {
+    const idle = sessions.longestIdle(accountId);
+    if (idle) end(idle, "crowded_out");
+  }
+  const session = sessions.put(record);
+  const origin = originOf(host, settings.httpsPort());
+  await reports.login(record, {
+    userAgent: (headers.get("user-agent") ?? "").slice(0, 1024),
+    address: exchange.connection.source,
+    publicUrl: origin,
+  });
+  const seconds = guard.options.maximumDuration || settings.idleDays * 86_400;
+  const longest = endsAt > 0 ? Math.min(seconds, (endsAt - now) / 1000) : seconds;
+  const cookies = [
+    ...flows,
+    triesCookie(guard, context, host, flow.tries + 1),
+    setCookie(realm.sessionCookie, cookie, longest),
+  ];
+  const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}${scopesNote(method.scopes, scopes)}`;
+  // Meanwhile the control plane has said which user it is.
+  const isStored = !reports.isUnstored(record.id);
+  tell("login_completed.v0", accountId, () => completedLogin(exchange, session.record, verdict.reason, isStored));
+  return answered(method.kind, reason, redirect(303, origin + flow.returnPath, cookies));
+}

@@ -1,0 +1,183 @@
+/** The exact paths that the edge keeps to itself on hosts with a login. */
+import type { Exchange } from "../../traffic/exchange.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import { comeBack } from "./arrive.ts";
+import { beginLogin } from "../guard/begin.ts";
+import { choicePage, choicesAt } from "./choices.ts";
+import type { Choice } from "./choices.ts";
+import type { LoginContext, LoginSite } from "../guard/context.ts";
+import { earlierModules, guardOf, guardsIn } from "./finish.ts";
+import type { Guard } from "../guard/guard.ts";
+import { leave, sessionsOf } from "./leave.ts";
+import { loginHeaders, redirect } from "../browser/pages.ts";
+import { safePath } from "../browser/return-path.ts";
+
+export interface HostPaths {
+  find(
+    path: string,
+    site: LoginSite | undefined,
+  ): { request(exchange: Exchange): Step | Promise<Step>; rehearse(exchange: Exchange): Step } | undefined;
+}
+
+type Handler = (site: LoginSite, exchange: Exchange, context: LoginContext) => Step | Promise<Step>;
+
+const by = "login";
+
+const handlers: Readonly<Record<string, Handler>> = {
+  "/.postern/callback": comeBack,
+  "/.postern/login": login,
+  "/.postern/logout": logout,
+  "/.postern/session": showSession,
+  "/.postern/jwks.json": showKeys,
+  "/.postern/saml": leadToMetadata,
+  "/auth/authn": login,
+  "/auth/logout": logout,
+  "/ngrok/login": login,
+  "/ngrok/logout": logout,
+};
+
+export function makeHostPaths(context: LoginContext): HostPaths {
+  return {
+    find(path, site) {
+      const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
+      if (handler === undefined || !site?.logins || site.logins.length === 0) return undefined;
+      return {
+        request: (exchange) => handler(site, exchange, context),
+        rehearse: () =>
+          answered(by, `the edge answers ${path} itself`, { status: 200, headers: loginHeaders, body: "" }),
+      };
+    },
+  };
+}
+
+async function login(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const { request } = exchange;
+  if (request.method !== "GET") return notAllowed("GET");
+  const parameters = new URLSearchParams(request.query);
+  const choices = choicesAt(site, request.host, context);
+  const isMeant = meantBy(parameters, choices);
+  let returnPath = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  let { route, guards } = guardsAt(site, request.host, returnPath, isMeant);
+  if (guards.length === 0) {
+    const meant = choices.filter(({ guard }) => isMeant(guard));
+    if (meant.length > 1) return choicePage(meant, exchange, context);
+    // Where the path asks for no such login, the one that the host has is meant.
+    returnPath = meant[0]?.path ?? returnPath;
+    ({ route, guards } = guardsAt(site, request.host, returnPath, isMeant));
+  }
+  const held = sessionsOf(exchange, context);
+  const isHeld = (one: Guard): boolean => held.some((session) => one.isOwn(session.record));
+  // Of several logins the first that is missing.
+  const guard = guards.find((one) => !isHeld(one)) ?? guards[0];
+  if (!route || !guard)
+    return answered(by, "no login is asked for at that path", {
+      status: 404,
+      headers: { ...loginHeaders, "content-type": "text/plain" },
+      body: "No login is asked for at that path.\n",
+    });
+  const refused = await earlierModules(route, guard, exchange, returnPath);
+  if (refused && !guards.some((one) => refused.by === one.options.method.kind)) return refused;
+  const asksForAccount = parameters.get("prompt") === "select_account";
+  return await beginLogin(guard, context, exchange, {
+    returnPath,
+    why: "asked for",
+    anew: !asksForAccount && isHeld(guard),
+    prompt: asksForAccount ? "select_account" : undefined,
+  });
+}
+
+/** Which logins a visitor asks for: of a realm that the host has, of an `auth_id`, or any. */
+function meantBy(parameters: URLSearchParams, choices: readonly Choice[]): (guard: Guard) => boolean {
+  const tag = parameters.get("realm");
+  const authId = parameters.get("auth_id");
+  const isOfHost = choices.some(({ guard: { options } }) => options.realm.tag === tag);
+  return ({ options }) =>
+    (!isOfHost || options.realm.tag === tag) && (authId === null || (options.authId ?? "") === authId);
+}
+
+function guardsAt(site: LoginSite, host: string, path: string, isMeant: (guard: Guard) => boolean) {
+  const { pathname } = new URL(path, "https://host.invalid");
+  for (const one of site.members ?? [site]) {
+    const route = one.findRoute(pathname, host);
+    const guards = guardsIn(route).filter(isMeant);
+    if (guards.length > 0) return { route, guards };
+  }
+  return { route: undefined, guards: [] };
+}
+
+async function logout(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
+  const { method, query } = exchange.request;
+  if (method !== "GET" && method !== "POST") return notAllowed("GET, POST");
+  const parameters = new URLSearchParams(query);
+  const back = safePath(parameters.get("path") ?? parameters.get("redirect_path"));
+  return await leave(site, exchange, { back, authId: parameters.get("auth_id") }, context);
+}
+
+/** Who is logged in, for pages that want to show it. */
+function showSession(site: LoginSite, exchange: Exchange, context: LoginContext): Step {
+  if (exchange.request.method !== "GET") return notAllowed("GET");
+  const { host } = exchange.request;
+  for (const session of sessionsOf(exchange, context)) {
+    const guard = guardOf(site, (one) => one.isOwn(session.record));
+    if (!guard || guard.faultOf(session, host) !== undefined) continue;
+    const { id, identity, providerName, loginAt } = session.record;
+    const { subject, email, name, username } = identity;
+    const user = { id: session.record.userId, provider_user_id: subject, email, name, username };
+    return json(200, {
+      signed_in: true,
+      session: { id, logged_in_at: new Date(loginAt).toISOString() },
+      user,
+      provider: providerName,
+    });
+  }
+  return json(401, { signed_in: false, login_url: "/.postern/login" });
+}
+
+function showKeys(_site: LoginSite, exchange: Exchange, context: LoginContext): Step {
+  if (exchange.request.method !== "GET" && exchange.request.method !== "HEAD") return notAllowed("GET");
+  return keySetAnswer(context);
+}
+
+/** For whoever registers the host's login at a provider, where its name is not known yet. */
+function leadToMetadata(site: LoginSite, exchange: Exchange): Step {
+  const { method, query } = exchange.request;
+  if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");
+  const authId = new URLSearchParams(query).get("auth_id") ?? undefined;
+  const isMeant = ({ options }: Guard): boolean =>
+    options.method.metadataUrl !== undefined && (authId === undefined || options.authId === authId);
+  const url = guardOf(site, isMeant)?.options.method.metadataUrl;
+  if (url !== undefined) return answered(by, "the metadata of the login", redirect(302, url));
+  return answered(by, "no login of the host has metadata", {
+    status: 404,
+    headers: { ...loginHeaders, "content-type": "text/plain" },
+    body: "No login of this host has metadata.\n",
+  });
+}
+
+export function keySetAnswer({ assertions }: LoginContext): Step {
+  const headers = {
+    "content-type": "application/jwk-set+json",
+    "cache-control": "public, max-age=3600",
+    "x-content-type-options": "nosniff",
+  };
+  return answered(by, "the keys of identity assertions", { status: 200, headers, body: assertions.keySet() });
+}
+
+export function notAllowed(allowed: string): Step {
+  const headers = { ...loginHeaders, allow: allowed, "content-type": "text/plain" };
+  return answered(by, "the method is not taken here", {
+    status: 405,
+    headers,
+    body: `Only ${allowed} is taken here.\n`,
+  });
+}
+
+function json(status: number, value: object): Step {
+  const headers = { ...loginHeaders, "content-type": "application/json" };
+  return answered(by, status === 200 ? "shows the session" : "no session", {
+    status,
+    headers,
+    body: `${JSON.stringify(value)}\n`,
+  });
+}

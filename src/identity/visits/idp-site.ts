@@ -1,0 +1,152 @@
+/** The host where logins come back to: only a switch, without cookies and without calls to anybody. */
+import { Lru } from "../../lib/collections/lru.ts";
+import type { Exchange } from "../../traffic/exchange.ts";
+import type { CompiledModule } from "../../traffic/module.ts";
+import { answered } from "../../traffic/step.ts";
+import type { Step } from "../../traffic/step.ts";
+import type { Connection } from "../calls/connection.ts";
+import { oauthCallback } from "../methods/code-method.ts";
+import type { LoginContext } from "../guard/context.ts";
+import { checkAge, guardOf, readParameters, readState, startAgain } from "./finish.ts";
+import { keySetAnswer, notAllowed } from "./host-paths.ts";
+import { LoginRefusal } from "../calls/identity.ts";
+import { loggedOutPage } from "./leave.ts";
+import { loginHeaders, redirect, refusalAnswer, renderPage } from "../browser/pages.ts";
+import { wantsPage } from "../browser/request-kind.ts";
+import { originOf } from "../browser/settings.ts";
+import { turnedAway } from "../browser/step.ts";
+
+export interface IdpSite {
+  /** Answers every request of the host. */
+  readonly module: CompiledModule;
+  /** Has log-outs told by an issuer taken: at its tag, for this client. */
+  follows(tag: string, accountId: string, connection: Connection): void;
+}
+
+/** One more path of the host, such as what another kind of login needs there. */
+export type IdpPath = (exchange: Exchange, context: LoginContext) => Step | Promise<Step> | undefined;
+
+const by = "login";
+const passedOn = ["code", "state", "iss", "error", "error_description"];
+const maxBackchannelBytes = 64 * 1024;
+/** Issuers whose log-outs are taken. */
+const maxIssuers = 10_000;
+
+/** @param more asked first, in order; the first that answers has the path */
+export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): IdpSite {
+  const issuers = new Lru<string, Map<string, { readonly accountId: string; readonly connection: Connection }>>(
+    maxIssuers,
+  );
+
+  const decide = (exchange: Exchange): Step | Promise<Step> => {
+    for (const one of more) {
+      const step = one(exchange, context);
+      if (step) return step;
+    }
+    const { path, method } = exchange.request;
+    if (path === oauthCallback || path.startsWith(`${oauthCallback}/`)) {
+      return method === "GET" ? switchOver(exchange, context) : notAllowed("GET");
+    }
+    if (path === "/logged-out") return answered(by, "the end of a log-out", loggedOutPage(undefined));
+    if (path === "/.well-known/jwks.json" || path === "/.postern/jwks.json") return keySetAnswer(context);
+    const tag = /^\/oidc\/([0-9a-z]{8})\/backchannel-logout$/.exec(path)?.[1];
+    if (tag !== undefined) return method === "POST" ? backchannel(exchange, tag) : notAllowed("POST");
+    const page = { title: "This address only handles logins.", lines: ["Open the site that you want to use instead."] };
+    return answered(by, "no login path", renderPage(404, page));
+  };
+  /** OpenID Connect Back-Channel Logout §2.5 to 2.8. */
+  const backchannel = async (exchange: Exchange, tag: string): Promise<Step> => {
+    const { jobs, sessions, used, reports, end, log } = context;
+    const type = exchange.request.headers.get("content-type") ?? "";
+    const body = await exchange.body(maxBackchannelBytes);
+    const tokens = new URLSearchParams(body.toString("latin1")).getAll("logout_token");
+    const [token = ""] = tokens;
+    const clients = issuers.get(tag);
+    if (!clients || tokens.length !== 1 || !/^application\/x-www-form-urlencoded\b/i.test(type)) {
+      return told(400, "not a log-out of an issuer that is known here");
+    }
+    let why = "no client of the issuer takes it";
+    for (const { accountId, connection } of clients.values()) {
+      try {
+        const { subject, session, id, untilMs } = await jobs.loggedOut(connection, token);
+        const name = `logout ${tag} ${id}`;
+        const wasHeard = used.get(name) === true;
+        used.set(name, true);
+        if (wasHeard || (await reports.claimHere(accountId, name, untilMs)) === "used") {
+          return told(400, "the log-out was told before");
+        }
+        const maybe =
+          subject === ""
+            ? sessions.ofProviderSession(accountId, connection.issuer, connection.clientId, session)
+            : sessions.ofSubject(subject);
+        const ended = maybe.filter(
+          ({ record }) =>
+            record.accountId === accountId &&
+            record.providerUrl === connection.issuer &&
+            record.clientId === connection.clientId &&
+            (subject === "" || record.identity.subject === subject) &&
+            (session === "" || record.identity.providerSession === session),
+        );
+        for (const one of ended) end(one, "provider_logged_out", exchange);
+        return told(200, `ended ${ended.length} sessions`);
+      } catch (error) {
+        if (!(error instanceof LoginRefusal)) throw error;
+        why = error.message;
+      }
+    }
+    log.info("log-out of a provider refused", { request: exchange.id, reason: why });
+    return told(400, why);
+  };
+  return {
+    module: {
+      request: decide,
+      rehearse: () => answered(by, "the login host", { status: 200, headers: loginHeaders, body: "" }),
+    },
+    follows(tag, accountId, connection) {
+      let clients = issuers.get(tag);
+      if (!clients) issuers.set(tag, (clients = new Map()));
+      // Tags of two accounts may be equal: neither takes the other's place.
+      clients.set(JSON.stringify([accountId, connection.issuer, connection.clientId]), { accountId, connection });
+    },
+  };
+}
+
+/** On to the host where the browser's flow cookie is; nowhere without a state of ours. */
+async function switchOver(exchange: Exchange, context: LoginContext): Promise<Step> {
+  let from: string | undefined;
+  try {
+    await context.gate.enter();
+    const parameters = readParameters(exchange.request.query);
+    const state = readState(parameters, context);
+    const { host, realm } = state;
+    from = host;
+    checkAge(state);
+    const site = context.siteFor(host);
+    const guard = site && guardOf(site, ({ options }) => options.realm.tag === realm);
+    if (!guard) throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
+    if (guard.options.method.callbackPath !== exchange.request.path) {
+      throw new LoginRefusal(
+        "login_elsewhere",
+        "the login comes back at another path: another issuer may have sent it",
+      );
+    }
+    const url = new URL("/.postern/callback", originOf(host, context.settings.httpsPort()));
+    for (const name of passedOn) {
+      const value = parameters.get(name);
+      if (value !== undefined) url.searchParams.set(name, value);
+    }
+    return answered(by, `on to ${host}`, redirect(303, url.href));
+  } catch (error) {
+    if (!(error instanceof LoginRefusal)) throw error;
+    const hasLogins = from !== undefined && (context.siteFor(from)?.logins?.length ?? 0) > 0;
+    const origin = originOf(from ?? "", context.settings.httpsPort());
+    const links = hasLogins ? [startAgain(error.reason, origin)] : [];
+    const shown = { requestId: exchange.id, asPage: wantsPage(exchange.request), links };
+    return turnedAway(by, error.message, refusalAnswer(error.reason, shown));
+  }
+}
+
+function told(status: number, why: string): Step {
+  const body = status === 200 ? "" : `${JSON.stringify({ error: "invalid_request" })}\n`;
+  return answered(by, why, { status, headers: { ...loginHeaders, "content-type": "application/json" }, body });
+}

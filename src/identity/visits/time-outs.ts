@@ -1,0 +1,69 @@
+/** Ends logins that time has ended: a part of them in each turn, so that no turn of the traffic thread is long. */
+import type { LoginContext } from "../guard/context.ts";
+import { guardsOf } from "./finish.ts";
+import type { Guard } from "../guard/guard.ts";
+import type { Timed } from "../sessions/sleeping.ts";
+
+const turnMs = 250;
+/** All of them are looked at within so many turns, if they are more than are looked at in each turn anyway. */
+const turnsOfRound = 120;
+const leastInTurn = 250;
+/** Ends are told, and stored: the rest waits for the next turn. */
+const maxEndsInTurn = 125;
+/** Another edge has told of a use by then, which it does every 30 seconds. */
+const untoldUseMs = 60_000;
+
+/** Returns what stops it. */
+export function endTimedOut(context: LoginContext): () => void {
+  const { sessions, clock, end } = context;
+  let round = sessions.timed()[Symbol.iterator]();
+  const timer = clock.every(turnMs, () => {
+    const timeIsUp = makeJudge(context);
+    let ends = 0;
+    for (let left = Math.max(leastInTurn, Math.ceil(sessions.size / turnsOfRound)); left > 0; left -= 1) {
+      const { value: one, done } = round.next();
+      if (done) {
+        round = sessions.timed()[Symbol.iterator]();
+        return;
+      }
+      if (!timeIsUp(one)) continue;
+      const session = sessions.byId(one.id);
+      if (session) end(session, "expired");
+      ends += 1;
+      if (ends === maxEndsInTurn) return;
+    }
+  });
+  return () => timer.cancel();
+}
+
+/** Whether no route admits a session any more at this moment. */
+function makeJudge({ siteFor, settings, clock }: LoginContext): (session: Timed) => boolean {
+  const [now, mono] = [clock.now(), clock.monotonic()];
+  const moment = { now: () => now, monotonic: () => mono };
+  const longestMs = settings.idleDays * 86_400_000;
+  /** Sessions of one place came one after another, mostly. */
+  let guards: readonly Guard[] = [];
+  let [knownRealm, knownHost] = ["", ""];
+  return (session) => {
+    const idleMs = session.idle(moment);
+    if (idleMs >= longestMs || session.isBeyond(moment)) return true;
+    const ageMs = session.age(moment);
+    const isOver = ({ maximumDuration, inactivityTimeout }: Limits): boolean =>
+      (maximumDuration > 0 && ageMs >= maximumDuration * 1000) ||
+      (inactivityTimeout > 0 && idleMs >= inactivityTimeout * 1000 + untoldUseMs);
+    const { realm, host } = session.record;
+    if (realm !== knownRealm || host !== knownHost) {
+      const site = siteFor(host);
+      guards = site ? guardsOf(site, ({ options }) => options.realm.tag === realm) : [];
+      [knownRealm, knownHost] = [realm, host];
+    }
+    // A route that is gone admits nobody: then its own limits are all that is known.
+    return guards.length === 0 ? isOver(session.record) : guards.every(({ options }) => isOver(options));
+  };
+}
+
+/** Seconds; 0: none. */
+interface Limits {
+  readonly maximumDuration: number;
+  readonly inactivityTimeout: number;
+}

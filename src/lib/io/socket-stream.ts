@@ -1,0 +1,125 @@
+import type { Socket } from "node:net";
+import { contain, endUnit } from "../boundary.ts";
+import { phase, putOff } from "../turn.ts";
+import type { TurnTask } from "../turn.ts";
+import { readOn } from "./turn-reader.ts";
+import type { ByteReceiver, ByteStream } from "./byte-stream.ts";
+
+/** Bytes handed to the receiver and not yet consumed at which a socket stops being read. */
+const receiveWindowBytes = 256 * 1024;
+
+const corked: Socket[] = [];
+const uncorking: TurnTask = {
+  turn() {
+    for (const socket of corked.splice(0)) if (!contain("connection", () => socket.uncork())) socket.destroy();
+  },
+};
+
+/**
+ * Gathers everything written to `socket` until this turn of the event loop ends, and sends it in one piece:
+ * a write per frame costs several times its work in system calls.
+ */
+export function corkForTurn(socket: Socket): void {
+  if (socket.writableCorked > 0) return;
+  socket.cork();
+  if (corked.push(socket) === 1) putOff(uncorking, phase.sockets);
+}
+
+/**
+ * A connected socket as a `ByteStream`. The socket must have been made with `allowHalfOpen: true`, or the end of
+ * one direction ends both. It belongs to the stream from here on.
+ * @param resets `abort` resets the connection, so that the peer does not take the cut for an end; in TLS only
+ *   a `close_notify` is one, and the connection is closed
+ */
+export function socketStream(socket: Socket, receiver: ByteReceiver, resets = false): ByteStream {
+  return new SocketStream(socket, receiver, resets);
+}
+
+/** Resets the connection where that is possible: it is plain TCP, open, and its end is not just being sent. */
+export function cutSocket(socket: Socket): void {
+  const isEnding = socket.writableEnded && !socket.writableFinished;
+  if (socket.connecting || isEnding || "encrypted" in socket) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+class SocketStream implements ByteStream {
+  receiver: ByteReceiver;
+  readonly #socket: Socket;
+  readonly #resets: boolean;
+  #unconsumed = 0;
+  #error: Error | undefined;
+
+  constructor(socket: Socket, receiver: ByteReceiver, resets: boolean) {
+    this.#socket = socket;
+    this.#resets = resets;
+    this.receiver = receiver;
+    socket.on("data", (bytes: Buffer) => {
+      readOn(socket);
+      this.#unconsumed += bytes.length;
+      if (this.#unconsumed >= receiveWindowBytes) socket.pause();
+      this.#tell(data, bytes);
+    });
+    socket.on("end", () => this.#tell(ended));
+    socket.on("drain", () => this.#tell(drained));
+    socket.on("error", (error) => {
+      this.#error = error;
+      // Node leaves a socket open whose TLS has failed; the alert may be waiting behind a write that has just gone out.
+      setImmediate(() => socket.destroy());
+    });
+    socket.on("close", () => this.#tell(closed, this.#error));
+  }
+
+  /** What the receiver throws ends this connection and nothing else. */
+  #tell<Told>(event: (receiver: ByteReceiver, told: Told) => void, told: Told = undefined as Told): void {
+    const { receiver } = this;
+    try {
+      event(receiver, told);
+    } catch (error) {
+      endUnit("connection", receiver, error);
+      this.#socket.destroy();
+    }
+  }
+
+  write(bytes: Uint8Array): boolean {
+    if (!this.#socket.writable) return true;
+    corkForTurn(this.#socket);
+    return this.#socket.write(bytes);
+  }
+
+  writeLatin1(text: string): boolean {
+    if (!this.#socket.writable) return true;
+    corkForTurn(this.#socket);
+    return this.#socket.write(text, "latin1");
+  }
+
+  end(): void {
+    if (!this.#socket.writable) return;
+    this.#socket.end();
+  }
+
+  abort(): void {
+    if (this.#resets) cutSocket(this.#socket);
+    else this.#socket.destroy();
+  }
+
+  consumed(byteCount: number): void {
+    this.#unconsumed -= byteCount;
+    if (this.#unconsumed < receiveWindowBytes && this.#socket.isPaused()) this.#socket.resume();
+  }
+}
+
+function data(receiver: ByteReceiver, bytes: Buffer): void {
+  receiver.data(bytes);
+}
+
+function ended(receiver: ByteReceiver): void {
+  receiver.ended();
+}
+
+function drained(receiver: ByteReceiver): void {
+  receiver.drained();
+}
+
+function closed(receiver: ByteReceiver, error: Error | undefined): void {
+  receiver.closed(error);
+}

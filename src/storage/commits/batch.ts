@@ -1,0 +1,104 @@
+/** Writes that are stored together, run one after the other on what the earlier ones left. */
+import { timestamp } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { Kinds } from "../rows/kinds.ts";
+import { Overlay } from "../state/overlay.ts";
+import type { Quotas } from "../../settings/storage.ts";
+import type { Entry } from "../rows/record.ts";
+import { runWork } from "../state/run-work.ts";
+import type { State } from "../state/state.ts";
+import type { Commit, Draft, Once, Replayed, WriteContext, Written } from "../store.ts";
+import { Usage } from "../rows/usage.ts";
+import { kindNamed } from "../rows/view.ts";
+
+export interface WaitingWrite {
+  readonly context: WriteContext;
+  readonly work: (draft: Draft) => unknown;
+  readonly once: Once<never> | undefined;
+  readonly resolve: (outcome: Written<unknown> | Replayed) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface BatchContext {
+  readonly kinds: Kinds;
+  readonly quotas: Quotas;
+  readonly state: State;
+  readonly usage: Usage;
+  readonly answers: Idempotency;
+  /** The last one before the batch. */
+  readonly revision: number;
+  readonly nowMs: number;
+}
+
+/** What the writes come to, none of which is stored yet. */
+export interface BatchRun {
+  readonly overlay: Overlay;
+  readonly usage: Usage;
+  readonly entries: readonly Entry[];
+  readonly commits: readonly Commit[];
+  /** Those that are in no revision of their own. */
+  readonly unrecorded: readonly Commit[];
+  /** Answers the writers: called once everything is stored. */
+  reply(): void;
+}
+
+export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext): BatchRun {
+  const { kinds, answers, nowMs } = context;
+  const at = timestamp(nowMs);
+  const overlay = new Overlay(kinds, context.state);
+  const usage = new Usage(context.usage);
+  const entries: Entry[] = [];
+  const commits: Commit[] = [];
+  const unrecorded: Commit[] = [];
+  const replies: (() => void)[] = [];
+  let { revision } = context;
+  for (const { context: of, work, once, resolve, reject } of waiting) {
+    const { accountId, id: principalId } = of.principal;
+    try {
+      if (of.job?.isHeld() === false) throw new Refusal("write_unavailable", "another node has the job by now");
+      const replayed = once && answers.find(accountId, once);
+      if (replayed) {
+        replies.push(() => resolve(replayed));
+        continue;
+      }
+      const limits = {
+        // What the server does by itself follows from what was let in, and must not get stuck half-way.
+        quotas: principalId === "system" ? undefined : context.quotas,
+        base: overlay,
+        usage,
+        judge: of.judge,
+      };
+      const { result, changes, added } = runWork({ kinds, revision: revision + 1, nowMs, at, ...limits }, work);
+      const answer = once?.answer(result as never, changes.length > 0 ? revision + 1 : revision);
+      if (changes.length > 0) {
+        const isRecorded = principalId !== "system" || changes.some(({ kind }) => !kindNamed(kinds, kind).unrecorded);
+        if (isRecorded) {
+          revision += 1;
+          entries.push({ revision, at, context: of, changes });
+        }
+        overlay.merge(changes);
+        usage.add(added);
+        const commit = { revision, accountId, changes };
+        commits.push(commit);
+        if (!isRecorded) unrecorded.push(commit);
+      }
+      if (once) answers.add(accountId, once, revision, answer as string);
+      const written = { revision, result };
+      replies.push(() => resolve(written));
+    } catch (error) {
+      // It may be due to an earlier write of this batch, so it holds only once that one is stored.
+      replies.push(() => reject(error));
+    }
+  }
+  return {
+    overlay,
+    usage,
+    entries,
+    commits,
+    unrecorded,
+    reply() {
+      for (const reply of replies) reply();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** What earlier writes with an idempotency key left: looked up before a batch runs, and added to while it runs. */
+import { Refusal } from "../../lib/errors.ts";
+import type { Database } from "../database/database.ts";
+import { storable } from "../rows/record.ts";
+import type { Answer } from "../rows/record.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import type { Once, Replayed } from "../store.ts";
+
+/** How long a key is remembered (semantics, "Writes"). */
+export const answerLifeMs = 24 * 60 * 60 * 1000;
+
+export interface Idempotency {
+  /**
+   * The answer that an earlier write with this key left.
+   * @throws Refusal `idempotency_reused` when that write asked for something else
+   */
+  find(accountId: string, once: Once<never>): Replayed | undefined;
+  add(accountId: string, once: Once<never>, revision: number, answer: string): void;
+  /** The new ones, sealed: answers can hold tokens that are shown only once. */
+  readonly added: readonly Answer[];
+}
+
+/** @param nowMs settled time: a clock that is wrong for an hour must not make a write happen twice */
+export async function openIdempotency(
+  database: Database,
+  sealer: Sealer,
+  wanted: readonly { readonly accountId: string; readonly key: string }[],
+  nowMs: number,
+): Promise<Idempotency> {
+  const known = new Map<string, { readonly fingerprint: string; readonly replayed: Replayed }>();
+  const added: Answer[] = [];
+  if (wanted.length > 0) {
+    const rows = await database.reads
+      .selectFrom("idempotency")
+      .selectAll()
+      .where("key", "in", [...new Set(wanted.map(({ key }) => storable(key)))])
+      .where("created_ms", ">", nowMs - answerLifeMs)
+      .execute();
+    for (const { account_id, key, fingerprint, revision, answer } of rows) {
+      const replayed = { revision, replayed: sealer.open(answer, contextOf(account_id, key)) };
+      known.set(nameOf(account_id, key), { fingerprint, replayed });
+    }
+  }
+  return {
+    find(accountId, { key, fingerprint }) {
+      const found = known.get(nameOf(accountId, storable(key)));
+      if (found && found.fingerprint !== fingerprint) throw new Refusal("idempotency_reused");
+      return found?.replayed;
+    },
+    add(accountId, once, revision, text) {
+      const key = storable(once.key);
+      const answer = sealer.seal(text, contextOf(accountId, key));
+      known.set(nameOf(accountId, key), { fingerprint: once.fingerprint, replayed: { revision, replayed: text } });
+      added.push({ account_id: accountId, key, fingerprint: once.fingerprint, revision, answer, created_ms: nowMs });
+    },
+    added,
+  };
+}
+
+function nameOf(accountId: string, key: string): string {
+  return `${accountId}\0${key}`;
+}
+
+function contextOf(accountId: string, key: string): string {
+  return `${accountId}\0idempotency\0${key}`;
+}

@@ -1,0 +1,187 @@
+/**
+ * Commits of a node among others. The head in the database, which every batch compares and moves, decides who was first;
+ * whoever comes second reads what it has missed, runs its writes again on that, and stores them once more. Where nodes
+ * often meet, they queue for the head's row instead, and run their writes when it is theirs.
+ */
+import { randomBytes } from "node:crypto";
+import { CompiledQuery } from "kysely";
+import type { Clock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Availability } from "./availability.ts";
+import { effectOf } from "./commits.ts";
+import type { Attempt, Commits, Outcome } from "./commits.ts";
+import { carryOut, CommitInDoubt, Superseded } from "../database/database.ts";
+import type { Database, Step } from "../database/database.ts";
+import type { Documents } from "../rows/documents.ts";
+import { settled } from "./doubt.ts";
+import type { Follower } from "./follower.ts";
+import type { Fence, Lease } from "../cluster/lease.ts";
+import type { Published } from "./published.ts";
+import { sharedHolderStep, sharedSteps } from "./shared-steps.ts";
+import type { Head } from "../rows/record.ts";
+import type { Turns } from "./turns.ts";
+
+export interface SharedCommitsOptions {
+  readonly database: Database;
+  readonly documents: Documents;
+  readonly published: Published;
+  readonly follower: Follower;
+  readonly lease: Lease;
+  /** Nothing is followed while a batch is being stored: it would be taken for another node's. */
+  readonly turns: Turns;
+  readonly availability: Pick<Availability, "works">;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Batches for which a node queues after it came second; then it tries again without. */
+const queuedBatches = 64;
+/** Tries of one batch. Only lost leases take more than two. */
+const maxTries = 5;
+
+export class SharedCommits implements Commits {
+  readonly #options: SharedCommitsOptions;
+  #doubt: Outcome | undefined;
+  #queued = 0;
+  #retries = 0;
+
+  constructor(options: SharedCommitsOptions) {
+    this.#options = options;
+  }
+
+  get head(): Head {
+    return this.#options.follower.head;
+  }
+
+  /** Batches that were run again, because another node was first. */
+  get retries(): number {
+    return this.#retries;
+  }
+
+  async settle(): Promise<void> {
+    await this.#options.turns.take(() => this.#settleDoubt());
+  }
+
+  async maintain(steps: readonly Step[]): Promise<void> {
+    const { database, lease } = this.#options;
+    await database.store([sharedHolderStep(this.head.holder, lease.fence()), ...steps]);
+  }
+
+  async probe(): Promise<void> {
+    await this.maintain([]);
+    this.#options.availability.works();
+  }
+
+  async store<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A> {
+    return await this.#options.turns.take(async () => {
+      for (let tries = 1; ; tries += 1) {
+        const attempt = this.#queued > 0 ? await this.#storeQueued(make) : await this.#storeAtOnce(make);
+        if (attempt) return attempt;
+        if (tries === maxTries) throw new Error("commit: this node's lease was lost again and again");
+        this.#retries += 1;
+        this.#queued = queuedBatches;
+        await this.#options.lease.renew();
+        await this.#options.follower.catchUp();
+      }
+    });
+  }
+
+  /** On the state as it is; undefined when another node was first. */
+  async #storeAtOnce<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
+    const { database, follower, lease } = this.#options;
+    const fence = lease.fence();
+    const attempt = await make(this.head);
+    const { outcome } = attempt;
+    if (!outcome) {
+      // What writers are told is about the state, which has to be the one of the database.
+      return (await follower.catchUp()) ? undefined : attempt;
+    }
+    const named = this.#named(outcome);
+    try {
+      await database.store(this.#stepsOf(named, fence));
+    } catch (error) {
+      if (error instanceof CommitInDoubt) {
+        await this.#awaitFate(named, error);
+        return attempt;
+      }
+      if (error instanceof Superseded) return undefined;
+      throw error;
+    }
+    this.#publish(named);
+    return attempt;
+  }
+
+  /** As the one who has the head's row; undefined when this node's lease was lost. */
+  async #storeQueued<A extends Attempt>(make: (head: Head) => Promise<A>): Promise<A | undefined> {
+    const { database, follower, lease } = this.#options;
+    const fence = lease.fence();
+    let attempt: A | undefined;
+    let named: Outcome | undefined;
+    let isFree = false;
+    try {
+      await database.transact(async (transaction) => {
+        await transaction.executeQuery(CompiledQuery.raw("select 1 from head where id = 1 for update"));
+        isFree = !(await follower.catchUp());
+        attempt = await make(this.head);
+        if (!attempt.outcome) return;
+        named = this.#named(attempt.outcome);
+        await carryOut(transaction, this.#stepsOf(named, fence));
+      });
+    } catch (error) {
+      if (error instanceof CommitInDoubt && named) {
+        await this.#awaitFate(named, error);
+        return attempt;
+      }
+      if (error instanceof Superseded) return undefined;
+      throw error;
+    }
+    this.#queued = isFree ? this.#queued - 1 : queuedBatches;
+    if (named) this.#publish(named);
+    return attempt;
+  }
+
+  /** The outcome with the place that its batch gets. */
+  #named(outcome: Outcome): Outcome {
+    const { batch } = outcome;
+    const after = { ...batch.after, sequence: batch.before.sequence + 1, batch: randomBytes(12).toString("hex") };
+    return { ...outcome, batch: { ...batch, after } };
+  }
+
+  #stepsOf({ batch, unrecorded }: Outcome, fence: Fence): Step[] {
+    return sharedSteps(batch, unrecorded, this.#options.documents, fence);
+  }
+
+  async #awaitFate(outcome: Outcome, doubt: CommitInDoubt): Promise<void> {
+    this.#doubt = outcome;
+    if (await settled(doubt, this.#options.clock, () => this.#settleDoubt())) return;
+    throw new Error("commit: the database undid it", { cause: doubt });
+  }
+
+  /** Finds out whether the batch in doubt was stored, whoever has written since, and if so makes it visible. */
+  async #settleDoubt(): Promise<boolean> {
+    const doubt = this.#doubt;
+    if (!doubt) return false;
+    const { database, log, follower } = this.#options;
+    const { sequence, batch } = doubt.batch.after;
+    const found = await database.transact(async (transaction) => {
+      // Waits for the end of what a broken connection may still have under way.
+      await transaction.executeQuery(CompiledQuery.raw("select 1 from head where id = 1 for update"));
+      return await transaction.selectFrom("batches").select("name").where("sequence", "=", sequence).executeTakeFirst();
+    });
+    const stored = found?.name === batch;
+    this.#doubt = undefined;
+    log.warn("commit in doubt settled", { stored, revision: doubt.batch.after.revision });
+    // While it was in doubt, the follower may have taken it from the database like another node's.
+    if (stored && follower.head.sequence < sequence) this.#publish(doubt);
+    await follower.catchUp();
+    return stored;
+  }
+
+  #publish(outcome: Outcome): void {
+    const { published, availability, follower } = this.#options;
+    published.take(effectOf(outcome));
+    follower.moved(outcome.batch.after);
+    availability.works();
+    published.tell(outcome.commits);
+  }
+}

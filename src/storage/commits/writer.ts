@@ -1,0 +1,237 @@
+/**
+ * Group commit. Writes of one event-loop turn, and all that come while a commit is under way, run one after the
+ * other on what the earlier ones left, are stored in one transaction, and only then become visible.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Log } from "../../lib/log.ts";
+import { Availability } from "./availability.ts";
+import { runBatch } from "./batch.ts";
+import type { BatchRun, WaitingWrite } from "./batch.ts";
+import type { Attempt, Commits } from "./commits.ts";
+import { CommitInDoubt } from "../database/database.ts";
+import type { Database, Step } from "../database/database.ts";
+import type { Documents } from "../rows/documents.ts";
+import { openIdempotency } from "./idempotency.ts";
+import type { Kinds } from "../rows/kinds.ts";
+import type { Quotas } from "../../settings/storage.ts";
+import type { SettledTime } from "../../lib/settled-time.ts";
+import { batchOf } from "../rows/record.ts";
+import type { Batch, Head } from "../rows/record.ts";
+import { runWork } from "../state/run-work.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import type { State } from "../state/state.ts";
+import type { Cursor, Draft, Judge, Once, Replayed, Store, WriteContext, Written } from "../store.ts";
+import type { Usage } from "../rows/usage.ts";
+
+/** Writes that may wait; more are refused at once. */
+const maxWaiting = 10_000;
+/** Writes of one commit; bounds its size and the time that it takes. */
+const maxBatch = 1000;
+
+export interface WriterOptions {
+  readonly kinds: Kinds;
+  readonly quotas: Quotas;
+  readonly state: State;
+  readonly usage: Usage;
+  readonly database: Database;
+  readonly documents: Documents;
+  readonly sealer: Sealer;
+  /** The start could not store anything. */
+  readonly startsUnavailable: boolean;
+  readonly clock: Clock;
+  readonly time: SettledTime;
+  readonly log: Log;
+  /** Makes what stores the batches; it tells `availability` when something was stored. */
+  readonly commits: (availability: Pick<Availability, "works">) => Commits;
+}
+
+/** What a batch comes to on one state. */
+interface RunAttempt extends Attempt {
+  readonly run: BatchRun;
+}
+
+/** Steps for a commit of their own. */
+interface Chore {
+  readonly steps: readonly Step[];
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Writer {
+  readonly #options: WriterOptions;
+  readonly #commits: Commits;
+  readonly #availability: Availability;
+  #waiting: WaitingWrite[] = [];
+  /** Cursors to be kept with the next commit; undefined ones are dropped. */
+  #cursors = new Map<string, Cursor | undefined>();
+  #chores: Chore[] = [];
+  #running: Promise<void> | undefined;
+  /** It is to be found out whether writes can be stored, though there may be none. */
+  #isTrying = false;
+  #closed = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    const { clock, log } = options;
+    this.#availability = new Availability({
+      clock,
+      log,
+      tryWrite: () => {
+        this.#isTrying = true;
+        this.#running ??= this.#run();
+      },
+    });
+    if (options.startsUnavailable) this.#availability.startsUnavailable();
+    this.#commits = options.commits(this.#availability);
+  }
+
+  get condition(): Store["condition"] {
+    return this.#availability.condition;
+  }
+
+  get revision(): number {
+    return this.#commits.head.revision;
+  }
+
+  write(
+    context: WriteContext,
+    work: (draft: Draft) => unknown,
+    once?: Once<never>,
+  ): Promise<Written<unknown> | Replayed> {
+    if (this.#closed) return Promise.reject(new Refusal("write_unavailable", "storage is closing"));
+    if (this.#waiting.length >= maxWaiting) {
+      return Promise.reject(new Refusal("write_unavailable", `${maxWaiting} writes are waiting already`));
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ context, work, once, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Keeps `cursor` with the next commit, or drops the one of that name. After a failure the next one tries again. */
+  keepCursor(name: string, cursor: Cursor | undefined): void {
+    if (this.#closed) return;
+    this.#cursors.set(name, cursor);
+    this.#running ??= this.#run();
+  }
+
+  /**
+   * Carries the steps out in a commit of their own, behind the writes that wait. It fails without them; after
+   * `CommitInDoubt` its outcome is not known.
+   */
+  maintain(steps: readonly Step[]): Promise<void> {
+    if (this.#closed) return Promise.reject(new Error("store: storage is closing"));
+    return new Promise((resolve, reject) => {
+      this.#chores.push({ steps, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  rehearse<T>(work: (draft: Draft) => T, judge?: Judge): T {
+    const { kinds, quotas, state, usage, clock } = this.#options;
+    const nowMs = clock.now();
+    const at = { revision: this.revision + 1, nowMs, at: timestamp(nowMs) };
+    return runWork({ kinds, quotas, base: state, usage, judge, ...at }, work).result;
+  }
+
+  /** Resolves once every waiting write has its answer. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#availability.stop();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    let failed = false;
+    const isWanted = (): boolean => this.#waiting.length > 0 || this.#isTrying || (this.#cursors.size > 0 && !failed);
+    while (isWanted() || this.#chores.length > 0) {
+      // Lets the rest of this turn's writes, and those of callers who have just been answered, join.
+      await nextTurn();
+      if (isWanted()) {
+        const batch = this.#waiting.splice(0, maxBatch);
+        this.#isTrying = false;
+        try {
+          await this.#process(batch);
+          failed = false;
+          this.#availability.tryLater();
+        } catch (error) {
+          failed = true;
+          this.#availability.fails(error, batch.length > 0);
+          for (const one of batch) one.reject(unavailable(error));
+        }
+      }
+      await this.#doChore(this.#chores.shift());
+    }
+    this.#running = undefined;
+  }
+
+  async #doChore(chore: Chore | undefined): Promise<void> {
+    if (!chore) return;
+    try {
+      await this.#commits.maintain(chore.steps);
+      chore.resolve();
+    } catch (error) {
+      chore.reject(error);
+    }
+  }
+
+  /** @param waiting gets more of those that wait, each time that they are run */
+  async #process(waiting: WaitingWrite[]): Promise<void> {
+    await this.#commits.settle();
+    const cursors = this.#cursors;
+    this.#cursors = new Map();
+    try {
+      const { run, outcome } = await this.#commits.store(async (head) => {
+        waiting.push(...this.#waiting.splice(0, maxBatch - waiting.length));
+        return await this.#attempt(waiting, cursors, head);
+      });
+      if (!outcome && waiting.length === 0) await this.#commits.probe();
+      run.reply();
+    } catch (error) {
+      this.#cursors = new Map([...cursors, ...this.#cursors]);
+      throw error;
+    }
+  }
+
+  async #attempt(
+    waiting: readonly WaitingWrite[],
+    cursors: ReadonlyMap<string, Cursor | undefined>,
+    head: Head,
+  ): Promise<RunAttempt> {
+    const { kinds, quotas, state, usage, database, documents, sealer, clock, time } = this.#options;
+    const nowMs = clock.now();
+    const settledMs = time.now();
+    const keyed = waiting.flatMap(({ context, once }) =>
+      once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
+    );
+    const answers = await openIdempotency(database, sealer, keyed, settledMs);
+    const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: head.revision, nowMs });
+    if (run.commits.length === 0 && answers.added.length === 0 && cursors.size === 0)
+      return { run, outcome: undefined };
+    const rest = { answers: answers.added, ...cursorRows(cursors) };
+    const batch = batchOf(documents, head, run.entries, run.overlay.changes(), rest);
+    return { run, outcome: { ...run, batch } };
+  }
+}
+
+function cursorRows(cursors: ReadonlyMap<string, Cursor | undefined>): Pick<Batch, "cursors" | "droppedCursors"> {
+  return {
+    cursors: [...cursors].flatMap(([name, cursor]) => (cursor ? [{ name, ...cursor }] : [])),
+    droppedCursors: [...cursors].flatMap(([name, cursor]) => (cursor ? [] : [name])),
+  };
+}
+
+function unavailable(cause: unknown): Refusal {
+  const refusal =
+    cause instanceof CommitInDoubt
+      ? new Refusal(
+          "write_unavailable",
+          "The database broke off while the change was being stored: read before you retry.",
+        )
+      : new Refusal("write_unavailable");
+  refusal.cause = cause;
+  return refusal;
+}

@@ -1,0 +1,81 @@
+/**
+ * Where the history begins once some of it was pruned (P6): what the next revision's hash builds on, and a sum over
+ * the rows of `history` that were left of what was pruned. It is sealed, so that whoever can write to the database
+ * and does not have the sealing key cannot make another one for a history that he has cut off.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import { chainStart } from "../database/chain.ts";
+import type { ChainEnd } from "../database/chain.ts";
+import type { Database, Step, Tables } from "../database/database.ts";
+import { placeholder } from "../database/insert.ts";
+import type { Dialect } from "../database/insert.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import type { Cursor } from "../store.ts";
+
+export interface Anchor extends ChainEnd {
+  /** Up to here, rows of `history` that later ones of the same object have replaced are deleted. */
+  readonly swept: Cursor;
+  /** Of the hashes in `sum`. */
+  readonly key: string;
+  /** Over every row of `history` up to `revision`, hexadecimal. */
+  readonly sum: string;
+}
+
+/** Behind every change of a revision. */
+export const lastPosition: number = 2 ** 31 - 1;
+
+const context = "anchor of the history";
+/** Hashes are added up modulo this: the order of the rows does not matter, and one can be taken away again. */
+const modulus = 2n ** 256n;
+
+/** The anchor, and its text in the database; where nothing was pruned yet, the beginning and "". */
+export async function readAnchor(
+  reads: Database["reads"],
+  sealer: Sealer,
+): Promise<{ readonly anchor: Anchor; readonly sealed: string }> {
+  const row = await reads.selectFrom("anchor").select("sealed").where("id", "=", 1).executeTakeFirst();
+  if (row) return { anchor: JSON.parse(sealer.open(row.sealed, context)) as Anchor, sealed: row.sealed };
+  const key = randomBytes(32).toString("hex");
+  const anchor = { revision: 0, hash: chainStart, swept: { revision: 0, position: lastPosition }, key, sum: "0" };
+  return { anchor, sealed: "" };
+}
+
+/** What makes `anchor` the one that counts, in place of the text `before`, and what may be done once it is. */
+export function anchorSteps(
+  dialect: Dialect,
+  sealer: Sealer,
+  before: string,
+  anchor: Anchor,
+  deletions: (stands: { readonly sql: string; readonly parameter: string }) => readonly Step[],
+): Step[] {
+  const sealed = sealer.seal(JSON.stringify(anchor), context);
+  const place = (at: number): string => placeholder(dialect, at);
+  return [
+    {
+      sql:
+        `insert into anchor (id, sealed) values (1, ${place(0)}) ` +
+        `on conflict (id) do update set sealed = excluded.sealed where anchor.sealed = ${place(1)}`,
+      parameters: [sealed, before],
+    },
+    // A commit in doubt may have been stored after all: then these are no others than it has done.
+    ...deletions({ sql: `exists (select 1 from anchor where sealed = ${place(0)})`, parameter: sealed }),
+  ];
+}
+
+/** `sum` with rows added to it and others taken away. */
+export function sumWith(
+  { key, sum }: Pick<Anchor, "key" | "sum">,
+  added: Iterable<Tables["history"]>,
+  removed: Iterable<Tables["history"]> = [],
+): string {
+  let total = BigInt(`0x${sum}`);
+  for (const row of added) total += hashOf(key, row);
+  for (const row of removed) total -= hashOf(key, row);
+  return (((total % modulus) + modulus) % modulus).toString(16);
+}
+
+function hashOf(key: string, row: Tables["history"]): bigint {
+  const { revision, position, account_id, kind, id, created_at, doc } = row;
+  const content = JSON.stringify([revision, position, account_id, kind, id, created_at, doc]);
+  return BigInt(`0x${createHmac("sha256", key).update(content).digest("hex")}`);
+}

@@ -1,0 +1,29 @@
+import type { Kysely, SelectQueryBuilder } from "kysely";
+import type { Tables } from "../database/database.ts";
+
+/** Rows in memory at a time. */
+const step = 500;
+
+type Row = Tables["history"];
+type RowQuery = SelectQueryBuilder<Tables, "history", Row>;
+
+/** Rows of the history that `narrow` leaves, oldest first, some hundred at a time; the last page may be empty. */
+export async function* historyRows(
+  reads: Kysely<Tables>,
+  narrow: (rows: RowQuery) => RowQuery,
+): AsyncGenerator<readonly Row[]> {
+  let last = { revision: 0, position: -1 };
+  for (;;) {
+    const { revision, position } = last;
+    const rows = await narrow(reads.selectFrom("history").selectAll())
+      .where("revision", ">=", revision)
+      .where((row) => row.or([row("revision", ">", revision), row("position", ">", position)]))
+      .orderBy("revision")
+      .orderBy("position")
+      .limit(step)
+      .execute();
+    yield rows;
+    if (rows.length < step) return;
+    last = rows.at(-1) as Row;
+  }
+}

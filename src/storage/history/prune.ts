@@ -1,0 +1,302 @@
+/**
+ * Retention: what is older than it has to be is deleted in the background, in small commits between those of writes.
+ * Whatever a step did not get to, the next one finds by the anchor.
+ */
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { SettledTime } from "../../lib/settled-time.ts";
+import type { StorageSettings } from "../../settings/storage.ts";
+import type { Job } from "../cluster/jobs.ts";
+import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
+import type { Anchor } from "./anchor.ts";
+import { answerLifeMs } from "../commits/idempotency.ts";
+import type { Database, Step, Tables } from "../database/database.ts";
+import type { Documents } from "../rows/documents.ts";
+import { placeholder } from "../database/insert.ts";
+import type { Retained } from "./retention.ts";
+import { rowsWithPrior } from "./prior-row.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import type { Cursor } from "../store.ts";
+import { asWritten, walkChain } from "./verify.ts";
+
+export interface PrunerOptions {
+  readonly database: Database;
+  readonly documents: Pick<Documents, "asWritten">;
+  readonly sealer: Sealer;
+  readonly retained: Retained;
+  /** Older revisions are deleted; 0 keeps all. */
+  readonly settings: StorageSettings;
+  readonly clock: Clock;
+  readonly time: SettledTime;
+  readonly log: Log;
+  /** Only its holder prunes. */
+  readonly job: Job;
+  /** As `Writer.maintain`. */
+  readonly store: (steps: readonly Step[]) => Promise<void>;
+}
+
+export interface Pruner {
+  /** Runs `work` while nothing is pruned. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  /** Resolves when nothing is under way any more. */
+  stop(): Promise<void>;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** When it looks first: a start has enough to do. */
+const firstLookMs = 60 * 1000;
+/** How often it looks whether something has become too old. */
+const lookEveryMs = 10 * 60 * 1000;
+/** Between two steps, for everybody else. */
+const pauseMs = 25;
+/** Revisions that one step deletes. */
+const maxRevisions = 100;
+/** Rows of `history` that one step looks at; a single revision may have more. */
+const maxRows = 250;
+/** Idempotency keys that one step deletes; those of one commit go together. */
+const maxAnswers = 500;
+/** What is to be deleted is announced for so long. */
+const noticeMs = 2 * 60 * 60 * 1000;
+/** How far behind the newest revision, and ahead of it, the time may be for anything to be deleted. */
+const maxBehindMs = 5 * 60 * 1000;
+const maxAheadMs = 30 * dayMs;
+/** Rows named by one statement. */
+const chunkRows = 64;
+type Row = Tables["history"];
+
+export function startPruning(options: PrunerOptions): Pruner {
+  const { clock, retained, log } = options;
+  let last: Promise<unknown> = Promise.resolve();
+  let timer: Timer | undefined;
+  let stopped = false;
+  let oldestTold = retained.oldest;
+  const notice: Notice = { jumps: -1, until: 0 };
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work, work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+  const look = async (): Promise<void> => {
+    let isMore = false;
+    try {
+      isMore = await inTurn(async () => !stopped && (await pruneStep(options, notice)));
+    } catch (error) {
+      if (!stopped) log.warn("the history could not be pruned; it will be tried again", { error });
+    }
+    if (!isMore && retained.oldest > oldestTold) {
+      oldestTold = retained.oldest;
+      log.info("history pruned", { oldestRevision: retained.oldest });
+    }
+    if (!stopped) timer = clock.after(isMore ? pauseMs : lookEveryMs, () => void look());
+  };
+  timer = clock.after(firstLookMs, () => void look());
+  return {
+    inTurn,
+    async stop() {
+      stopped = true;
+      timer?.cancel();
+      await last;
+    },
+  };
+}
+
+/** What was last announced to be deleted. */
+interface Notice {
+  /** `SettledTime.jumps` then; -1 while nothing was announced. */
+  jumps: number;
+  /** Nothing is deleted before, by the monotonic clock. */
+  until: number;
+}
+
+/** Does what can be done in a commit or two; whether there may be more to do. */
+async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolean> {
+  if (!options.job.isHeld()) return false;
+  const forgot = await forgetAnswers(options);
+  const { anchor, sealed } = await readAnchor(options.database.reads, options.sealer);
+  const swept = await sweep(options, anchor, sealed);
+  return swept || (await cutOff(options, notice, anchor, sealed)) || forgot;
+}
+
+/** Answers under idempotency keys hold tokens that were shown once: they go also when nobody writes. */
+async function forgetAnswers({ database, time, store }: PrunerOptions): Promise<boolean> {
+  const old = await database.reads
+    .selectFrom("idempotency")
+    .select("created_ms")
+    .where("created_ms", "<=", time.now() - answerLifeMs)
+    .orderBy("created_ms")
+    .limit(maxAnswers)
+    .execute();
+  const newest = old.at(-1)?.created_ms;
+  if (newest === undefined) return false;
+  const text = `delete from idempotency where created_ms <= ${placeholder(database.dialect, 0)}`;
+  await store([{ sql: text, parameters: [newest] }]);
+  return old.length === maxAnswers;
+}
+
+/** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
+async function cutOff(options: PrunerOptions, notice: Notice, anchor: Anchor, sealed: string): Promise<boolean> {
+  const { database, documents, sealer, retained, log, store } = options;
+  const to = await lastTooOld(options, anchor.revision);
+  if (to === undefined || !(await isAnnounced(options, notice, anchor))) return false;
+  const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to, documents);
+  if (brokenAt !== undefined) {
+    log.error("the history is damaged: it is not pruned from there on", { revision: brokenAt });
+    return false;
+  }
+  const next = { ...anchor, ...end, sum: sumWith(anchor, changes) };
+  retained.oldest = Math.max(retained.oldest, end.revision + 1);
+  const { dialect } = database;
+  await store(
+    anchorSteps(dialect, sealer, sealed, next, (stands) => [
+      {
+        sql: `delete from revisions where ${stands.sql} and revision <= ${placeholder(dialect, 1)}`,
+        parameters: [stands.parameter, end.revision],
+      },
+    ]),
+  );
+  return true;
+}
+
+/**
+ * Whether the log has said for long enough what is deleted next: after each start, and after the wall clock has jumped,
+ * an operator whose clock is wrong has time to set it right (P6).
+ */
+async function isAnnounced(options: PrunerOptions, notice: Notice, { revision: from }: Anchor): Promise<boolean> {
+  const { clock, time, log, database, settings } = options;
+  const now = time.now();
+  const { jumps } = time;
+  if (notice.jumps === jumps) return clock.monotonic() >= notice.until;
+  const oldest = timestamp(now - settings.historyDays * dayMs);
+  const { count, last } = await database.reads
+    .selectFrom("revisions")
+    .select((row) => [row.fn.countAll<number>().as("count"), row.fn.max("revision").as("last")])
+    .where("revision", ">", from)
+    .where("at", "<", oldest)
+    .executeTakeFirstOrThrow();
+  notice.jumps = jumps;
+  notice.until = clock.monotonic() + noticeMs;
+  const what = { revisions: count, upToRevision: last, writtenBefore: oldest, historyDays: settings.historyDays };
+  // A start says it every time; a clock that has jumped may be wrong.
+  log[jumps > 0 ? "warn" : "info"](
+    "history will be pruned in two hours: check the clock, or raise --history-days to keep more",
+    what,
+  );
+  return false;
+}
+
+/**
+ * The last of the next revisions that is too old and can go in one step. The newest one of all always stays, and so does
+ * everything from the first revision on that is not too old, whatever the clock said later.
+ */
+async function lastTooOld(
+  { database: { reads }, settings: { historyDays }, time }: PrunerOptions,
+  from: number,
+): Promise<number | undefined> {
+  if (historyDays === 0) return undefined;
+  const now = time.now();
+  const before = now - historyDays * dayMs;
+  const next = await reads
+    .selectFrom("revisions")
+    .select(["revision", "at"])
+    .where("revision", ">", from)
+    .orderBy("revision")
+    .limit(maxRevisions + 1)
+    .execute();
+  const newest = await reads
+    .selectFrom("revisions")
+    .select("at")
+    .orderBy("revision", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  const quietMs = now - Date.parse(newest?.at ?? "");
+  // A clock that is behind the newest revision or far ahead of it may be wrong.
+  if (!(quietMs >= -maxBehindMs && quietMs <= maxAheadMs)) return undefined;
+  const isTooOld = ({ at }: { readonly at: string }): boolean => Date.parse(at) < before;
+  // What a clock that was ahead has dated later than now tells nothing.
+  const end = next.findIndex((one) => !isTooOld(one) && Date.parse(one.at) <= now + maxBehindMs);
+  const run = next.slice(0, end === -1 ? -1 : Math.min(end, next.length - 1));
+  const old = run.findLast(isTooOld)?.revision;
+  if (old === undefined) return undefined;
+  const counts = await reads
+    .selectFrom("history")
+    .select(["revision", (row) => row.fn.countAll<number>().as("rows")])
+    .where("revision", ">", from)
+    .where("revision", "<=", old)
+    .groupBy("revision")
+    .orderBy("revision")
+    .execute();
+  let rows = 0;
+  const tooMany = counts.findIndex((one) => (rows += one.rows) > maxRows);
+  return tooMany === -1 ? old : counts[Math.max(0, tooMany - 1)]?.revision;
+}
+
+/** Deletes what the next of the anchor's rows replace: nobody asks for the state before them any more. */
+async function sweep(options: PrunerOptions, anchor: Anchor, sealed: string): Promise<boolean> {
+  const { database, documents, sealer, store } = options;
+  if (anchor.swept.revision === anchor.revision && anchor.swept.position === lastPosition) return false;
+  const { isLast, swept, removed } = await replaced(database, anchor);
+  const next: Anchor = {
+    ...anchor,
+    swept: isLast ? { revision: anchor.revision, position: lastPosition } : swept,
+    sum: sumWith(
+      anchor,
+      [],
+      removed.map((row) => asWritten(row, documents)),
+    ),
+  };
+  const { dialect } = database;
+  await store(
+    anchorSteps(dialect, sealer, sealed, next, (stands) => {
+      const steps: Step[] = [];
+      for (let at = 0; at < removed.length; at += chunkRows) {
+        const rows = removed.slice(at, at + chunkRows);
+        const named = rows.map((_, index) => {
+          const [revision, position] = [placeholder(dialect, 2 * index + 1), placeholder(dialect, 2 * index + 2)];
+          return `(revision = ${revision} and position = ${position})`;
+        });
+        steps.push({
+          sql: `delete from history where ${stands.sql} and (${named.join(" or ")})`,
+          parameters: [stands.parameter, ...rows.flatMap(({ revision, position }) => [revision, position])],
+        });
+      }
+      return steps;
+    }),
+  );
+  return true;
+}
+
+/** Of the next of the anchor's rows: each row that one of them has replaced, and those of them that are deletions. */
+async function replaced(
+  { reads }: Database,
+  { revision: upTo, swept: { revision, position } }: Anchor,
+): Promise<{ readonly isLast: boolean; readonly swept: Cursor; readonly removed: readonly Row[] }> {
+  const rows = await rowsWithPrior(reads)
+    .select(["prior.position as prior_position", "prior.created_at as prior_created_at"])
+    .where("row.revision", "<=", upTo)
+    .where("row.revision", ">=", revision)
+    .where((is) => is.or([is("row.revision", ">", revision), is("row.position", ">", position)]))
+    .orderBy("row.revision")
+    .orderBy("row.position")
+    .limit(maxRows)
+    .execute();
+  const removed = new Map<string, Row>();
+  const remove = (row: Row): void => void removed.set(`${row.revision} ${row.position}`, row);
+  for (const { prior_revision, prior_position, prior_created_at, prior_doc, ...row } of rows) {
+    if (prior_revision !== null) {
+      remove({
+        ...row,
+        revision: prior_revision,
+        position: prior_position as number,
+        created_at: prior_created_at as string,
+        doc: prior_doc,
+      });
+    }
+    if (row.doc === null) remove(row);
+  }
+  return {
+    isLast: rows.length < maxRows,
+    swept: rows.at(-1) ?? { revision, position },
+    removed: [...removed.values()],
+  };
+}

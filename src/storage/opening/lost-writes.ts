@@ -1,0 +1,43 @@
+/** A lone server whose database does not stand where the server left it. */
+import { superseded } from "../database/database.ts";
+import { readHead } from "../commits/missed.ts";
+import { readAnew } from "../commits/read-anew.ts";
+import type { ReadAnewOptions } from "../commits/read-anew.ts";
+import type { Head } from "../rows/record.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import { verify } from "../history/verify.ts";
+
+/** `recoverLostWrites` of one store. */
+export function recovering(options: Parameters<typeof recoverLostWrites>[0]) {
+  return (from: Head, moved: (head: Head) => void): Promise<void> => recoverLostWrites(options, from, moved);
+}
+
+/**
+ * Goes on from what the database has, when that is an earlier part of what this process has stored: a failover, or a
+ * crash of a server that confirms commits before they are on disk, has lost the rest.
+ * @param from what this process has stored last
+ * @param moved gets the database's head, before subscribers get anything
+ * @throws Superseded when another process has taken the database over
+ */
+async function recoverLostWrites(
+  options: ReadAnewOptions & { readonly sealer: Sealer },
+  from: Head,
+  moved: (head: Head) => void,
+): Promise<void> {
+  const { database, documents, sealer, log } = options;
+  const head = await readHead(database.reads);
+  const isOwn = database.dialect === "postgres" && head.holder === from.holder && head.revision < from.revision;
+  if (!isOwn) throw superseded();
+  const { brokenAt } = await verify(database.reads, sealer, documents);
+  if (brokenAt !== undefined) {
+    throw new Error(
+      `store writes: the database has lost the writes after revision ${head.revision}, and its history is damaged at ` +
+        `revision ${brokenAt}; restore a backup`,
+    );
+  }
+  log.error("the database has lost writes that this server had confirmed: the server goes on with what is there", {
+    revision: from.revision,
+    databaseRevision: head.revision,
+  });
+  await readAnew(options, moved);
+}

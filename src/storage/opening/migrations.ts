@@ -1,0 +1,241 @@
+/** The tables, as a list of steps. A step that has been released is never changed; later ones are added. */
+import { sql } from "kysely";
+import type { RawBuilder } from "kysely";
+import { createNodeTables } from "../cluster/tables.ts";
+import {
+  claimManyAtOnce,
+  createPresenceTables,
+  keepPlainNamesToAccounts,
+  leaveMovedEntries,
+} from "../cluster/presence-tables.ts";
+import type { Database, Transaction } from "../database/database.ts";
+import { toPack } from "./pack-stored.ts";
+import { toSeal } from "./seal-stored.ts";
+
+export interface Migration {
+  readonly name: string;
+  readonly up: (transaction: Transaction, types: ColumnTypes) => Promise<void>;
+}
+
+interface ColumnTypes {
+  /** Text that sorts by its bytes, as JavaScript sorts ids. */
+  readonly id: RawBuilder<unknown>;
+  /** A revision as the only column of a primary key. */
+  readonly revisionKey: RawBuilder<unknown>;
+  /** After a table whose rows are kept in the order of its primary key, without a second tree for it. */
+  readonly byKey: RawBuilder<unknown>;
+  /** Several nodes may share the database. */
+  readonly isSharable: boolean;
+}
+
+const columnTypes: Record<Database["dialect"], ColumnTypes> = {
+  sqlite: { id: sql`text`, revisionKey: sql`integer`, byKey: sql`without rowid`, isSharable: false },
+  postgres: { id: sql`text collate "C"`, revisionKey: sql`bigint`, byKey: sql``, isSharable: true },
+};
+
+export const migrations: readonly Migration[] = [
+  { name: "0001-objects", up: createTables },
+  { name: "0002-cursors", up: createCursors },
+  { name: "0003-anchor", up: createAnchor },
+  { name: "0004-sealed-values", up: leaveToSeal },
+  { name: "0005-nodes", up: prepareForNodes },
+  { name: "0006-presence", up: prepareForPresence },
+  { name: "0007-plain-names", up: prepareForPlainNames },
+  { name: "0008-moved-entries", up: prepareForMovedEntries },
+  { name: "0009-many-claims", up: prepareForManyClaims },
+  { name: "0010-packed", up: leaveToPack },
+];
+
+/**
+ * Brings the tables up to date, each step in a transaction of its own.
+ * @throws Error when the database was written by a newer version: there is no way back
+ */
+export async function migrate(database: Database, steps: readonly Migration[], at: string): Promise<void> {
+  await database.transact(async (transaction) => {
+    await transaction.schema
+      .createTable("migrations")
+      .ifNotExists()
+      .addColumn("name", "text", (column) => column.primaryKey())
+      .addColumn("at", "text", (column) => column.notNull())
+      .execute();
+  });
+  const done = new Set(
+    (await database.reads.selectFrom("migrations").select("name").execute()).map(({ name }) => name),
+  );
+  const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
+  if (unknown.length > 0) {
+    throw new Error(
+      `open database: it was written by a newer version of Postern (its step "${unknown.at(-1)}" is not known here); ` +
+        "use that version, or restore a backup from before",
+    );
+  }
+  for (const { name, up } of steps) {
+    if (done.has(name)) continue;
+    try {
+      await database.transact(async (transaction) => {
+        await up(transaction, columnTypes[database.dialect]);
+        await transaction.insertInto("migrations").values({ name, at }).execute();
+      });
+    } catch (error) {
+      throw new Error(`migrate database: step "${name}" failed and was undone`, { cause: error });
+    }
+  }
+}
+
+async function createTables({ schema }: Transaction, { id, revisionKey, byKey }: ColumnTypes): Promise<void> {
+  await schema
+    .createTable("head")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("hash", "text", (column) => column.notNull())
+    .addColumn("holder", "text", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("data_keys")
+    .addColumn("id", "text", (column) => column.primaryKey())
+    .addColumn("wrapped", "text", (column) => column.notNull())
+    .addColumn("wrapped_by", "text", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("objects")
+    .addColumn("id", id, (column) => column.primaryKey())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("kind", id, (column) => column.notNull())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("doc", "text", (column) => column.notNull())
+    .modifyEnd(byKey)
+    .execute();
+  await schema
+    .createTable("revisions")
+    .addColumn("revision", revisionKey, (column) => column.primaryKey())
+    .addColumn("at", "text", (column) => column.notNull())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("principal", "text", (column) => column.notNull())
+    .addColumn("operation", "text", (column) => column.notNull())
+    .addColumn("operation_id", "text", (column) => column.notNull())
+    .addColumn("source", "text")
+    .addColumn("reason", "text")
+    .addColumn("hash", "text", (column) => column.notNull())
+    .execute();
+  await schema.createIndex("revisions_of_account").on("revisions").columns(["account_id", "revision"]).execute();
+  await schema
+    .createTable("history")
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("position", "integer", (column) => column.notNull())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("kind", id, (column) => column.notNull())
+    .addColumn("id", id, (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("doc", "text")
+    .addPrimaryKeyConstraint("history_key", ["revision", "position"])
+    .modifyEnd(byKey)
+    .execute();
+  await schema
+    .createIndex("history_of_object")
+    .on("history")
+    .columns(["account_id", "kind", "id", "revision"])
+    .unique()
+    .execute();
+  await schema
+    .createTable("idempotency")
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("key", "text", (column) => column.notNull())
+    .addColumn("fingerprint", "text", (column) => column.notNull())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("answer", "text", (column) => column.notNull())
+    .addColumn("created_ms", "bigint", (column) => column.notNull())
+    .addPrimaryKeyConstraint("idempotency_key", ["account_id", "key"])
+    .execute();
+  await schema.createIndex("idempotency_by_age").on("idempotency").columns(["created_ms"]).execute();
+}
+
+async function createCursors({ schema }: Transaction, { id, byKey }: ColumnTypes): Promise<void> {
+  await schema
+    .createTable("cursors")
+    .addColumn("name", id, (column) => column.primaryKey())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("position", "integer", (column) => column.notNull())
+    .modifyEnd(byKey)
+    .execute();
+}
+
+async function createAnchor({ schema }: Transaction): Promise<void> {
+  await schema
+    .createTable("anchor")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("sealed", "text", (column) => column.notNull())
+    .execute();
+}
+
+/** What needs the keys is done once they are there, see `sealStored`. */
+async function leaveToSeal(transaction: Transaction): Promise<void> {
+  await transaction.schema
+    .createTable("pending")
+    .addColumn("name", "text", (column) => column.primaryKey())
+    .execute();
+  await transaction.insertInto("pending").values({ name: toSeal }).execute();
+}
+
+/** See `packStored`. */
+async function leaveToPack(transaction: Transaction): Promise<void> {
+  await transaction.insertInto("pending").values({ name: toPack }).execute();
+}
+
+/** What several nodes need to follow one another; one alone leaves it as it is. */
+async function prepareForNodes(
+  transaction: Transaction,
+  { id, revisionKey, byKey, isSharable }: ColumnTypes,
+): Promise<void> {
+  const { schema } = transaction;
+  if (isSharable) await createNodeTables(transaction);
+  for (const column of ["sequence", "sequence_kept"]) {
+    await schema
+      .alterTable("head")
+      .addColumn(column, "bigint", (one) => one.notNull().defaultTo(0))
+      .execute();
+  }
+  await schema
+    .alterTable("head")
+    .addColumn("batch", "text", (column) => column.notNull().defaultTo(""))
+    .execute();
+  await schema
+    .createTable("batches")
+    .addColumn("sequence", revisionKey, (column) => column.primaryKey())
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("at_ms", "bigint", (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable("unrecorded")
+    .addColumn("sequence", "bigint", (column) => column.notNull())
+    .addColumn("write", "integer", (column) => column.notNull())
+    .addColumn("position", "integer", (column) => column.notNull())
+    .addColumn("after_revision", "bigint", (column) => column.notNull())
+    .addColumn("writer_id", id, (column) => column.notNull())
+    .addColumn("account_id", id, (column) => column.notNull())
+    .addColumn("kind", id, (column) => column.notNull())
+    .addColumn("id", id, (column) => column.notNull())
+    .addColumn("revision", "bigint", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("doc", "text")
+    .addPrimaryKeyConstraint("unrecorded_key", ["sequence", "write", "position"])
+    .modifyEnd(byKey)
+    .execute();
+}
+
+async function prepareForPresence(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await createPresenceTables(transaction);
+}
+
+async function prepareForPlainNames(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await keepPlainNamesToAccounts(transaction);
+}
+
+async function prepareForMovedEntries(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await leaveMovedEntries(transaction);
+}
+
+async function prepareForManyClaims(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await claimManyAtOnce(transaction);
+}

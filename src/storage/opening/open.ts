@@ -1,0 +1,366 @@
+import { randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { newId } from "../../lib/ids.ts";
+import type { Log } from "../../lib/log.ts";
+import { makeSettledTime } from "../../lib/settled-time.ts";
+import { readAnchor } from "../history/anchor.ts";
+import { ownJobs } from "../cluster/jobs.ts";
+import { LoneCommits } from "../commits/commits.ts";
+import { recovering } from "./lost-writes.ts";
+import { Unfit } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { documentsOf } from "../rows/documents.ts";
+import type { Documents } from "../rows/documents.ts";
+import { feedOf } from "../history/feed.ts";
+import { historyOf } from "../history/history.ts";
+import { kindsOf } from "../rows/kinds.ts";
+import type { Declarations, Kinds } from "../rows/kinds.ts";
+import { loadState } from "../state/load.ts";
+import { migrate, migrations } from "./migrations.ts";
+import { readHead } from "../commits/missed.ts";
+import { makeNode } from "../commits/node.ts";
+import type { Node } from "../commits/node.ts";
+import { packStored } from "./pack-stored.ts";
+import { pastObjectsOf } from "../history/past-objects.ts";
+import { startPruning } from "../history/prune.ts";
+import { isUrl } from "../place.ts";
+import { Published } from "../commits/published.ts";
+import type { Retained } from "../history/retention.ts";
+import { emptyDoc } from "../../schema/doc.ts";
+import { defaultsOf, sliceOf } from "../../settings/setting.ts";
+import { storageSettings } from "../../settings/storage.ts";
+import type { StorageSettings } from "../../settings/storage.ts";
+import { sealStored } from "./seal-stored.ts";
+import { checkKeys, dataKeys } from "../sealing/data-keys.ts";
+import { sealerWith } from "../sealing/sealing.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import { openSqlite } from "../sqlite/sqlite.ts";
+import type { State } from "../state/state.ts";
+import type { Account, Draft, Feed, Once, Store, WriteContext } from "../store.ts";
+import { nodesHolder, takeOver, takeOverForNodes } from "../commits/take-over.ts";
+import { verify } from "../history/verify.ts";
+import { kindNamed, readerOf } from "../rows/view.ts";
+import { Writer } from "../commits/writer.ts";
+
+/** Settings that are not given have their defaults. */
+export interface StoreOptions extends Partial<StorageSettings> {
+  /** Path of an SQLite file, relative to `dataDirectory`, or a `postgres://` URL. */
+  readonly database: string;
+  readonly dataDirectory: string;
+  readonly declarations: Declarations;
+  /** The operator's keys, see `loadSealingKey`: the first one seals, all open. */
+  readonly sealingKey: Buffer | readonly Buffer[];
+  /** Shown to other nodes, with the version. */
+  readonly region?: string;
+  readonly version?: string;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Opens the database, brings its tables up to date and its objects into memory. The first start makes the
+ * default account.
+ * @throws Error one sentence: another process has it, it is of a newer version, the sealing key is another's
+ */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { database, holder } = await openDatabase(options);
+  return await openStoreOn(database, holder, options);
+}
+
+/**
+ * Whether `openStore` would accept the database, which may hold something (`mayHold`), with these keys; there may be none.
+ * It leaves nothing behind: to be asked before files are made that would have to go with the database.
+ * @throws Error as `openStore`
+ */
+export async function checkStore(
+  options: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster"> & {
+    readonly sealingKey: readonly Buffer[];
+  },
+): Promise<void> {
+  const { database } = await openDatabase(options);
+  try {
+    await checkKeys(database, options.sealingKey);
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * The database, and whom its head is to name as the one who may write.
+ * @throws Superseded when another process has it open
+ */
+export async function openDatabase({
+  database,
+  dataDirectory,
+  cluster: isShared = false,
+  clock,
+  log,
+}: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster">): Promise<{
+  readonly database: Database;
+  readonly holder: string;
+}> {
+  const process = randomBytes(12).toString("hex");
+  if (!isUrl(database)) {
+    if (isShared) {
+      throw new Unfit(
+        "open database: several nodes (--cluster) share a PostgreSQL database: give its URL, postgres://…, as --database",
+      );
+    }
+    return { database: await openSqlite(resolve(dataDirectory, database), log), holder: process };
+  }
+  const holder = isShared ? nodesHolder : process;
+  // The driver is loaded only by those who use it: every start would wait for it.
+  const { openPostgres } = await import("../postgres/postgres.ts");
+  return { database: await openPostgres({ url: database, holder, process, isShared, clock, log }), holder };
+}
+
+/** `openStore` on a database that is open. `holder` names this process in it, or all nodes that share it. */
+export async function openStoreOn(
+  database: Database,
+  holder: string,
+  options: Omit<StoreOptions, "database" | "dataDirectory">,
+): Promise<Store> {
+  try {
+    const opening = (): Promise<Store> => opened(database, holder, options);
+    return await (database.shared ? database.shared.alone(opening) : opening());
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+async function opened(
+  database: Database,
+  holder: string,
+  {
+    declarations,
+    sealingKey,
+    clock,
+    log,
+    region = "",
+    version = "",
+    ...given
+  }: Omit<StoreOptions, "database" | "dataDirectory">,
+): Promise<Store> {
+  const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
+  const at = timestamp(clock.now());
+  const operatorKeys = [sealingKey].flat() as readonly Buffer[];
+  await checkKeys(database, operatorKeys);
+  await migrate(database, migrations, at);
+  const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
+  const kinds = kindsOf(declarations);
+  const documents = documentsOf(kinds, sealer);
+  const { head, predecessor, state, usage } = await take(database, holder, { kinds, documents, log });
+  const published = new Published({ state, usage, log });
+  const { shared } = database;
+  const node = shared
+    ? makeNode({
+        id: newId("nd", clock.now()),
+        sealer,
+        region,
+        version,
+        clock,
+        log,
+        database: { ...database, shared },
+        kinds,
+        documents,
+        state,
+        published,
+        head,
+      })
+    : undefined;
+  const time = makeSettledTime(clock, await newestAt(database));
+  const commits = { published, database, clock, log };
+  const lost = { kinds, documents, state, published, sealer, database, log };
+  const writer = new Writer({
+    time,
+    kinds,
+    quotas: settings,
+    state,
+    usage,
+    database,
+    documents,
+    sealer,
+    clock,
+    log,
+    startsUnavailable: predecessor !== undefined,
+    commits: (availability) =>
+      node?.commits(availability) ??
+      // Nothing is pruned while lost writes are recovered: the pruner's commits wait for the writer.
+      new LoneCommits({ ...commits, head, predecessor, availability, recover: recovering(lost) }),
+  });
+  await node?.start((steps) => writer.maintain(steps));
+  const retained = await retainedIn(database, sealer, log);
+  const past = pastObjectsOf(database.reads, documents, (kind) => kinds.get(kind)?.owner?.field);
+  const history = historyOf(database, past, retained);
+  const keep: Feed["keep"] = (name, cursor) => writer.keepCursor(name, cursor);
+  const feed = feedOf({ database, documents, past, retained, keep });
+  const addAccount = accountAdder({ kinds, state, writer, clock });
+  const jobs = node?.jobs ?? ownJobs;
+  if (state.accounts().length === 0) await addAccount("default", undefined);
+  const pruner = startPruning({
+    database,
+    documents,
+    sealer,
+    retained,
+    settings,
+    clock,
+    time,
+    log,
+    job: jobs.want("prune history"),
+    store: (steps) => writer.maintain(steps),
+  });
+  const close = async (): Promise<void> => {
+    await Promise.all([pruner.stop(), writer.close()]);
+    await node?.stop();
+    await database.close();
+  };
+  let closing: Promise<void> | undefined;
+  return storeOf(state, writer, published, node, {
+    history: Object.assign(history, { verify: () => pruner.inTurn(() => verifyAll(database, sealer, documents)) }),
+    feed,
+    jobs,
+    settledNow: () => time.now(),
+    createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
+    close: () => (closing ??= close()),
+  });
+}
+
+/** When the newest revision was written, milliseconds since 1970; undefined where there is none. */
+async function newestAt({ reads }: Database): Promise<number | undefined> {
+  const newest = await reads
+    .selectFrom("revisions")
+    .select("at")
+    .orderBy("revision", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return newest && Date.parse(newest.at);
+}
+
+interface AccountAdderNeeds {
+  readonly kinds: Kinds;
+  readonly state: State;
+  readonly writer: Writer;
+  readonly clock: Clock;
+}
+
+/** The first account belongs to itself, the others to the first, the operator's. */
+function accountAdder({ kinds, state, writer, clock }: AccountAdderNeeds) {
+  return async (name: string, operator: string | undefined): Promise<Account> => {
+    const { fields, idPrefix } = kindNamed(kinds, "account");
+    const id = newId(idPrefix, clock.now());
+    const account_id = operator ?? id;
+    await writer.write(systemContext(account_id, clock), (draft) =>
+      draft.revive({
+        kind: "account",
+        id,
+        account_id,
+        revision: 0,
+        created_at: timestamp(clock.now()),
+        doc: { ...emptyDoc(fields), name },
+      }),
+    );
+    return state.accounts().find((account) => account.id === id) as Account;
+  };
+}
+
+/** Makes the database this process's, or one of the nodes', and reads every object. */
+async function take(
+  database: Database,
+  holder: string,
+  { kinds, documents, log }: { readonly kinds: Kinds; readonly documents: Documents; readonly log: Log },
+): Promise<Awaited<ReturnType<typeof takeOver>> & Awaited<ReturnType<typeof loadState>>> {
+  const { reads, shared } = database;
+  if (!shared) {
+    const taken = await takeOver(database, holder, log);
+    await sealStored(database, documents, kinds.keys(), log);
+    await packStored(database, kinds, log);
+    return { ...taken, ...(await loadState(reads, kinds, documents)) };
+  }
+  await takeOverForNodes(database);
+  await sealStored(database, documents, kinds.keys(), log);
+  await packStored(database, kinds, log);
+  // Others write meanwhile: the head is the one that goes with the objects.
+  return await reads
+    .transaction()
+    .setIsolationLevel("repeatable read")
+    .execute(async (snapshot) => ({
+      head: await readHead(snapshot),
+      ...(await loadState(snapshot, kinds, documents)),
+    }));
+}
+
+function storeOf(
+  state: State,
+  writer: Writer,
+  published: Published,
+  node: Node | undefined,
+  rest: Pick<Store, "history" | "feed" | "jobs" | "createAccount" | "settledNow" | "close">,
+): Store {
+  return {
+    ...readerOf(state),
+    ...rest,
+    ...(node && { node: node.membership }),
+    get revision() {
+      return writer.revision;
+    },
+    get commits() {
+      return published.count;
+    },
+    get condition() {
+      return node?.isSuperseded ? "superseded" : writer.condition;
+    },
+    write: ((context: WriteContext, work: (draft: Draft) => unknown, once?: Once<never>) =>
+      writer.write(context, work, once)) as Store["write"],
+    rehearse: (work, judge) => writer.rehearse(work, judge),
+    subscribe: (listener) => published.subscribe(listener),
+    objects: (kinds) => state.objects(kinds),
+    packed: (kind) => state.packed(kind),
+    accounts: () => state.accounts(),
+    refresh: () => node?.refresh() ?? Promise.resolve(false),
+  };
+}
+
+/** While others write and prune, what is read has to be of one moment. */
+async function verifyAll(
+  { reads, shared }: Database,
+  ...rest: [sealer: Sealer, documents: Documents]
+): ReturnType<typeof verify> {
+  if (!shared) return await verify(reads, ...rest);
+  return await reads
+    .transaction()
+    .setIsolationLevel("repeatable read")
+    .execute((snapshot) => verify(snapshot, ...rest));
+}
+
+/** The anchor's, unless rows were taken out behind it: what they said is not kept either. */
+async function retainedIn({ reads, shared }: Database, sealer: Sealer, log: Log): Promise<Retained> {
+  const { anchor } = await readAnchor(reads, sealer);
+  const refresh = async (): Promise<void> => {
+    const { anchor: present } = await readAnchor(reads, sealer);
+    retained.oldest = Math.max(retained.oldest, present.revision + 1);
+  };
+  const { first } = await reads
+    .selectFrom("revisions")
+    .select((row) => row.fn.min("revision").as("first"))
+    .executeTakeFirstOrThrow();
+  const oldest = anchor.revision + 1;
+  const retained: Retained = { oldest, ...(shared && { refresh }) };
+  if (first === null || first <= oldest) return retained;
+  log.error("the history is damaged: its beginning was taken out", {
+    oldestRevision: first,
+    prunedTo: anchor.revision,
+  });
+  retained.oldest = first;
+  return retained;
+}
+
+function systemContext(accountId: string, clock: Clock): WriteContext {
+  return {
+    principal: { accountId, id: "system" },
+    operation: "createAccount",
+    operationId: newId("op", clock.now()),
+  };
+}

@@ -1,0 +1,210 @@
+/** Documents between memory, where secrets are open, and the database, where they are sealed. */
+import { isSealedField } from "../../schema/concealment.ts";
+import type { Field, Fields } from "../../schema/fields.ts";
+import { inputName } from "../../schema/doc.ts";
+import type { Doc } from "../../schema/doc.ts";
+import type { PackedDoc, Packing } from "../../schema/packed.ts";
+import type { Kinds } from "./kinds.ts";
+import type { Sealer } from "../sealing/sealing.ts";
+import type { StoredObject } from "../store.ts";
+import { kindNamed } from "./view.ts";
+
+export interface ObjectRow {
+  readonly id: string;
+  readonly account_id: string;
+  readonly kind: string;
+  readonly revision: number;
+  readonly created_at: string;
+  readonly doc: string;
+}
+
+export interface Documents {
+  /** The document as text for what is kept of writes. */
+  render(object: StoredObject): string;
+  /** The same for the row of an object of a packed kind: its two texts, a line each. */
+  renderRow(object: StoredObject): string;
+  packs(kind: string): boolean;
+  /**
+   * Of a text of either.
+   * @throws Error when the row's kind is not declared, or a secret in it does not open
+   */
+  read(row: ObjectRow): StoredObject;
+  /** Whether objects of the kind have fields that are sealed. */
+  seals(kind: string): boolean;
+  /**
+   * The text with everything sealed that has to be. What was not is marked, so that `asWritten` finds it.
+   * @throws Error when the text could not be had back
+   */
+  sealLater(row: TextRow): string;
+  /** The text as it was before `sealLater`, which is what hashes are of; as it is when it cannot be opened. */
+  asWritten(row: TextRow): string;
+}
+
+type TextRow = Pick<ObjectRow, "id" | "account_id" | "kind" | "doc">;
+
+/** Replaces the secrets in a value; undefined when the field cannot hold any. */
+type Turn = (value: unknown, path: string, one: Secret) => unknown;
+/** Seals or opens one secret. */
+type Secret = (value: unknown, path: string) => unknown;
+
+/** In every text with a sealed value: in texts that were given, quotes are escaped. */
+export const sealedMark = '{"sealed';
+
+export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
+  const turns = new Map([...kinds.values()].map((kind) => [kind.name, turnFields(kind.fields)]));
+  const sealed = ({ account_id, kind, id, doc }: StoredObject): Doc => {
+    const turn = turns.get(kind);
+    if (!turn) return doc;
+    return turn(doc, "", (value, path) => ({
+      sealed: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)),
+    })) as Doc;
+  };
+  const opened = (
+    { account_id, kind, id }: Omit<ObjectRow, "doc">,
+    doc: Record<string, unknown>,
+  ): Record<string, unknown> => {
+    const turn = turns.get(kind);
+    if (!turn) return doc;
+    return turn(doc, "", (value, path) => {
+      const text = sealedText(value);
+      if (text === undefined) return value;
+      return JSON.parse(sealer.open(text, contextOf(account_id, kind, id, path))) as unknown;
+    }) as Record<string, unknown>;
+  };
+  /** What the last object had in common with others: that of its neighbour, mostly. */
+  let last: { readonly text: string; readonly values: readonly unknown[] } = { text: "[]", values: [] };
+  const packingNamed = (kind: string): Packing => {
+    const { packing } = kindNamed(kinds, kind);
+    if (!packing) throw new Error(`pack a ${kind}: its kind is not declared so`);
+    return packing;
+  };
+  const objectOf = (
+    { id, account_id, kind, revision, created_at }: Omit<ObjectRow, "doc">,
+    doc: Record<string, unknown>,
+  ): StoredObject =>
+    Object.freeze({ kind, id, account_id, revision, created_at, doc: kindNamed(kinds, kind).complete(doc) });
+  const valuesOf = (common: string): readonly unknown[] => {
+    if (last.text !== common) last = { text: common, values: JSON.parse(common) as unknown[] };
+    return last.values;
+  };
+  /** The two lines of a text of `renderRow`; undefined for JSON alone, which has no line ends. */
+  const linesOf = (text: string): PackedDoc | undefined => {
+    const cut = text.indexOf("\n");
+    if (cut < 0) return undefined;
+    const common = text.slice(cut + 1);
+    return { own: text.slice(0, cut), common: common === last.text ? last.text : common };
+  };
+  /** The text of either kind with its secrets replaced. */
+  const turned = ({ kind, doc: text }: TextRow, turn: Turn, one: Secret): string => {
+    const lines = linesOf(text);
+    if (!lines) return JSON.stringify(turn(JSON.parse(text), "", one));
+    const packing = packingNamed(kind);
+    const doc = packing.unpack(JSON.parse(lines.own) as unknown[], valuesOf(lines.common));
+    return rowOf(packing.pack(turn(doc, "", one) as Doc));
+  };
+  const sealLater: Documents["sealLater"] = (row) => {
+    const { account_id, kind, id } = row;
+    const turn = turns.get(kind);
+    if (!turn) return row.doc;
+    return turned(row, turn, (value, path) =>
+      sealedText(value) === undefined
+        ? { sealed_later: sealer.seal(JSON.stringify(value), contextOf(account_id, kind, id, path)) }
+        : value,
+    );
+  };
+  const asWritten: Documents["asWritten"] = (row) => {
+    const { account_id, kind, id, doc } = row;
+    const turn = turns.get(kind);
+    if (!turn || !doc.includes(laterMark)) return doc;
+    try {
+      return turned(row, turn, (value, path) =>
+        isSealedLater(value)
+          ? (JSON.parse(sealer.open(value.sealed_later, contextOf(account_id, kind, id, path))) as unknown)
+          : value,
+      );
+    } catch {
+      return doc;
+    }
+  };
+  return {
+    packs: (kind) => kindNamed(kinds, kind).packing !== undefined,
+    seals: (kind) => turns.get(kind) !== undefined,
+    asWritten,
+    sealLater(row) {
+      const text = sealLater(row);
+      if (text === row.doc || asWritten({ ...row, doc: text }) === row.doc) return text;
+      throw new Error(`seal ${row.kind} "${row.id}": its text could not be had back as it is`);
+    },
+    render: (object) => JSON.stringify(sealed(object)),
+    renderRow(object) {
+      return rowOf(packingNamed(object.kind).pack(sealed(object)));
+    },
+    read({ doc: text, ...row }) {
+      const lines = linesOf(text);
+      if (!lines) return objectOf(row, opened(row, JSON.parse(text) as Record<string, unknown>));
+      const { own, common } = lines;
+      const doc = packingNamed(row.kind).unpack(JSON.parse(own) as unknown[], valuesOf(common));
+      return objectOf(row, opened(row, doc));
+    },
+  };
+}
+
+function rowOf({ own, common }: PackedDoc): string {
+  return `${own}\n${common}`;
+}
+
+function contextOf(accountId: string, kind: string, id: string, path: string): string {
+  return `${accountId}\0${kind}\0${id}\0${path}`;
+}
+
+/** In every text that has been sealed later. */
+const laterMark = '"sealed_later":';
+
+/** Sealed when it was written, or later; undefined for a plain value, which stays until something seals it. */
+function sealedText(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (isSealedLater(value)) return value.sealed_later;
+  return "sealed" in value && typeof value.sealed === "string" ? value.sealed : undefined;
+}
+
+function isSealedLater(value: unknown): value is { readonly sealed_later: string } {
+  return (
+    typeof value === "object" && value !== null && "sealed_later" in value && typeof value.sealed_later === "string"
+  );
+}
+
+function turnFields(fields: Fields): Turn | undefined {
+  const turns = Object.entries(fields).flatMap(([name, field]): [string, Turn][] => {
+    const turn = turnField(field);
+    return turn ? [[inputName(name, field), turn]] : [];
+  });
+  if (turns.length === 0) return undefined;
+  return (value, path, one) => {
+    const copy: Record<string, unknown> = { ...(value as Doc) };
+    for (const [key, turn] of turns) {
+      const inner = copy[key];
+      // Unset says nothing, and is by far the most common.
+      if (inner !== null && inner !== undefined && inner !== "") copy[key] = turn(inner, join(path, key), one);
+    }
+    return copy;
+  };
+}
+
+function turnField(field: Field): Turn | undefined {
+  if (field.live) return undefined;
+  if (isSealedField(field)) return (value, path, one) => one(value, path);
+  if (field.type === "object") return turnFields(field.fields);
+  if (field.type !== "list" && field.type !== "map") return undefined;
+  const turn = turnField(field.of);
+  if (!turn) return undefined;
+  if (field.type === "list") {
+    return (value, path, one) =>
+      (value as readonly unknown[]).map((item, index) => turn(item, `${path}[${index}]`, one));
+  }
+  return (value, path, one) =>
+    Object.fromEntries(Object.entries(value as Doc).map(([key, item]) => [key, turn(item, join(path, key), one)]));
+}
+
+function join(path: string, key: string): string {
+  return path === "" ? key : `${path}.${key}`;
+}

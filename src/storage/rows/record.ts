@@ -1,0 +1,179 @@
+/** A batch of writes as rows, and as the statements that put them into the database. */
+import { chainHash } from "../database/chain.ts";
+import type { Step, Tables } from "../database/database.ts";
+import type { Documents } from "./documents.ts";
+import { deleteFrom, insertInto, placeholder } from "../database/insert.ts";
+import type { Dialect } from "../database/insert.ts";
+import type { Change, WriteContext } from "../store.ts";
+
+/** A write that is ready to be stored. */
+export interface Entry {
+  readonly revision: number;
+  readonly at: string;
+  readonly context: WriteContext;
+  readonly changes: readonly Change[];
+}
+
+export type Answer = Tables["idempotency"];
+
+/**
+ * Where the database stands. `holder` names the process that may write; it changes with each start, and is the same for
+ * all nodes that write together.
+ */
+export interface Head {
+  readonly revision: number;
+  readonly hash: string;
+  readonly holder: string;
+  /** Number and name of the last batch; they change only while several nodes write. */
+  readonly sequence: number;
+  readonly batch: string;
+}
+
+export interface Batch {
+  readonly before: Head;
+  readonly after: Head;
+  readonly revisions: readonly Tables["revisions"][];
+  readonly history: readonly Tables["history"][];
+  readonly objects: readonly Tables["objects"][];
+  readonly deleted: readonly string[];
+  readonly answers: readonly Answer[];
+  readonly cursors: readonly Tables["cursors"][];
+  /** Names of cursors that nobody needs any more. */
+  readonly droppedCursors: readonly string[];
+}
+
+/** The rows of a batch. `changes` are those of all entries together, one per object. */
+export function batchOf(
+  documents: Documents,
+  before: Head,
+  entries: readonly Entry[],
+  changes: Iterable<Change>,
+  rest: Pick<Batch, "answers" | "cursors" | "droppedCursors">,
+): Batch {
+  const texts = new Map<object, string>();
+  const revisions: Tables["revisions"][] = [];
+  const history: Tables["history"][] = [];
+  let { hash } = before;
+  for (const { revision, at, context, changes } of entries) {
+    const rows = changes.map(({ kind, id, before, after }, position) => {
+      const doc = after ? documents.render(after) : null;
+      if (after) texts.set(after, doc as string);
+      const { account_id, created_at } = (after ?? before) as NonNullable<typeof before>;
+      return { revision, position, account_id, kind, id, created_at, doc };
+    });
+    const row = {
+      revision,
+      at,
+      account_id: storable(context.principal.accountId),
+      principal: storable(context.principal.id),
+      operation: storable(context.operation),
+      operation_id: storable(context.operationId),
+      source: context.principal.source === undefined ? null : storable(context.principal.source),
+      reason: context.reason === undefined ? null : storable(context.reason),
+    };
+    hash = chainHash(hash, row, rows);
+    revisions.push({ ...row, hash });
+    history.push(...rows);
+  }
+  const objects: Tables["objects"][] = [];
+  const deleted: string[] = [];
+  for (const { id, after } of changes) {
+    if (!after) deleted.push(id);
+    else {
+      const { account_id, kind, revision, created_at } = after;
+      const doc = documents.packs(kind) ? documents.renderRow(after) : (texts.get(after) ?? documents.render(after));
+      objects.push({ id, account_id, kind, revision, created_at, doc });
+    }
+  }
+  const after = { ...before, revision: entries.at(-1)?.revision ?? before.revision, hash };
+  return { before, after, revisions, history, objects, deleted, ...rest };
+}
+
+const insertRevisions = insertInto("revisions", [
+  "revision",
+  "at",
+  "account_id",
+  "principal",
+  "operation",
+  "operation_id",
+  "source",
+  "reason",
+  "hash",
+]);
+const insertHistory = insertInto("history", ["revision", "position", "account_id", "kind", "id", "created_at", "doc"]);
+export const putObjects = insertInto(
+  "objects",
+  ["id", "account_id", "kind", "revision", "created_at", "doc"],
+  "on conflict (id) do update set revision = excluded.revision, doc = excluded.doc",
+);
+const putAnswers = insertInto(
+  "idempotency",
+  ["account_id", "key", "fingerprint", "revision", "answer", "created_ms"],
+  "on conflict (account_id, key) do update set fingerprint = excluded.fingerprint, " +
+    "revision = excluded.revision, answer = excluded.answer, created_ms = excluded.created_ms",
+);
+
+const putCursors = insertInto(
+  "cursors",
+  ["name", "revision", "position"],
+  "on conflict (name) do update set revision = excluded.revision, position = excluded.position",
+);
+
+const dropObjects = deleteFrom("objects", "id");
+const dropCursors = deleteFrom("cursors", "name");
+
+/** What puts a batch into the database, provided that it stands where the batch begins. */
+export function stepsOf(dialect: Dialect, batch: Batch): Step[] {
+  const { before, after } = batch;
+  const place = (at: number): string => placeholder(dialect, at);
+  return [
+    {
+      sql:
+        `update head set revision = ${place(0)}, hash = ${place(1)} where id = 1 ` +
+        `and revision = ${place(2)} and hash = ${place(3)} and holder = ${place(4)}`,
+      parameters: [after.revision, after.hash, before.revision, before.hash, before.holder],
+      changes: 1,
+    },
+    ...rowSteps(dialect, batch),
+  ];
+}
+
+/** What the batch puts and deletes, whatever lets it. */
+export function rowSteps(dialect: Dialect, batch: Batch): Step[] {
+  return [
+    ...insertRevisions(dialect, batch.revisions),
+    ...insertHistory(dialect, batch.history),
+    ...putObjects(dialect, batch.objects),
+    ...putAnswers(dialect, batch.answers),
+    ...putCursors(dialect, batch.cursors),
+    ...dropObjects(dialect, batch.deleted),
+    ...dropCursors(dialect, batch.droppedCursors),
+  ];
+}
+
+/** Holds up a commit that is no write: only the process that the head names may make it. */
+export function holderStep(dialect: Dialect, holder: string): Step {
+  const place = (at: number): string => placeholder(dialect, at);
+  return {
+    sql: `update head set holder = ${place(0)} where id = 1 and holder = ${place(1)}`,
+    parameters: [holder, holder],
+    changes: 1,
+  };
+}
+
+/** Puts the name of `head` in place of its predecessor's; a second time, after a first one in doubt, it does no harm. */
+export function takeOverStep(dialect: Dialect, { revision, hash, holder }: Head, predecessor: string): Step {
+  const place = (at: number): string => placeholder(dialect, at);
+  return {
+    sql:
+      `update head set holder = ${place(0)} where id = 1 ` +
+      `and revision = ${place(1)} and hash = ${place(2)} and holder in (${place(3)}, ${place(4)})`,
+    parameters: [holder, revision, hash, predecessor, holder],
+    changes: 1,
+  };
+}
+
+/** PostgreSQL takes neither NUL nor lone surrogates in text. */
+export function storable(text: string): string {
+  return text.replaceAll("\0", "\ufffd").toWellFormed();
+}

@@ -1,0 +1,63 @@
+import { continueAfter } from "../../lib/ids.ts";
+import type { Database } from "../database/database.ts";
+import type { Documents, ObjectRow } from "../rows/documents.ts";
+import type { Kind, Kinds } from "../rows/kinds.ts";
+import { Rows, largeDocOf, pagesOfRows } from "../rows/rows.ts";
+import { State } from "./state.ts";
+import { Usage, bytesOf } from "../rows/usage.ts";
+
+/**
+ * Gives `take` every object's row, the oldest of each kind first.
+ * @param passesOver is told of kinds that are not declared, whose objects are left out then; an error unless given
+ */
+export async function eachRow(
+  reads: Database["reads"],
+  kinds: Kinds,
+  take: (row: ObjectRow) => void,
+  passesOver?: (kind: string) => void,
+): Promise<void> {
+  await eachOfRows(reads, kinds, (rows) => take(rows.row()), passesOver);
+}
+
+/** The same, with the rows as they come: what is taken of one is to be taken at once. */
+async function eachOfRows(
+  reads: Database["reads"],
+  kinds: Kinds,
+  take: (rows: Rows, kind: Kind) => void,
+  passesOver?: (kind: string) => void,
+): Promise<void> {
+  const rows = new Rows();
+  let kind: Kind | undefined;
+  for await (const page of pagesOfRows(reads)) {
+    rows.open(page);
+    let count = 0;
+    while (rows.next()) {
+      count += 1;
+      if (rows.isLarge) rows.largeDoc = await largeDocOf(reads, rows.idText());
+      if (kind?.name !== rows.kind) kind = kinds.get(rows.kind);
+      if (kind) take(rows, kind);
+      else if (passesOver) passesOver(rows.kind);
+      else throw new Error(`load "${rows.idText()}": this version of Postern does not know the kind "${rows.kind}"`);
+    }
+    if (count !== page.count) throw new Error("load objects: a row is not as it was written");
+  }
+}
+
+/** Reads every object into memory. */
+export async function loadState(
+  reads: Database["reads"],
+  kinds: Kinds,
+  documents: Documents,
+): Promise<{ readonly state: State; readonly usage: Usage }> {
+  const state = new State(kinds);
+  const usage = new Usage();
+  await eachOfRows(reads, kinds, (rows, { packing, unrecorded }) => {
+    if (rows.isLast) continueAfter(rows.idText());
+    if (packing && unrecorded && state.loadRow(rows)) return;
+    const object = documents.read(rows.row());
+    state.load(object);
+    if (!unrecorded) usage.add([[object.account_id, bytesOf(object)]]);
+  });
+  state.settle();
+  return { state, usage };
+}

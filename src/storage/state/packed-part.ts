@@ -1,0 +1,48 @@
+/** Packed objects as they are sent: a part of all, of as many as have room in a mebibyte. */
+import type { PackedTexts } from "../../lib/collections/packed-texts.ts";
+import type { PackedObjects } from "../../schema/packed.ts";
+import type { Common } from "./packed-objects.ts";
+
+const partBytes = 1 << 20;
+/** What a line has besides the text: a number, a space and its end. */
+const mostBesides = 12;
+
+export class Part {
+  readonly #kind: string;
+  readonly #commons = new Map<Common, number>();
+  #bytes: Buffer<ArrayBuffer> | undefined;
+  #end = 0;
+
+  constructor(kind: string) {
+    this.#kind = kind;
+  }
+
+  get isEmpty(): boolean {
+    return this.#end === 0;
+  }
+
+  /** Whether a text of this length fits in; one alone always does. */
+  hasRoom(length: number): boolean {
+    return !this.#bytes || this.#end + length + mostBesides <= this.#bytes.length;
+  }
+
+  /** @param number of its text in `texts`: its id, a space, and its own values */
+  add(common: Common, texts: PackedTexts, number: number): void {
+    let at = this.#commons.get(common);
+    if (at === undefined) this.#commons.set(common, (at = this.#commons.size));
+    const bytes = (this.#bytes ??= Buffer.allocUnsafeSlow(Math.max(partBytes, texts.lengthOf(number) + mostBesides)));
+    const start = this.#end + bytes.latin1Write(`${at} `, this.#end);
+    const end = texts.copy(number, bytes, start);
+    bytes[end] = lineEnd;
+    this.#end = end + 1;
+  }
+
+  /** Gives it away. */
+  finish(): PackedObjects {
+    const objects = new Uint8Array((this.#bytes as Buffer<ArrayBuffer>).buffer.transfer(this.#end));
+    const commons = Array.from(this.#commons.keys(), ({ account_id, text }) => ({ account_id, text }));
+    return { kind: this.#kind, commons, objects };
+  }
+}
+
+const lineEnd = 0x0a;

@@ -1,0 +1,93 @@
+/**
+ * What an account may store (D9). Checked at the end of a write, on all that it has changed together, so that its
+ * own deletes make room for what it creates. A write that adds nothing passes, whatever there is.
+ */
+import { Refusal } from "../../lib/errors.ts";
+import { flagOf } from "../../settings/setting.ts";
+import { quotaSettings } from "../../settings/storage.ts";
+import type { Quotas } from "../../settings/storage.ts";
+import type { Kinds } from "../rows/kinds.ts";
+import type { Change, StoredObject } from "../store.ts";
+import { bytesAdded } from "../rows/usage.ts";
+import type { Usage } from "../rows/usage.ts";
+import { kindNamed, listsOf } from "../rows/view.ts";
+import type { View } from "../rows/view.ts";
+
+/** The state on both sides of a write. */
+interface Sides {
+  readonly before: View;
+  readonly after: View;
+  /** Bytes before the write. */
+  readonly usage: Usage;
+}
+
+/**
+ * What the changes add to each account's bytes; costs what the changes are, whatever else there is.
+ * @throws Refusal `too_many_objects` or `account_full`
+ */
+export function checkQuotas(
+  quotas: Quotas,
+  kinds: Kinds,
+  changes: readonly Change[],
+  { before, after, usage }: Sides,
+): ReadonlyMap<string, number> {
+  for (const [list, { object, limit }] of joined(kinds, changes)) {
+    const wanted = after.count(list);
+    if (wanted <= quotas[limit]) continue;
+    const present = before.count(list);
+    if (wanted > present) refuseMore(kinds, object, limit, present, wanted, quotas);
+  }
+  const added = bytesAdded(kinds, changes);
+  for (const [accountId, more] of added) {
+    const present = usage.bytes(accountId);
+    if (more > 0 && present + more > quotas.accountMaxBytes) refuseBytes(present, more, quotas.accountMaxBytes);
+  }
+  return added;
+}
+
+interface Joined {
+  /** One of those that were added. */
+  readonly object: StoredObject;
+  readonly limit: "accountMaxObjects" | "ownerMaxObjects";
+}
+
+/** The lists that objects were added to. */
+function joined(kinds: Kinds, changes: readonly Change[]): ReadonlyMap<string, Joined> {
+  const found = new Map<string, Joined>();
+  for (const { before, after } of changes) {
+    if (!after) continue;
+    const was = before && listsOf(kinds, before);
+    const [own, ofOwner] = listsOf(kinds, after);
+    if (!was) found.set(own, { object: after, limit: "accountMaxObjects" });
+    if (ofOwner !== undefined && was?.[1] !== ofOwner) found.set(ofOwner, { object: after, limit: "ownerMaxObjects" });
+  }
+  return found;
+}
+
+function refuseMore(
+  kinds: Kinds,
+  { kind, doc }: StoredObject,
+  limit: Joined["limit"],
+  present: number,
+  wanted: number,
+  quotas: Quotas,
+): never {
+  const { owner } = kindNamed(kinds, kind);
+  const whose = limit === "ownerMaxObjects" && owner ? `${owner.kind} "${String(doc[owner.field])}"` : `this account`;
+  const most = quotas[limit];
+  const setting = flagOf(limit, quotaSettings[limit]);
+  throw new Refusal(
+    "too_many_objects",
+    `${whose} has ${present} of ${kind}, would have ${wanted}, and may have ${most} (${setting} of the server)`,
+    { kind, present: String(present), limit: String(most), setting },
+  );
+}
+
+function refuseBytes(present: number, more: number, most: number): never {
+  const setting = flagOf("accountMaxBytes", quotaSettings.accountMaxBytes);
+  throw new Refusal(
+    "account_full",
+    `this account stores ${present} bytes, would store ${present + more}, and may store ${most} (${setting} of the server)`,
+    { present: String(present), limit: String(most), setting },
+  );
+}
