@@ -12,7 +12,7 @@ export const firstToken = defineResource({
   idPrefix: "firsttok",
   doc: "A first API key or agent token that a start has created. A start never creates it again, also after it was deleted.",
   fields: {
-    token_hash: f.string("SHA-256 of the token, in hexadecimal.", { required: true }),
+    token_hash: f.string("SHA-256 of the token, in hexadecimal.", { internal: true }),
   },
   claims: ({ token_hash }) => [{ space: firstTokenSpace, name: token_hash }],
   internal: true,

@@ -40,8 +40,8 @@ function isFree(field: Field): boolean {
   return field.type === "string" && !field.format && field.maxBytes >= 64;
 }
 
-/** Texts that say something to the server: certificates, and the name of another object. */
-const bound = /_pem$|^vault_name$/;
+/** Fields whose text has a meaning of its own: certificates, the name of another object, topics of one provider. */
+const bound = /_pem$|^vault_name$|^sns_topics$/;
 
 function freeText(field: Field, text: string): unknown {
   if (field.type === "list") return [text];
@@ -79,7 +79,7 @@ function freePlaces(fields: Fields, good: Readonly<Record<string, unknown>>): Fr
       shown: (body) => shown(body[name]),
     }));
   });
-  const free = Object.entries(fields).filter(([, field]) => isFree(field));
+  const free = Object.entries(fields).filter(([name, field]) => isFree(field) && !bound.test(name));
   if (free.length === 0) return inside;
   const here: FreePlace = {
     names: free.map(([name]) => name),
