@@ -60,12 +60,12 @@ describe("the bundle", () => {
     // What the launcher goes by: it has nothing to install.
     rmSync(join(clone, "node_modules/.package-lock.json"));
     writeFileSync(join(clone, "node_modules/.package-lock.json"), "{}");
-    for (const folder of ["src/api", "src/below", "src/cli/platform", "src/storage"]) {
+    for (const folder of ["src/api", "src/below", "src/cli/platform", "src/storage/opening"]) {
       mkdirSync(join(clone, folder), { recursive: true });
     }
     writeFileSync(join(clone, "src/main.ts"), main);
     writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "first µ… 😀"));
-    const others = ["api/control-plane.ts", "cli/command-line.ts", "cli/platform/platform.ts", "storage/open.ts"];
+    const others = ["api/control-plane.ts", "cli/command-line.ts", "cli/platform/platform.ts", "storage/opening/open.ts"];
     for (const other of others) {
       writeFileSync(join(clone, "src", other), "export const nothing = 1;\n");
     }

@@ -56,13 +56,14 @@ async function fill(url: string, cluster: boolean): Promise<void> {
   await store.write(contextFor(account), (draft) => {
     for (let n = 0; n < 1200; n += 1) draft.create(account, "user", { name: `user ${n} 'ünïcode' 🦊` });
   });
-  await store.write(contextFor(account, { reason: "so" }), () => "done", once);
   store.feed.keep("a reader", { revision: 3, position: 1 });
+  // Pruning is announced two hours before.
   clock.pass(11 * 60 * 1000);
-  while (!lines.some(({ event }) => event === "history pruned")) {
-    clock.pass(25);
+  for (let turn = 1; !lines.some(({ event }) => event === "history pruned"); turn += 1) {
+    clock.pass(turn % 15 === 0 && turn <= 300 ? 10 * 60 * 1000 : 25);
     await delay(1);
   }
+  await store.write(contextFor(account, { reason: "so" }), () => "done", once);
   await store.close();
   if (cluster) await (await open(url, { cluster })).close();
 }

@@ -109,7 +109,7 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
       "that sends a head of 48 kB",
       () => `http://localhost:${longHead.port}`,
       invalid,
-      /its head is longer than 32768 bytes/,
+      /its header is larger than 32768 bytes/,
       0,
     ],
   ] as const) {
