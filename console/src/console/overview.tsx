@@ -152,8 +152,8 @@ function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
                 </a>
               </span>
               <span class="muted small">
-                Where your browser warns of the certificate: it is of this server&apos;s own authority, which{" "}
-                <code>npx postern ca</code> has trusted. Or, in a terminal:
+                If your browser warns about the certificate, trust this server&apos;s certificate authority:{" "}
+                <code>npx postern ca</code> prints the certificate and the steps. Or use a terminal:
               </span>
               <Command text={curlWithAuthority(url)} />
             </>

@@ -65,8 +65,8 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
             </a>
           </span>
           <span class="muted small">
-            Where your browser warns of the certificate: it is of your own server&apos;s authority, which{" "}
-            <code>npx postern ca</code> has trusted. Or, in a terminal:
+            If your browser warns about the certificate, trust this server&apos;s certificate authority:{" "}
+            <code>npx postern ca</code> prints the certificate and the steps. Or use a terminal:
           </span>
           <Command text={curlWithAuthority(url)} />
         </Step>
