@@ -48,7 +48,7 @@ function appsAt(baseUrl: string): ManagedApps {
   const folder = mkdtempSync(join(tmpdir(), "postern-apps-"));
   const file = join(folder, "apps.yml");
   writeFileSync(file, own + others.join(""), { mode: 0o644 });
-  assert.match(guide, /in a file that nobody else may read \(`chmod 600`\)/);
+  assert.match(guide, /in a file that only its owner may read \(`chmod 600`\)/);
   assert.throws(() => oauthApps.parse(file), /chmod 600/);
   chmodSync(file, 0o600);
   const apps = oauthApps.parse(file);
