@@ -15,6 +15,8 @@ const guides = [
   { name: "plan-and-apply", commands: 8 },
   { name: "events", commands: 5 },
   { name: "agents", commands: 6 },
+  { name: "coming-from-frp", commands: 1 },
+  { name: "coming-from-cloudflared", commands: 1 },
 ];
 
 for (const { name, commands: least } of guides) {
