@@ -76,7 +76,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/webhooks": ["test/traffic/modules-webhooks.test.ts", "test/cli/webhook-send.test.ts"],
   "src/websocket": ["test/traffic/modules-websocket.test.ts"],
   console: ["test/cli/{inspector,console}-page.test.ts"],
-  docs: ["test/cli/{guide,readme}.test.ts"],
+  docs: ["test/cli/{guide,guide-commands,readme}.test.ts"],
   sdk: ["test/api/sdk.test.ts"],
 };
 
