@@ -1,4 +1,4 @@
-/** Cases beside a policy: a request or connection, and what is to come of it (guides/policies.md, "Tests"). */
+/** Cases beside a policy: a request or connection, and what is to come of it (guides/policies.md, "Check and test a policy"). */
 import type { JsonObject } from "../lib/json.ts";
 import type { DescribedVisitor } from "../traffic/login.ts";
 import type { Step } from "../traffic/step.ts";

@@ -181,7 +181,7 @@ describe("the guide of logins, walked", () => {
     }
     const version = /graph_version: (v\S+)/.exec(guide)?.[1] as string;
     assert.ok(world.providers.calls.some((call) => call.includes(`/${version}/`)));
-    assert.match(guide, /A route whose provider has no app anywhere answers 500, and the edge's problems say so\./);
+    assert.match(guide, /A route whose provider has no app returns 500, and the edge's problems name the route\./);
     assert.equal((await visit(managed("twitch"))).status, 500);
     const request = { method: "GET", url: world.origin() + managed("twitch") };
     const { text } = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, request);
