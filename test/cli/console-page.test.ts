@@ -103,7 +103,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await context.close();
     const { page: second, context: other } = await openWatched(chromium, platform.apiUrl);
     await second.goto(used);
-    await second.getByText("was used before").waitFor();
+    await second.getByText("was already used").waitFor();
     await assertAccessible(second, "logging in");
     await second.getByLabel("Or an API key").fill(platform.apiKey);
     await button("Log in", second).click();

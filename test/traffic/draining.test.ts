@@ -164,7 +164,7 @@ describe("a server that stops while agents come", { timeout: 60_000 }, () => {
     const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token: credential.token };
     const late = await startOurAgent(at, { upstream: servicePort, labels, offline: true });
     stops.push(() => late.close());
-    assert.match((await late.ended).message, /about to stop/);
+    assert.match((await late.ended).message, /server is stopping/);
     clock.move(20_000);
     await stopped;
   });

@@ -50,7 +50,7 @@ for (const protocol of protocols) {
         const answer = await fixture.ask(protocol, { headers: { accept: "text/html" } });
         assert.equal(answer.status, 502);
         assert.match(answer.body.toString(), new RegExp(errorCode("upstream_forbidden")));
-        assert.match(answer.body.toString(), /not allowed here/);
+        assert.match(answer.body.toString(), /does not allow the address/);
         const told = await fixture.edge.question({ name: "request", accountId: "ac_1", id: answer.id });
         assert.ok(told.name === "requests");
         const [trace] = told.requests;

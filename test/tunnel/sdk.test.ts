@@ -60,7 +60,7 @@ describe("the public agent SDK", { timeout: 60_000 }, () => {
       (error: Error & { errorCode?: string }) => error,
     );
     assert.equal(refused?.errorCode, "ERR_NGROK_107");
-    assert.match(refused?.message ?? "", /The agent token is not known/);
+    assert.match(refused?.message ?? "", /The agent token is unknown/);
   });
 
   it("the public agent SDK is told why a bind is refused, and goes on", async () => {

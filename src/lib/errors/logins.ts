@@ -49,7 +49,7 @@ export const loginErrors = {
     3112,
     502,
     "Your login provider could not log you in.",
-    "Try again. If it fails again, send the request id to the owner of this site, who finds the reason in its trace.",
+    "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
   login_declined: entry(3114, 403, "The login was cancelled.", "Start again if you want to log in."),
   login_redirect_refused: entry(
@@ -110,13 +110,13 @@ export const loginErrors = {
     3163,
     502,
     "The login provider did not complete the login.",
-    "Try again. If it fails again, send the request id to the owner of this site, who finds the reason in its trace.",
+    "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
   login_token_invalid: entry(
     3164,
     502,
-    "The login provider sent an answer that is not valid.",
-    "Try again. If it fails again, send the request id to the owner of this site, who finds the reason in its trace.",
+    "The login provider sent an invalid answer.",
+    "Try again. If it fails again, send the request id to the owner of this site. The request trace shows the reason.",
   ),
-  login_unchecked: entry(3167, 503, "Your access could not be checked.", "Try again in a moment."),
+  login_unchecked: entry(3167, 503, "This site could not check your access.", "Try again in a moment."),
 };
