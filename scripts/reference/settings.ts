@@ -22,7 +22,7 @@ export function settingsPage(): string {
     return [...cells, code(setting.shownDefault ?? ""), readersOf(name)];
   });
   const introduction =
-    "Every setting has a flag, an environment variable and a key in the YAML file that `--config` names. Flags win over the environment over the file over the default. [Commands](commands.md) says which command takes which.";
+    "Every setting has a flag, an environment variable and a key in the YAML file that `--config` names. Priority: flags, environment variables, file, default. [Commands](commands.md) says which command takes which.";
   return page("Settings", introduction, [table(["Flag", "Variable", "Key", "Meaning", "Default", "Read by"], rows)]);
 }
 

@@ -11,7 +11,7 @@ export interface CallOptions extends ReadOptions {
   readonly ifMatch?: string | object | undefined;
   /** A key for this request: sent again within 24 h, it is answered again and not carried out twice. */
   readonly idempotencyKey?: string | undefined;
-  /** Wait up to so many seconds until every edge serves the change. */
+  /** Maximum seconds to wait until every edge serves the change. */
   readonly waitSeconds?: number | undefined;
   /** Why the change is made, for the history: at most 255 bytes of UTF-8, refused (400) beyond. */
   readonly reason?: string | undefined;

@@ -79,7 +79,7 @@ async function find(args: readonly string[]): Promise<{ readonly command: Comman
   }
   const near = nearest(given, Object.keys(commands));
   const meant = near === undefined ? "" : ` (did you mean "${near}"?)`;
-  throw new Failure("usage", `there is no command "${given}"${meant}: \`postern help\` lists them`);
+  throw new Failure("usage", `unknown command "${given}"${meant}: \`postern help\` lists all commands`);
 }
 
 async function printHelp(args: readonly string[]): Promise<number> {

@@ -3,15 +3,15 @@ import type { Command, CommandEntry } from "./command/command.ts";
 /** The commands in the order of the help; each is loaded only when it is needed. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
   dev: {
-    doc: "Run everything here, with a public URL for a local port.",
+    doc: "Run everything on this machine, with a public URL for a local port.",
     load: async () => (await import("./commands/dev.ts")).dev as Command,
   },
   serve: {
-    doc: "Run the platform: management API, edge and agent listener.",
+    doc: "Run the server: management API, edge and agent listener.",
     load: async () => (await import("./commands/serve.ts")).serve as Command,
   },
   console: {
-    doc: "Print a link to the console, which logs in once.",
+    doc: "Print a link to the console that logs in once.",
     load: async () => (await import("./commands/console.ts")).consoleCommand as Command,
   },
   http: {
@@ -23,59 +23,59 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/tcp.ts")).tcp as Command,
   },
   tls: {
-    doc: "Publish a local TLS service through a server, passed through untouched.",
+    doc: "Publish a local TLS service through a server, without decrypting it.",
     load: async () => (await import("./commands/tls.ts")).tls as Command,
   },
   start: {
-    doc: "Publish what an agent's file describes, in one session.",
+    doc: "Publish services from an agent file in one session.",
     load: async () => (await import("./commands/start.ts")).start as Command,
   },
   login: {
-    doc: "Store a server and a token for later commands, after they were tried.",
+    doc: "Test and store a server and a token for later commands.",
     load: async () => (await import("./commands/login.ts")).login as Command,
   },
   diagnose: {
-    doc: "Check the line from here to the server, step by step.",
+    doc: "Test the connection to the server step by step.",
     load: async () => (await import("./commands/diagnose.ts")).diagnose as Command,
   },
   "config check": {
-    doc: "Say where the agent's file is, and what is wrong with it.",
+    doc: "Check the agent file for errors.",
     load: async () => (await import("./commands/config-check.ts")).configCheck as Command,
   },
   "config edit": {
-    doc: "Open the agent's file in an editor, and check it.",
+    doc: "Open the agent file in an editor, and check it.",
     load: async () => (await import("./commands/config-edit.ts")).configEdit as Command,
   },
   "config add-authtoken": {
-    doc: "Store an agent token in the agent's file.",
+    doc: "Store an agent token in the agent file.",
     load: async () => (await import("./commands/config-add-authtoken.ts")).configAddAuthtoken as Command,
   },
   "config upgrade": {
-    doc: "Bring an agent's file into another format.",
+    doc: "Convert an agent file to another format.",
     load: async () => (await import("./commands/config-upgrade.ts")).configUpgrade as Command,
   },
   "agent status": {
-    doc: "Say whether the agent that runs here is online.",
+    doc: "Print whether the local agent is online.",
     load: async () => (await import("./commands/agent-status.ts")).agentStatus as Command,
   },
   "agent tunnels": {
-    doc: "List the tunnels of the agent that runs here.",
+    doc: "List the tunnels of the local agent.",
     load: async () => (await import("./commands/agent-tunnels.ts")).agentTunnels as Command,
   },
   "agent add": {
-    doc: "Have the agent that runs here publish one more service.",
+    doc: "Publish another service with the local agent.",
     load: async () => (await import("./commands/agent-add.ts")).agentAdd as Command,
   },
   "agent remove": {
-    doc: "Have the agent that runs here take a tunnel away.",
+    doc: "Remove a tunnel from the local agent.",
     load: async () => (await import("./commands/agent-remove.ts")).agentRemove as Command,
   },
   "agent stop": {
-    doc: "Have the agent that runs here end.",
+    doc: "Stop the local agent.",
     load: async () => (await import("./commands/agent-stop.ts")).agentStop as Command,
   },
   service: {
-    doc: "Have the system run the agent.",
+    doc: "Run the agent as a system service.",
     load: async () => (await import("./commands/service.ts")).service as Command,
   },
   ca: {
@@ -83,35 +83,35 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/ca.ts")).ca as Command,
   },
   doctor: {
-    doc: "Check what visitors' logins need: names, certificates, stored addresses.",
+    doc: "Check names, certificates and addresses for visitors' logins.",
     load: async () => (await import("./commands/doctor.ts")).doctor as Command,
   },
   "account create": {
-    doc: "Create an account with an API key of its own.",
+    doc: "Create an account with an API key.",
     load: async () => (await import("./commands/account-create.ts")).accountCreate as Command,
   },
   explain: {
-    doc: "Say what an edge would do with a request, and why.",
+    doc: "Explain what an edge would do with a request, and why.",
     load: async () => (await import("./commands/explain.ts")).explain as Command,
   },
   "webhook send": {
-    doc: "Send a sample webhook, signed as its provider would.",
+    doc: "Send a sample webhook with the provider's signature.",
     load: async () => (await import("./commands/webhook-send.ts")).webhookSend as Command,
   },
   "policy check": {
-    doc: "Say what is wrong with a traffic policy.",
+    doc: "Check a traffic policy for errors.",
     load: async () => (await import("./commands/policy-check.ts")).policyCheck as unknown as Command,
   },
   "policy test": {
-    doc: "Run the cases of a traffic policy.",
+    doc: "Run the test cases of a traffic policy.",
     load: async () => (await import("./commands/policy-test.ts")).policyTest as unknown as Command,
   },
   "policy explain": {
-    doc: "Say what a traffic policy in a file does with a request.",
+    doc: "Explain what a traffic policy in a file does with a request.",
     load: async () => (await import("./commands/policy-explain.ts")).policyExplain as unknown as Command,
   },
   "policy fmt": {
-    doc: "Bring traffic policies into one form, comments kept.",
+    doc: "Format traffic policies, and keep comments.",
     load: async () => (await import("./commands/policy-fmt.ts")).policyFmt as unknown as Command,
   },
   "policy schema": {
@@ -123,23 +123,23 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async (args) => (await import("./commands/api.ts")).apiCommand(args),
   },
   completion: {
-    doc: "Print a script by which a shell completes commands and options.",
+    doc: "Print a shell script that completes commands and options.",
     load: async () => (await import("./commands/completion.ts")).completionOf(commands),
   },
   plan: {
-    doc: "Say what a document of many objects would change.",
+    doc: "Print the changes that a document would make.",
     load: async () => (await import("./commands/plan.ts")).plan as Command,
   },
   apply: {
-    doc: "Make the account's objects what a document says.",
+    doc: "Change the account's objects to match a document.",
     load: async () => (await import("./commands/apply.ts")).apply as Command,
   },
   export: {
-    doc: "Write the account's objects down as a document.",
+    doc: "Write the account's objects to a document.",
     load: async () => (await import("./commands/export.ts")).exportCommand as Command,
   },
   migrate: {
-    doc: "Move everything from one database into another.",
+    doc: "Move all data to another database.",
     load: async () => (await import("./commands/migrate.ts")).migrate as Command,
   },
   version: {

@@ -7,16 +7,24 @@ import { one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const acmeSettings = {
-  acmeDirectory: one("ACME directory of the authority that issues certificates for domains with a policy.", httpsUrl, {
-    default: "https://acme-v02.api.letsencrypt.org/directory",
-  }),
+  acmeDirectory: one(
+    "ACME directory of the certificate authority. Domains with a certificate policy get certificates from this authority.",
+    httpsUrl,
+    {
+      default: "https://acme-v02.api.letsencrypt.org/directory",
+    },
+  ),
   acmeCa: optional(
-    "PEM file with the CA that the ACME directory's server must be certified by (default: the system's).",
+    "PEM file with the CA that signs the certificate of the ACME directory's server (default: the system's CAs).",
     certificates,
   ),
-  acmeEmail: optional("Address that the authority may write to.", emailAddress),
-  acmeAgree: toggle("Agree to the authority's terms of service; without it no certificate is asked for."),
-  acmeChallenge: optional("Use only this challenge.", oneOf(challengeTypes), { shownDefault: "each that works" }),
+  acmeEmail: optional("E-mail address for messages from the certificate authority.", emailAddress),
+  acmeAgree: toggle(
+    "Accept the certificate authority's terms of service. Without this setting, the server requests no certificates.",
+  ),
+  acmeChallenge: optional("Use only this challenge type.", oneOf(challengeTypes), {
+    shownDefault: "every type that works",
+  }),
 } as const;
 
 export type AcmeSettings = ValuesOf<typeof acmeSettings>;

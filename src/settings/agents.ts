@@ -7,15 +7,15 @@ import { many, one, optional, toggle } from "./setting.ts";
 
 export const agentSettings = {
   server: optional(
-    "The server's agent listener (default: the local server's). Several, with commas between them, are tried in turn.",
+    "Address of the server's agent listener (default: the local server's). If you give several, separated by commas, the agent tries them in turn.",
     named("HOST:PORT"),
   ),
   connections: optional(
-    "Sessions with the server at once (default: one for each of its edges, at most 4). With several servers they begin at each in turn.",
+    "Number of parallel sessions with the server (default: one for each edge, at most 4). With several servers, the sessions start at each server in turn.",
     count("sessions", 1, 16),
   ),
   ca: optional(
-    "PEM file with the CA that the server must be certified by; `system` for the system's (default: the local server's, where its address is used too; else the system's).",
+    "PEM file with the CA that signs the server's certificate, or `system` for the system's CAs. Default: the local server's CA if the agent uses its address, else the system's.",
     named("FILE"),
   ),
   authtoken: optional("Agent token (default: the local server's).", named("TOKEN"), {
@@ -23,48 +23,48 @@ export const agentSettings = {
     secret: true,
     also: ["authtoken"],
   }),
-  sessionMetadata: optional("Free text shown with the agent's session.", text),
+  sessionMetadata: optional("Free text that the server shows with the agent's session.", text),
   proxy: optional(
-    "Proxy on the way to the server, http:// or socks5:// (default: HTTPS_PROXY or ALL_PROXY, unless NO_PROXY names the server); none for no proxy.",
+    "Proxy for the connection to the server, http:// or socks5://, or none for a direct connection (default: HTTPS_PROXY or ALL_PROXY, unless NO_PROXY lists the server).",
     { placeholder: "URL|none", parse: (given) => (given === "none" ? given : proxyUrl.parse(given)) },
     { secret: true },
   ),
   dnsServer: many(
-    "Address of a name server to look the server up with; repeatable (default: the system's).",
+    "Address of a name server that resolves the server's host name; repeatable (default: the system's).",
     ipAddress,
   ),
-  connectTimeout: one("How long connecting to the server may take.", duration, { default: "10s" }),
-  heartbeatInterval: one("How often the agent asks whether the server is still there.", duration, { default: "10s" }),
-  heartbeatTolerance: one("How long the server may then be silent.", duration, { default: "15s" }),
+  connectTimeout: one("Maximum time to connect to the server.", duration, { default: "10s" }),
+  heartbeatInterval: one("Interval between the agent's heartbeats to the server.", duration, { default: "10s" }),
+  heartbeatTolerance: one("Maximum time to wait for the server's answer to a heartbeat.", duration, { default: "15s" }),
   giveUpAfter: optional(
-    "End with exit code 4 when there was no session for this long (default: try for ever).",
+    "Exit with code 4 when the agent has had no session for this long (default: retry forever).",
     duration,
   ),
   remoteManagement: one(
-    "Whether the server may stop the agent, have it connect again, and ask for what the inspector has kept of requests, and for replays.",
+    "Allow the server to stop or reconnect the agent, read captured requests from the inspector, and replay them.",
     yesOrNo,
     {
       default: "true",
     },
   ),
   requireUpstream: toggle(
-    "End with exit code 6 if the service cannot be reached at the start. Without it the URL is published all the same, with a warning.",
+    "Exit with code 6 if the service is not reachable at start. Without this setting, the agent prints a warning and publishes the URL.",
   ),
-  log: one("Where the log goes: stderr, stdout, false for nowhere, or a file.", named("stderr|stdout|false|FILE"), {
+  log: one("Destination of the log: stderr, stdout, false for no log, or a file.", named("stderr|stdout|false|FILE"), {
     default: "stderr",
   }),
   inspector: optional(
-    "Where the local API of the inspector listens, on the loopback unless a host is given (default: 127.0.0.1:4040, or the next free port).",
+    "Address of the inspector's local API, on the loopback interface unless you give a host (default: 127.0.0.1:4040, or the next free port).",
     inspectorAddress,
   ),
   inspectorHost: many(
-    "Name, .suffix, address or network that a call of the local API may have as its Host, besides localhost and where it listens; repeatable.",
+    "Name, .suffix, address or network that the local API accepts as Host, in addition to localhost and its own address; repeatable.",
     hostAllowed,
   ),
   inspectDbSize: one(
-    "Most bytes that the inspector keeps of requests; 0 for the usual 64 MiB, -1 to keep none.",
+    "Maximum memory in bytes for captured requests. 0 means the default of 64 MiB, -1 captures nothing.",
     keptBytes,
     { default: "0" },
   ),
-  screen: one("Whether to draw a screen on a terminal.", oneOf(["auto", "off"]), { default: "auto" }),
+  screen: one("Show a live screen on a terminal.", oneOf(["auto", "off"]), { default: "auto" }),
 } as const;

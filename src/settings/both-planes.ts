@@ -6,22 +6,22 @@ import type { ValuesOf } from "./setting.ts";
 
 export const bothPlanesSettings = {
   tcpPorts: one(
-    "Ports that tcp tunnels and reserved addresses are given, and that accounts may name. Other ports need an operator's key.",
+    "Range of ports for tcp tunnels and reserved addresses. Accounts can use only these ports; other ports need an operator's key.",
     portRange,
     { default: "20000-29999" },
   ),
   allowLocalUpstreams: toggle(
-    "Let static backends name loopback and link-local addresses of the server, events go to any address, and identity providers be reached over http.",
+    "Allow local targets: static backends on loopback and link-local addresses, events to any address, and identity providers over http.",
   ),
   nameServer: many(
-    "Name server that resolves the host names of backends, identity providers, webhooks and other requests of the server; repeatable. Without one, the server uses those of /etc/resolv.conf with its search domains. The hosts file comes first in both cases.",
+    "Name server that resolves the host names of backends, identity providers, webhooks and other outgoing requests; repeatable. Default: the servers and search domains in /etc/resolv.conf. The hosts file always comes first.",
     nameServer,
   ),
-  region: one("Where this server stands, as it is shown with agents and servers.", named("NAME"), {
+  region: one("Region of this server, shown with agents and servers.", named("NAME"), {
     default: "local",
   }),
   requireDomainProof: one(
-    "How accounts prove that host names outside of the server's domain are theirs: by a TXT record, or by the operator's word alone.",
+    "How accounts prove that they own a host name outside the server's domain: with a TXT record, or only with the operator's approval.",
     oneOf(["none", "dns", "operator"]),
     { default: "none" },
   ),

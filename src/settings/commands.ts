@@ -8,10 +8,12 @@ export const commandSettings = {
   config: optional("YAML file with settings, keys in snake_case.", named("FILE")),
   json: toggle("Print JSON."),
 
-  apiKey: optional("API key to call the API with (default: the local server's).", visible("KEY"), { secret: true }),
-  prune: toggle("Delete what the document made before and no longer has."),
-  document: optional("Export only what this document has made.", named("NAME")),
-  reason: optional("Why the change is made, for the history.", text),
+  apiKey: optional("API key for calls to the API (default: the local server's).", visible("KEY"), { secret: true }),
+  prune: toggle(
+    "Delete objects that an earlier version of the document created and that are no longer in the document.",
+  ),
+  document: optional("Export only objects that this document created.", named("NAME")),
+  reason: optional("Reason for the change, stored in the history.", text),
 
   ...tunnelSettings,
   ...agentSettings,

@@ -5,18 +5,23 @@ import { httpUrl } from "./kinds/url.ts";
 import { many, one, optional } from "./setting.ts";
 
 export const consoleSettings = {
-  console: one("Whether there is a console, a page for people, at the API's address.", oneOf(["on", "off"]), {
+  console: one("Serve the console, the API's web interface, at the API's address.", oneOf(["on", "off"]), {
     default: "on",
   }),
   consoleOidcIssuer: optional(
-    "Issuer of the team's identity provider (OpenID Connect), by which people log in at the console. Register the API's address with /console/callback there.",
+    "Issuer of the team's identity provider (OpenID Connect) for logins to the console. Register the API's address with the path /console/callback there.",
     httpUrl,
     { needs: "consoleOidcClientId" },
   ),
-  consoleOidcClientId: optional("What that provider calls the console.", text, { needs: "consoleOidcIssuer" }),
-  consoleOidcClientSecret: optional("The console's secret there.", text, { secret: true, needs: "consoleOidcIssuer" }),
+  consoleOidcClientId: optional("Client id of the console at the identity provider.", text, {
+    needs: "consoleOidcIssuer",
+  }),
+  consoleOidcClientSecret: optional("Client secret of the console at the identity provider.", text, {
+    secret: true,
+    needs: "consoleOidcIssuer",
+  }),
   consoleAccess: many(
-    "Who may use the console by that provider: ann@example.com, @example.com or group:NAME; as viewer (reads), editor (reads and writes) or admin (secrets and keys, too); in which account, the first unless given. Repeatable; the most that any of them says counts.",
+    "Access rule for logins through the identity provider: ann@example.com, @example.com or group:NAME, then the role and optionally the account. Roles: viewer (read), editor (read and write), admin (also secrets and keys). Default account: the first. If several rules match, the highest role applies. Repeatable.",
     consoleAccess,
     { needs: "consoleOidcIssuer" },
   ),

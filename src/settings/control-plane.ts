@@ -28,24 +28,28 @@ export const controlPlaneSettings = {
   idpHost,
   ...bothPlanesSettings,
   ...storageSettings,
-  peerAddress: optional("Host name or address by which other servers reach this one (--cluster).", machine, {
-    shownDefault: "where it listens for them, or the address from which it reaches the database",
+  peerAddress: optional("Host name or address at which other servers reach this server (--cluster).", machine, {
+    shownDefault: "the address on which it listens for other servers, or from which it reaches the database",
   }),
   apiOrigins: many(
-    "Origin whose pages may call the API from browsers, such as https://app.example.com; repeatable. Without one, none may.",
+    "Origin of pages that may call the API from browsers, such as https://app.example.com; repeatable. By default no page may.",
     origin,
   ),
   ...consoleSettings,
-  apiRate: one("Requests a minute that one API key may make; more are answered 429.", count("NUMBER"), {
-    default: 60_000,
-  }),
-  requireReservedDomains: toggle("Refuse hostports whose domain was not reserved before."),
+  apiRate: one(
+    "Maximum requests per minute for each API key. The server answers further requests with 429.",
+    count("NUMBER"),
+    {
+      default: 60_000,
+    },
+  ),
+  requireReservedDomains: toggle("Reject hostports whose domain is not reserved."),
   publicSuffix: many(
-    "Name to treat as a public suffix, besides those of the public suffix list: no account may hold it, nor a wildcard right below it; repeatable.",
+    "Additional public suffix. No account can hold this name, or a wildcard directly below it; repeatable.",
     hostName,
   ),
   allowPublicSuffix: many(
-    "Public suffix that accounts may hold nevertheless, such as one of a private network; repeatable.",
+    "Public suffix that accounts can hold anyway, such as one of a private network; repeatable.",
     hostName,
   ),
   loginCa,

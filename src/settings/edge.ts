@@ -22,28 +22,28 @@ export const edgeSettings = {
   idpHost,
   ...bothPlanesSettings,
   tcpBind: optional(
-    "Address on which the ports of TCP edges and tcp tunnels are listened on. API keys open ports there: keep those that must not be public behind a firewall.",
+    "Address for the ports of TCP edges and tcp tunnels. API keys can open ports on this address: use a firewall for ports that must stay private.",
     ipAddress,
     { shownDefault: "every address" },
   ),
   trustedProxies: many(
-    "Address, or network in CIDR notation, of proxies in front of the public listeners; repeatable. They must begin each connection with a PROXY protocol header (version 1 or 2), which is believed.",
+    "Address or network (CIDR) of proxies in front of the public listeners; repeatable. These proxies must start each connection with a PROXY protocol header (version 1 or 2), and the server trusts that header.",
     network,
   ),
   trustedForwarders: many(
-    "Address, or network in CIDR notation, of HTTP proxies in front of the HTTPS listener; repeatable. A request from there has the source that its X-Forwarded-For names: list only proxies that write that field, and whom nobody else can send through.",
+    "Address or network (CIDR) of HTTP proxies in front of the HTTPS listener; repeatable. The server takes the client's address from their X-Forwarded-For. List only proxies that set this header and accept no untrusted senders.",
     network,
   ),
   responseTimeout: one(
-    "How long a service may take for the first byte of its response once it has the whole request; then the visitor gets 504. Tunnels and routes can set their own.",
+    "Maximum time from the complete request to the first byte of the service's response. After that, the visitor gets 504. Tunnels and routes can set another value.",
     patience,
     { default: "5m" },
   ),
   allowEncodedSlashes: toggle(
-    "Accept paths with encoded slashes (%2F), or with bytes that are not UTF-8, also where routes or rules tell paths apart. A path is still refused if decoding its slashes first leads to another route.",
+    "Accept paths with encoded slashes (%2F) or bytes that are not UTF-8, even if routes or rules distinguish paths. The server still rejects a path if decoding its slashes leads to another route.",
   ),
   drainDelay: one(
-    "Seconds for which a server that is told to stop says so at /readyz and still takes connections, so that balancers stop choosing it first.",
+    "Seconds between a stop signal and the end of accepting connections. /readyz reports the stop during this time, so that load balancers choose other servers.",
     count("SECONDS", 0, 3600),
     { default: 5 },
   ),

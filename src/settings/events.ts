@@ -5,11 +5,15 @@ import { optional } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const eventSettings = {
-  awsAccessKeyId: optional("Id of the server's own AWS key, with which event destinations take roles.", named("ID"), {
-    needs: "awsSecretAccessKey",
-  }),
+  awsAccessKeyId: optional(
+    "Id of the server's own AWS key, which assumes the roles of event destinations.",
+    named("ID"),
+    {
+      needs: "awsSecretAccessKey",
+    },
+  ),
   awsSecretAccessKey: optional("The server's own AWS key.", named("KEY"), { secret: true, needs: "awsAccessKeyId" }),
-  awsStsEndpoint: optional("Where AWS's token service is reached (default: in each region).", httpsUrl),
+  awsStsEndpoint: optional("Endpoint of AWS's token service (default: the endpoint of each region).", httpsUrl),
 } as const;
 
 export type EventSettings = ValuesOf<typeof eventSettings>;

@@ -7,31 +7,35 @@ import { many, one, optional, toggle } from "./setting.ts";
 
 export const loginSettings = {
   oauthApps: optional(
-    "YAML file, readable by its owner alone, with the server's own apps at OAuth providers: provider, then client_id, client_secret, and base_url where the provider is elsewhere.",
+    "YAML file with the server's own apps at OAuth providers: for each provider client_id, client_secret, and base_url if the provider has another address. Only its owner may read the file.",
     oauthApps,
   ),
   // Read by the control plane as well, which looks for the metadata of SAML providers.
-  loginCa: optional("PEM file of the authorities that identity providers have their certificates from.", certificates, {
+  loginCa: optional("PEM file with the CAs that sign the certificates of identity providers.", certificates, {
     shownDefault: "the system's",
   }),
   // Read by the control plane as well, which refuses others over http when they are written.
   loginIssuer: many(
-    "OpenID issuer that routes may name though it is at an address inside, or reached over http; repeatable.",
+    "OpenID issuer that routes may use although it has an internal address or is reached over http; repeatable.",
     httpUrl,
   ),
   loginMaxSessions: one(
-    "Logins that an account may have; with one more the one that was unused for longest ends.",
+    "Maximum logins of an account. A further login ends the one that was unused for longest.",
     count("NUMBER"),
     { default: 100_000 },
   ),
   // Read by the control plane as well, which ends the logins that no edge speaks of any more.
-  loginIdleDays: one("Days of disuse after which a login ends.", count("DAYS"), { default: 30 }),
+  loginIdleDays: one("Days without use after which a login ends.", count("DAYS"), { default: 30 }),
   // Read by the control plane as well, for log-ins at the console.
-  clockSkew: one("Seconds by which the clocks of identity providers may differ.", count("SECONDS", 0, 300), {
-    default: 60,
-  }),
+  clockSkew: one(
+    "Seconds by which the clocks of identity providers may differ from the server's clock.",
+    count("SECONDS", 0, 300),
+    {
+      default: 60,
+    },
+  ),
   // Read by the control plane as well, which says what to register at providers.
   oidcSharedCallback: toggle(
-    "Have the visitors of every OpenID issuer come back at /oauth2/callback: only where all accounts trust each other.",
+    "Send visitors of every OpenID issuer back to /oauth2/callback. Use this setting only if all accounts trust each other.",
   ),
 } as const;

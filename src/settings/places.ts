@@ -9,34 +9,34 @@ import { httpUrl } from "./kinds/url.ts";
 import { one, optional } from "./setting.ts";
 
 export const placeSettings = {
-  data: one("Directory with everything that is kept.", directory, { default: ".postern" }),
+  data: one("Directory for all data.", directory, { default: ".postern" }),
   database: one(
-    "Where the configuration is stored: a SQLite file, in the data directory unless its path is absolute, or postgres://….",
+    "Database with the configuration: a SQLite file, in the data directory unless the path is absolute, or postgres://….",
     named("FILE|URL"),
     { default: "postern.db", secret: true },
   ),
-  apiListen: one("Where the management API listens.", listenAddress, { default: "127.0.0.1:4700" }),
-  apiUrl: optional("The API's base URL as clients reach it (default: from where it listens).", httpUrl),
-  httpsListen: one("Where public HTTPS and TLS traffic comes in.", listenAddress, { default: ":8443" }),
-  httpsPort: optional("The port that public URLs name, where something in front forwards it.", port, {
+  apiListen: one("Address of the management API.", listenAddress, { default: "127.0.0.1:4700" }),
+  apiUrl: optional("Base URL of the API as clients reach it (default: the listen address).", httpUrl),
+  httpsListen: one("Address for public HTTPS and TLS traffic.", listenAddress, { default: ":8443" }),
+  httpsPort: optional("Port in public URLs, if a proxy or router forwards it to this server.", port, {
     shownDefault: "the listener's",
   }),
   httpListen: one(
-    "Where plain HTTP comes in: it is redirected to HTTPS, but for endpoints at http:// addresses.",
+    "Address for plain HTTP. Requests are redirected to HTTPS, except for endpoints with an `http://` URL.",
     listenAddressOrOff,
     {
       default: "off",
     },
   ),
-  agentListen: one("Where agents connect.", listenAddress, { default: ":4443" }),
+  agentListen: one("Address for agents.", listenAddress, { default: ":4443" }),
   peerListen: one(
-    "Where edges of other servers connect that share the database (--cluster); with several --edges, each further one listens at the next port.",
+    "Address for edges of other servers with the same database (--cluster). With several --edges, each further edge listens on the next port.",
     listenAddress,
     { default: ":4470" },
   ),
-  domain: one("Domain under which names for agents are made up.", hostName, { default: "localhost" }),
+  domain: one("Domain for generated names of agents.", hostName, { default: "localhost" }),
   idpHost: optional(
-    "Host that visitors come back to from identity providers. No account has it, or a name below it.",
+    "Host name to which identity providers send visitors back. No account can use this name or a name below it.",
     hostName,
     { shownDefault: "idp. and the domain" },
   ),

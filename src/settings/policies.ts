@@ -7,24 +7,24 @@ import { many, one, optional, toggle } from "./setting.ts";
 
 export const policySettings = {
   policyExpressionErrors: one(
-    "What an expression of a traffic policy that fails does: its rule does not match, or the request is refused with 500.",
+    "Result if an expression of a traffic policy fails: the rule does not match, or the request gets 500.",
     oneOf(["no_match", "refuse"]),
     { default: "no_match" },
   ),
   policyRateKeys: one(
-    "Keys of rate limits in traffic policies that an edge remembers, of all limits together; beyond it the limit that has the most forgets those that were unused for longest. About 400 bytes each.",
+    "Maximum keys of all rate limits in traffic policies that an edge stores, about 400 bytes each. Above the maximum, the limit with the most keys discards those unused for longest.",
     count("NUMBER"),
     { default: 250_000 },
   ),
   policyHosts: many(
-    "Host outside that traffic policies may send requests to (http-request); repeatable. *.NAME stands for all names below NAME. Without any, they reach internal endpoints of their own account alone; addresses that are not public are refused whatever a name leads to, unless policy-local-addresses says otherwise.",
+    "External host that traffic policies may call (http-request); repeatable. *.NAME means all names below NAME. By default policies call only internal endpoints of their account. Names that resolve to private addresses are rejected unless policy-local-addresses is set.",
     hostPattern,
   ),
   policyLocalAddresses: toggle(
-    "Let what traffic policies ask, the hosts of policy-hosts and those of key sets (jwt-validation), be at any address, such as one inside; the former without TLS, too.",
+    "Allow private addresses for the hosts of policy-hosts, also without TLS, and for hosts of key sets (jwt-validation).",
   ),
   policyCa: optional(
-    "PEM file of the authorities that hosts which traffic policies ask have their certificates from: policy-hosts, and those of key sets (jwt-validation).",
+    "PEM file with the CAs that sign the certificates of hosts called by traffic policies: policy-hosts and hosts of key sets (jwt-validation).",
     certificates,
     { shownDefault: "the system's" },
   ),

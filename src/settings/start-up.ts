@@ -10,7 +10,7 @@ const lengths = { least: 27, most: maxTokenBytes };
 
 export const firstSecretSettings = {
   bootstrapApiKey: optional(
-    "Value of the first API key, instead of a random one. A database gets each value once: a key that was deleted is not created again.",
+    "Value of the first API key, instead of a random one. Each database creates a value only once: a deleted key stays deleted.",
     chosenSecret("KEY", lengths),
     {
       secret: true,
@@ -22,7 +22,7 @@ export const firstSecretSettings = {
     { secret: true },
   ),
   sealingKey: optional(
-    "Keys that stored secrets are sealed under, 32 bytes in base64 each, the newest first (default: one made by the first start, kept in the data directory).",
+    "Keys that encrypt stored secrets, 32 bytes in base64 each, newest first (default: the first start creates one in the data directory).",
     named("KEY"),
     { secret: true },
   ),
@@ -30,20 +30,20 @@ export const firstSecretSettings = {
 
 export const planeSettings = {
   edges: optional(
-    "Threads that carry traffic, all on the same ports; each takes its share of the connections.",
+    "Threads for traffic, all on the same ports. The system distributes connections among them.",
     count("NUMBER", 1, 64),
-    { shownDefault: "one less than there are cores; 1 for dev, and on macOS and Windows" },
+    { shownDefault: "one less than the number of cores; 1 for dev, and on macOS and Windows" },
   ),
   watchdogSeconds: one(
-    "End a thread that has not answered for this long, log what it was executing, and start it again. 0 turns the watchdog off.",
+    "Restart a thread that does not respond for this long, and log the code that it was executing. 0 disables the watchdog.",
     count("SECONDS", 0, 3600),
     { default: "10" },
   ),
 } as const;
 
 export const logSettings = {
-  logLevel: one("Least level that is logged.", oneOf(logLevels), { default: "info" }),
-  logFormat: optional("Form of the log lines.", oneOf(["text", "json"]), {
+  logLevel: one("Minimum level of log lines.", oneOf(logLevels), { default: "info" }),
+  logFormat: optional("Format of log lines.", oneOf(["text", "json"]), {
     shownDefault: "text on a terminal, json otherwise",
   }),
 } as const;

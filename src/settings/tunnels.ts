@@ -15,34 +15,43 @@ const file = named("FILE");
 /** Where it is, and what it is called. */
 const places = {
   url: optional(
-    "Public URL to publish, e.g. https://app.example.com; it stays the same over reconnects.",
+    "Public URL to publish, such as https://app.example.com. The URL stays the same after reconnects.",
     named("URL"),
   ),
-  hostname: optional("Host name of the public URL, instead of the whole.", named("NAME"), { also: ["domain"] }),
-  subdomain: optional("First part of a host name below the server's domain.", named("NAME")),
-  label: many("Label of a backend tunnel, name=value; repeatable. Publishes to the edges that ask for it.", label),
+  hostname: optional("Host name of the public URL, instead of the full URL.", named("NAME"), { also: ["domain"] }),
+  subdomain: optional("First part of a host name under the server's domain.", named("NAME")),
+  label: many(
+    "Label of a backend tunnel, name=value; repeatable. Edges with a matching backend use the tunnel.",
+    label,
+  ),
   binding: many(
-    "Where it is reached from, repeatable: public, or internal for the traffic policies of the account alone (default: what its name says).",
+    "Visibility of the endpoint, repeatable: public, or internal for traffic policies of the same account (default: depends on the name).",
     oneOf(["public", "internal"]),
   ),
-  metadata: optional("Free text shown with the tunnel.", text),
-  description: optional("What the endpoint is for, shown with it.", text),
-  pooling: toggle("Share the URL with other endpoints of the account that ask for it, too: one is chosen at random.", {
-    also: ["pooling-enabled"],
-  }),
+  metadata: optional("Free text that the server shows with the tunnel.", text),
+  description: optional("Description of the endpoint.", text),
+  pooling: toggle(
+    "Share the URL with other endpoints of the account that also set this option. The server chooses one at random for each request.",
+    {
+      also: ["pooling-enabled"],
+    },
+  ),
 } as const;
 
 /** What every kind of connection may be asked. */
 const anyConnection = {
-  cidrAllow: many("Network whose addresses may come in, in CIDR notation; repeatable. No others may then.", network),
-  cidrDeny: many("Network whose addresses may not come in, in CIDR notation; repeatable.", network),
+  cidrAllow: many(
+    "Network in CIDR notation whose addresses are allowed; repeatable. All other addresses are denied.",
+    network,
+  ),
+  cidrDeny: many("Network in CIDR notation whose addresses are denied; repeatable.", network),
   trafficPolicyFile: optional(
-    "File with the traffic policy of the URL, YAML or JSON; the server acts on it before the agent sees anything.",
+    "File with the traffic policy of the URL, YAML or JSON. The server applies the policy before requests reach the agent.",
     file,
     { also: ["policy-file"] },
   ),
   proxyProtocol: one(
-    "PROXY protocol header that the service wants before the bytes of each connection, with the client's address.",
+    "Version of the PROXY protocol header that the agent sends to the service at the start of each connection, with the client's address.",
     proxyVersion,
     { default: "none", also: ["proxy-proto", "upstream-proxy-protocol"] },
   ),
@@ -50,106 +59,106 @@ const anyConnection = {
 
 const logins = {
   basicAuth: many(
-    "Ask visitors for this user and password; repeatable, or one a line in a file. Seen by everybody on this machine when it is a flag: better the file or the variable.",
+    "User and password that visitors must enter; repeatable, or one per line in a file. Other users of this machine can see the value of a flag: use the file or the variable.",
     credential,
     { secret: true },
   ),
-  oauth: optional("Have visitors log in with this provider.", oneOf(oauthProviderNames)),
-  oauthClientId: optional("Client of the own app at the OAuth provider (default: the server's app).", text, {
+  oauth: optional("Require a login with this provider.", oneOf(oauthProviderNames)),
+  oauthClientId: optional("Client id of your own app at the OAuth provider (default: the server's app).", text, {
     needs: "oauth",
   }),
-  oauthClientSecret: optional("Secret of that app.", text, { secret: true, needs: "oauthClientId" }),
-  oauthScope: many("Scope to ask the OAuth provider for; repeatable.", text, { needs: "oauth" }),
-  oauthAllowEmail: many("E-mail address that may come in, of those that log in; repeatable.", text, { needs: "oauth" }),
-  oauthAllowDomain: many("Domain of e-mail addresses that may come in; repeatable.", text, { needs: "oauth" }),
-  oidc: optional("Have visitors log in with the OpenID provider that has this issuer.", httpUrl),
-  oidcClientId: optional("Client of the app at the OpenID provider.", text, { needs: "oidc" }),
-  oidcClientSecret: optional("Secret of that app.", text, { secret: true, needs: "oidc" }),
-  oidcScope: many("Scope to ask the OpenID provider for; repeatable.", text, { needs: "oidc" }),
-  oidcAllowEmail: many("E-mail address that may come in, of those that log in; repeatable.", text, { needs: "oidc" }),
-  oidcAllowDomain: many("Domain of e-mail addresses that may come in; repeatable.", text, { needs: "oidc" }),
+  oauthClientSecret: optional("Client secret of the app.", text, { secret: true, needs: "oauthClientId" }),
+  oauthScope: many("Scope to request from the OAuth provider; repeatable.", text, { needs: "oauth" }),
+  oauthAllowEmail: many("E-mail address that has access after the login; repeatable.", text, { needs: "oauth" }),
+  oauthAllowDomain: many("Domain of e-mail addresses that have access; repeatable.", text, { needs: "oauth" }),
+  oidc: optional("Require a login with the OpenID provider that has this issuer.", httpUrl),
+  oidcClientId: optional("Client id of the app at the OpenID provider.", text, { needs: "oidc" }),
+  oidcClientSecret: optional("Client secret of the app.", text, { secret: true, needs: "oidc" }),
+  oidcScope: many("Scope to request from the OpenID provider; repeatable.", text, { needs: "oidc" }),
+  oidcAllowEmail: many("E-mail address that has access after the login; repeatable.", text, { needs: "oidc" }),
+  oidcAllowDomain: many("Domain of e-mail addresses that have access; repeatable.", text, { needs: "oidc" }),
   saml: optional(
-    "Have visitors log in with the SAML provider whose metadata (an EntityDescriptor) is in this file, or at this https URL, where the server looks for it and for newer ones. What the provider is to be told is at /.postern/saml of the public URL.",
+    "Require a login with the SAML provider in this metadata file (an EntityDescriptor) or at this https URL. The server fetches the URL regularly. The values to register at the provider are at /.postern/saml of the public URL.",
     named("FILE|URL"),
   ),
-  samlGroup: many("Group of the SAML provider whose members may come in; repeatable.", text, { needs: "saml" }),
+  samlGroup: many("Group of the SAML provider whose members have access; repeatable.", text, { needs: "saml" }),
   samlNameidFormat: optional(
-    "Name identifier format that the provider's assertions have (default: persistent).",
+    "Name identifier format of the provider's assertions (default: persistent).",
     named("URN"),
     { needs: "saml" },
   ),
-  samlForceAuthn: optional("Whether the provider is to ask for credentials at each login (default: false).", yesOrNo, {
+  samlForceAuthn: optional("Ask the provider to request credentials at each login (default: false).", yesOrNo, {
     needs: "saml",
   }),
-  samlIdpInitiated: optional("Whether logins may begin at the provider (default: true).", yesOrNo, { needs: "saml" }),
+  samlIdpInitiated: optional("Accept logins that start at the provider (default: true).", yesOrNo, { needs: "saml" }),
 } as const;
 
 const requests = {
   ...logins,
   upstreamTimeout: optional(
-    "How long the service may take for the first byte of its response (default: the server's --response-timeout).",
+    "Maximum time until the first byte of the service's response (default: the server's --response-timeout).",
     patience,
   ),
   encodedSlashes: toggle(
-    "Accept paths with encoded slashes (%2F), or with bytes that are not UTF-8, also where a rule reads the path.",
+    "Accept paths with encoded slashes (%2F) or bytes that are not UTF-8, even if a rule reads the path.",
   ),
-  verifyWebhook: optional("Let only webhooks in that this provider has signed, e.g. github.", named("PROVIDER")),
-  verifyWebhookSecret: optional("Secret with which the provider signs.", text, {
+  verifyWebhook: optional(
+    "Accept only webhooks with a valid signature of this provider, such as github.",
+    named("PROVIDER"),
+  ),
+  verifyWebhookSecret: optional("Secret that the provider signs with.", text, {
     secret: true,
     needs: "verifyWebhook",
   }),
-  uaFilterAllow: many("Regular expression of user agents that may come in; repeatable.", named("REGEX")),
-  uaFilterDeny: many("Regular expression of user agents that may not come in; repeatable.", named("REGEX")),
-  requestHeaderAdd: many("Field to set in requests; repeatable.", headerField),
-  requestHeaderRemove: many("Field to take out of requests; repeatable.", named("NAME")),
-  responseHeaderAdd: many("Field to set in responses; repeatable.", headerField),
-  responseHeaderRemove: many("Field to take out of responses; repeatable.", named("NAME")),
-  compression: toggle("Compress responses for clients that take them so."),
-  circuitBreaker: optional("Refuse requests for a while when more than this share of them fails with 5xx.", share),
-  websocketTcpConverter: toggle("Give the service the bytes of WebSockets as plain TCP."),
+  uaFilterAllow: many("Regular expression of allowed user agents; repeatable.", named("REGEX")),
+  uaFilterDeny: many("Regular expression of denied user agents; repeatable.", named("REGEX")),
+  requestHeaderAdd: many("Header field to set in requests; repeatable.", headerField),
+  requestHeaderRemove: many("Header field to remove from requests; repeatable.", named("NAME")),
+  responseHeaderAdd: many("Header field to set in responses; repeatable.", headerField),
+  responseHeaderRemove: many("Header field to remove from responses; repeatable.", named("NAME")),
+  compression: toggle("Compress responses for clients that accept compression."),
+  circuitBreaker: optional("Reject requests for a short time when more than this share of them fails with 5xx.", share),
+  websocketTcpConverter: toggle("Send the content of WebSockets to the service as plain TCP."),
 } as const;
 
 /** Of the service, in TLS. */
 const upstreamTls = {
   upstreamTlsVerify: toggle(
-    "Refuse a service on this machine, too, whose certificate is not good; that of any other is always verified.",
+    "Verify the certificate of a service on this machine too. The agent always verifies the certificates of other machines.",
   ),
   upstreamServerName: optional(
-    "Name that the service's certificate must have, if it is not the host of the service's URL. The service is asked for it (SNI), and its certificate is verified.",
+    "Name that the service's certificate must have, if it differs from the host in the service's URL. The agent sends this name (SNI) and verifies the certificate.",
     hostName,
   ),
-  upstreamTlsVerifyCas: optional("PEM file of the authorities that the service's certificate must be from.", file),
+  upstreamTlsVerifyCas: optional("PEM file with the CAs that sign the service's certificate.", file),
 } as const;
 
 const clientCertificates = {
-  mutualTlsCas: many("PEM file of authorities that visitors must show a certificate from; repeatable.", file),
+  mutualTlsCas: many("PEM file with the CAs that sign the client certificates of visitors; repeatable.", file),
 } as const;
 
 export const httpTunnelSettings = {
   ...places,
-  scheme: many(
-    "https, http, or both of them: how the public URL is reached (default: https).",
-    oneOf(["http", "https"]),
-  ),
+  scheme: many("Scheme of the public URL: https, http, or both (default: https).", oneOf(["http", "https"])),
   ...anyConnection,
   ...requests,
   ...clientCertificates,
   hostHeader: optional(
-    "The Host that the service sees: rewrite for its own name, preserve for the visitor's, or a name.",
+    "Host header for the service: rewrite for the service's own name, preserve for the visitor's, or a name.",
     named("rewrite|preserve|NAME"),
   ),
   upstreamProtocol: one(
-    "What the service speaks: with http2 it is asked in HTTP/2 with prior knowledge, as gRPC services want it.",
+    "Protocol of the service. http2 means HTTP/2 with prior knowledge, which gRPC services need.",
     oneOf(["http1", "http2"]),
     { default: "http1", also: ["app-protocol"] },
   ),
   ...upstreamTls,
-  inspect: one("Whether the agent may keep requests for the inspector.", yesOrNo, { default: "true" }),
+  inspect: one("Allow the agent to capture requests for the inspector.", yesOrNo, { default: "true" }),
 } as const;
 
 export const tcpTunnelSettings = {
   ...places,
-  remoteAddr: optional("HOST:PORT of the public URL, of an address that the account has reserved.", named("HOST:PORT")),
+  remoteAddr: optional("HOST:PORT of the public URL, at an address that the account has reserved.", named("HOST:PORT")),
   ...anyConnection,
 } as const;
 
@@ -158,11 +167,11 @@ export const tlsTunnelSettings = {
   ...anyConnection,
   ...clientCertificates,
   terminateAt: optional(
-    "Where TLS ends: at the edge, at the agent, so that nobody else sees what is in it, or at the service (upstream); edge where there is a certificate, else upstream.",
+    "Where TLS ends: at the edge, at the agent (only the agent sees the content), or at the service (upstream). Default: edge if it has a certificate, else upstream.",
     oneOf(["edge", "agent", "upstream"]),
   ),
-  crt: optional("PEM file of the certificate with which TLS is ended.", file, { needs: "key" }),
-  key: optional("PEM file of its key.", file, { needs: "crt" }),
+  crt: optional("PEM file with the certificate for the TLS connections.", file, { needs: "key" }),
+  key: optional("PEM file with the certificate's key.", file, { needs: "crt" }),
 } as const;
 
 /** All of them, for whichever kind of tunnel. */

@@ -52,11 +52,11 @@ describe("the command line", () => {
 
   for (const [what, args, sentence] of [
     ["no command", [], /^$/],
-    ["an unknown command", ["tunnel"], /there is no command "tunnel": /],
+    ["an unknown command", ["tunnel"], /unknown command "tunnel": /],
     ["half of a command", ["config"], /`postern config` takes one of check, edit, add-authtoken, upgrade/],
     ["the wrong half of a command", ["agent", "stats"], /`postern agent` takes no "stats", but one of status, tunnels/],
-    ["a command written wrongly", ["aply"], /there is no command "aply" \(did you mean "apply"\?\): /],
-    ["an unknown option", ["serve", "--verbose"], /there is no option --verbose/],
+    ["a command written wrongly", ["aply"], /unknown command "aply" \(did you mean "apply"\?\): /],
+    ["an unknown option", ["serve", "--verbose"], /unknown option --verbose/],
     ["too many operands", ["tcp", "3000", "4000"], /takes PORT\|HOST:PORT/],
     ["targets without paths", ["http", "3000", "4000", "--server", "a", "--token", "x"], /must begin with a path/],
     ["no port to publish", ["http"], /takes PORT\|HOST:PORT\|URL/],
@@ -158,7 +158,7 @@ describe("the command line", () => {
     writeFileSync(join(directory, "file"), "");
     const ended = await runSharedCommand(["serve", "--data", join(directory, "file", "data")], { env: freePorts });
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /^postern: the data directory ".*" cannot be written \(ENOTDIR\): .*--data\n$/);
+    assert.match(ended.stderr, /^postern: cannot write to the data directory ".*" \(ENOTDIR\): .*--data\n$/);
   });
 
   it("D9: the command line serves with the quotas that settings give it", async () => {
@@ -301,7 +301,7 @@ describe("postern serve, and the commands beside it", () => {
     assert.equal(ended.stdout, "");
     assert.equal(
       ended.stderr,
-      `postern: the service at http://localhost:${port} cannot be reached: nothing listens there\n`,
+      `postern: cannot reach the service at http://localhost:${port}: nothing listens there\n`,
     );
     const agent = startCommand(["http", String(upstream.port), "--data", data, "--require-upstream"]);
     await agent.firstLine();
@@ -316,7 +316,7 @@ describe("postern serve, and the commands beside it", () => {
       env: { POSTERN_AUTHTOKEN: "not-a-token" },
     });
     assert.equal(ended.code, 3);
-    assert.match(ended.stderr, /refused the agent token/);
+    assert.match(ended.stderr, /rejected the agent token/);
     assert.doesNotMatch(ended.stderr, /not-a-token/);
   });
 
@@ -328,13 +328,13 @@ describe("postern serve, and the commands beside it", () => {
     const args = ["http", "3000", "--token", "x", "--server", `127.0.0.1:${port}`];
     const ended = await runSharedCommand(args);
     assert.equal(ended.code, 4);
-    assert.match(ended.stderr, /cannot be reached: nothing listens there/);
+    assert.match(ended.stderr, /cannot reach the server .*: nothing listens there/);
   });
 
   it("`postern http` exits with 4 when the server's CA is not the one it was given", async () => {
     const ended = await runSharedCommand(["http", "3000", "--data", data, "--ca", "system"]);
     assert.equal(ended.code, 4);
-    assert.match(ended.stderr, /cannot be trusted .*--ca FILE/);
+    assert.match(ended.stderr, /is not trusted .*--ca FILE/);
   });
 
   it("`postern account create` makes an account that cannot have the first one's names: exit code 5", async () => {

@@ -22,16 +22,16 @@ describe("postern config", { timeout: 120_000 }, () => {
   it("postern config check says where the file is, and what is wrong with line and column", async () => {
     const missing = await config("check");
     assert.deepEqual([missing.code, missing.stdout], [2, ""]);
-    assert.equal(missing.stderr, `postern: there is no "${usual}": write it, or name a file with --config\n`);
+    assert.equal(missing.stderr, `postern: no file "${usual}": create it, or set another file with --config\n`);
     assert.equal((await config("check", "--config", join(home, "nowhere.yml"))).code, 2);
     const fine = file("fine.yml", 'version: "2"\ntunnels: { web: { proto: http, addr: 80 } }\n');
     const found = await config("check", "--config", fine);
-    assert.equal(found.stdout, `${fine} is an ngrok file of version 2\nnothing is wrong, tunnels: web\n`);
+    assert.equal(found.stdout, `${fine} is an ngrok file of version 2\nno errors, tunnels: web\n`);
     assert.equal(found.code, 0);
     const bad = file("bad.yml", "tunnels:\n  web:\n    addr: 80\n    compresion: true\n");
     const wrong = await config("check", "--config", bad);
     assert.equal(wrong.code, 2);
-    assert.match(wrong.stdout, /bad\.yml:4:5: there is no key "compresion": did you mean "compression"\?/);
+    assert.match(wrong.stdout, /bad\.yml:4:5: unknown key "compresion": did you mean "compression"\?/);
     const told = JSON.parse((await config("check", "--json", "--config", bad)).stdout);
     assert.deepEqual([told.issues[0].line, told.issues[0].column, told.files[0].format], [4, 5, "own"]);
   });
@@ -42,7 +42,7 @@ describe("postern config", { timeout: 120_000 }, () => {
       ["log_level: loud", 2, /log_level"? must be one of/],
       ["server: a:b:c", 2, /server"? must be HOST:PORT/],
       ["ca: nowhere.pem", 2, /ENOENT/],
-      ["version: 2\ncrl_url: http://a.example", 2, /"crl_url" is not offered/],
+      ["version: 2\ncrl_url: http://a.example", 2, /"crl_url" is not supported/],
       ["version: 2\nproxy_url: ftp://a", 2, /proxy(?:_url")? must be/],
       ["version: 2\nregion: eu\nproxy_url: ''", 0, /"region" is ignored: .*\n.*"proxy_url" is ignored: /],
     ] as const) {
@@ -53,7 +53,7 @@ describe("postern config", { timeout: 120_000 }, () => {
       // Without a tunnel to start, the arguments are refused next.
       const started = await runSharedCommand(["start", "--config", path, ...way], { env });
       assert.equal(started.code, 2);
-      assert.match(started.stderr, code === 0 ? /say what to start/ : message);
+      assert.match(started.stderr, code === 0 ? /give names of tunnels/ : message);
       if (code === 0) assert.match(started.stderr, message);
     }
   });
@@ -119,9 +119,9 @@ describe("postern config", { timeout: 120_000 }, () => {
     const path = join(home, "new", "agent.yml");
     const ended = await runCommand(["config", "edit", "--config", path], { env: { ...env, EDITOR: `${editor} -x` } });
     assert.equal(ended.code, 2);
-    assert.match(ended.stdout, /agent\.yml:2:10: there is no key "adr"/);
+    assert.match(ended.stdout, /agent\.yml:2:10: unknown key "adr"/);
     const none = await runCommand(["config", "edit", "--config", path], { env: { ...env, EDITOR: "/nowhere/ed" } });
-    assert.match(none.stderr, /the editor "\/nowhere\/ed" cannot be started/);
+    assert.match(none.stderr, /cannot start the editor "\/nowhere\/ed"/);
   });
 
   const second = `# our shop
@@ -155,7 +155,7 @@ tunnels:
     assert.doesNotMatch(later, /version|update_check/);
     assert.equal(readFileSync(`${path}.2.bak`, "utf8"), second);
     assert.equal((await config("check", "--config", path)).code, 0);
-    assert.match((await config("upgrade", "--config", path)).stderr, /is in this format already/);
+    assert.match((await config("upgrade", "--config", path)).stderr, /already has this format/);
   });
 
   it("postern config upgrade shows no secret of the file", async () => {
@@ -225,7 +225,7 @@ endpoints:
     const path = file("wrong.yml", 'version: "2"\ncrl_url: us\n');
     const ended = await config("upgrade", "--config", path);
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, /mend what is wrong first:\n.*wrong\.yml:2:1: "crl_url" is not offered/);
+    assert.match(ended.stderr, /correct these errors first:\n.*wrong\.yml:2:1: "crl_url" is not supported/);
     assert.equal(readFileSync(path, "utf8"), 'version: "2"\ncrl_url: us\n');
   });
 });

@@ -300,7 +300,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     const again = page.getByRole("region", { name: "Ask again" });
     assert.equal(await again.getByRole("link").getAttribute("href"), `${agent.url}/`);
     await again.getByRole("button", { name: "To what was captured, and Replay" }).click();
-    await page.getByRole("region", { name: "Captured" }).getByText("does not capture requests").waitFor();
+    await page.getByRole("region", { name: "Captured" }).getByText("The agent keeps nothing").waitFor();
     await agent.close();
   });
 

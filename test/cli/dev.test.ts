@@ -150,7 +150,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
       assert.equal(ended.code, 2);
       assert.equal(
         ended.stderr,
-        `postern: port ${port} is in use, and ${what} wants to listen there: stop what uses it, or choose another port with ${flag}\n`,
+        `postern: port ${port} is in use, and ${what} needs it: stop the program that uses it, or choose another port with ${flag}\n`,
       );
       taken.close();
     });
@@ -165,7 +165,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
       for (const command of ["dev", "serve"]) {
         const second = await runCommand([command, "--data", directory], { env });
         assert.equal(second.code, 2, second.stderr);
-        assert.match(second.stderr, /^postern: [^\n]*stop that one first[^\n]*\n$/);
+        assert.match(second.stderr, /^postern: [^\n]*stop it first[^\n]*\n$/);
         if (command === "serve") assert.match(second.stderr, /another process has it open/);
         else assert.ok(second.stderr.includes(` already (${facts.url}, API ${facts.api_url}, process `), second.stderr);
       }

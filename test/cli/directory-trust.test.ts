@@ -78,7 +78,7 @@ describe("G12: a data directory that was found by its place", { timeout: 60_000 
         }
         const ended = await run(args, { POSTERN_API_KEY: userKey, POSTERN_AUTHTOKEN: userToken });
         assert.equal(ended.code, 2, ended.stderr);
-        assert.match(ended.stderr, /was found in ".*\.postern", and an? .* from elsewhere is not sent to it: name/);
+        assert.match(ended.stderr, /comes from ".*\.postern", so your .* from another place is not sent to it: set/);
         assert.doesNotMatch(ended.stderr + ended.stdout, /canary/);
         assert.equal(connections, 0);
       }
@@ -96,7 +96,7 @@ describe("G12: a data directory that was found by its place", { timeout: 60_000 
           chmodSync(path, mode);
           const ended = await run(args, {});
           assert.deepEqual([ended.code, connections], [2, 0]);
-          assert.match(ended.stderr, /other users may change ".*" \(mode \d+\): run `chmod go-w /);
+          assert.match(ended.stderr, /other users can change ".*" \(mode \d+\): run `chmod go-w /);
           chmodSync(path, usual);
         }
       });
@@ -108,7 +108,7 @@ describe("G12: a data directory that was found by its place", { timeout: 60_000 
       const env = { ...home, POSTERN_API_KEY: userKey, POSTERN_AUTHTOKEN: userToken };
       const ended = await runCommand(args, { cwd: directory, env });
       assert.deepEqual([ended.code, connections], [2, 0]);
-      assert.match(ended.stderr, /from elsewhere is not sent to it/);
+      assert.match(ended.stderr, /from another place is not sent to it/);
     }
   });
 

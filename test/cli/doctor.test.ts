@@ -29,8 +29,8 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     );
     assert.match(stdout, /leads to 127\.0\.0\.1/);
     assert.match(stdout, /answers as the login host/);
-    assert.match(stdout, /of the server's own authority.*--acme-agree/);
-    assert.match(stdout, new RegExp(`✓ route ${routeId}: SAML answers come to https://${host}/saml/${routeId}/acs`));
+    assert.match(stdout, /from the server's own CA.*--acme-agree/);
+    assert.match(stdout, new RegExp(`✓ route ${routeId}: SAML answers arrive at https://${host}/saml/${routeId}/acs`));
   });
 
   it("postern doctor says when another host was stored with providers than the one that there is, and when that is not this server's", async () => {
@@ -40,14 +40,14 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     assert.equal(code, 1);
     const [stored] = findings.filter(({ about }) => about === `route ${routeId}`);
     assert.equal(stored?.outcome, "warning");
-    assert.match(stored.message, /was told https:\/\/idp\.localhost:\d+\/saml\/\w+\/acs, .* https:\/\/sso\.localhost/);
-    assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /something else answers there/);
+    assert.match(stored.message, /sends answers to https:\/\/idp\.localhost:\d+\/saml\/\w+\/acs, .* https:\/\/sso\.localhost/);
+    assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /another server answers/);
   });
 
   it("postern doctor says when nothing answers, and when the certificate is one that browsers do not trust", async () => {
     const away = await doctor("--https-port", String(await freePort()));
     assert.equal(away.code, 1);
-    assert.match(away.stdout, /✗ .*nothing answers there over HTTPS/);
+    assert.match(away.stdout, /✗ .*no answer over HTTPS/);
     const pair = await createSelfSigned({ names: ["idp.localhost"], days: 30, now: Date.now() });
     const body = { certificate_pem: pair.certificatePem, private_key_pem: pair.keyPem };
     assert.equal((await platform.api("POST", "/tls_certificates", body)).status, 201);

@@ -277,10 +277,10 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       const silent = await start("--inspector", "off");
       const { id: kept } = await visit("/silent", {}, silent.url);
       await look(kept);
-      await captured().getByText("does not capture requests").waitFor();
+      await captured().getByText("The agent keeps nothing").waitFor();
       await silent.agent.end();
       await page.reload();
-      await captured().getByText("is no longer connected").waitFor();
+      await captured().getByText("is not connected any more").waitFor();
       watched.assertQuiet();
     });
 

@@ -99,7 +99,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     assert.equal((await call("DELETE", body.uri)).status, 204);
   });
 
-  it("an endpoint is put in the place of another by the local API, which is back where the server refuses it", async () => {
+  it("the local API replaces an endpoint, and restores the old one when the server rejects the new one", async () => {
     const asked = { url: "https://put.localhost", upstream: { url: String(inspected.service.port) } };
     const made = await call("PUT", "/api/endpoints/put", asked);
     assert.deepEqual([made.status, made.body.name, made.body.pooling_enabled], [201, "put", false]);
@@ -125,7 +125,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     ["without a name", { addr: "80" }, 400, 102, /needs a "name"/],
     ["without an address", { name: "x", proto: "http" }, 400, 102, /needs an address/],
     ["of another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
-    ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /there is no key "options"/],
+    ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /unknown key "options"/],
     ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" names a file/],
     ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /"addr" names a file/],
     ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
@@ -193,6 +193,6 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     assert.equal((await one.agent.finished).code, 0);
     const late = await run("status");
     assert.equal(late.code, 4);
-    assert.match(late.stderr, /no agent answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): start one, or name its address/);
+    assert.match(late.stderr, /no agent answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): start one, or set its address/);
   });
 });

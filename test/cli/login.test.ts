@@ -78,7 +78,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     await service.stop();
     // A data directory that is named means the server there.
     const here = await runSharedCommand(["http", "3000", "--data", join(home, "nothing")], { env });
-    assert.match(here.stderr, /no server: name one with --server/);
+    assert.match(here.stderr, /no server: set one with --server/);
   });
 
   it("postern login stores nothing where the server refuses the token, is not there, or cannot be trusted", async () => {
@@ -93,7 +93,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     assert.deepEqual([gone.code, existsSync(file)], [4, false]);
     const untrusted = await logIn(server, "--config", file);
     assert.deepEqual([untrusted.code, existsSync(file)], [4, false]);
-    assert.match(untrusted.stderr, /give its CA with --ca FILE/);
+    assert.match(untrusted.stderr, /set its CA with --ca FILE/);
   });
 
   it("postern login and http give up on a server that takes connections and says nothing, as --connect-timeout says", async () => {
@@ -129,7 +129,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     );
     assert.ok(findings.every(({ outcome }) => outcome === "fine"));
     const text = await runCommand(["diagnose", "--server", server, "--ca", ca, "--token", platform.authtoken], { env });
-    assert.match(text.stdout, /^✓ proxy: none is in the way that is known here\n✓ name: 127\.0\.0\.1 leads to/);
+    assert.match(text.stdout, /^✓ proxy: no proxy is configured\n✓ name: 127\.0\.0\.1 leads to/);
   });
 
   it("postern diagnose ends at the step that is wrong, and says what to do", async () => {
@@ -144,17 +144,37 @@ describe("the way to a server", { timeout: 120_000 }, () => {
     });
     writeFileSync(join(home, "other.pem"), other.certificatePem);
     for (const [args, code, about, message] of [
-      [["--server", "nobody.invalid:443", ...token], 4, "name", /look at its spelling/],
+      [["--server", "nobody.invalid:443", ...token], 4, "name", /check its spelling/],
       [["--server", "127.0.0.1:1", ...token], 4, "connection", /start the server/],
-      [["--server", `127.0.0.1:${(silent.address() as AddressInfo).port}`, ...token], 4, "TLS", /speaks no TLS/],
-      [["--server", server, "--ca", join(home, "other.pem"), ...token], 4, "certificate", /give the server's CA/],
-      [["--server", server, "--ca", ca, "--token", "wrong"], 3, "token", /the server refuses it/],
+      [
+        ["--server", `127.0.0.1:${(silent.address() as AddressInfo).port}`, ...token],
+        4,
+        "TLS",
+        /use the agent port instead of the HTTPS port/,
+      ],
+      [["--server", server, "--ca", join(home, "other.pem"), ...token], 4, "certificate", /set the server's CA/],
+      [["--server", server, "--ca", ca, "--token", "wrong"], 3, "token", /the server rejects the token/],
       [["--server", server, "--proxy", "http://127.0.0.1:1", ...token], 4, "proxy", /--proxy none/],
       [["--server", server, "--proxy", `http://127.0.0.1:${closing.port}`, ...token], 4, "proxy", /407.*--proxy none/s],
-      [["--server", `127.0.0.1:${platform.httpsPort}`, "--ca", ca, ...token], 4, "certificate", /name the server as/],
-      [["--server", `localhost:${platform.httpsPort}`, "--ca", ca, ...token], 4, "protocol", /is no agent listener/],
-      [["--server", `localhost:${ended}`, "--ca", ca, ...token], 4, "clock", /renew it, or set the clock/],
-      [["--server", `localhost:${notYet}`, "--ca", ca, ...token], 4, "clock", /set the clock of this machine/],
+      [
+        ["--server", `127.0.0.1:${platform.httpsPort}`, "--ca", ca, ...token],
+        4,
+        "certificate",
+        /use a name from the certificate/,
+      ],
+      [
+        ["--server", `localhost:${platform.httpsPort}`, "--ca", ca, ...token],
+        4,
+        "protocol",
+        /no agent listener answers/,
+      ],
+      [
+        ["--server", `localhost:${ended}`, "--ca", ca, ...token],
+        4,
+        "clock",
+        /renew the certificate, or correct the clock/,
+      ],
+      [["--server", `localhost:${notYet}`, "--ca", ca, ...token], 4, "clock", /correct the clock of this machine/],
     ] as const) {
       const found = await diagnosed(...args);
       assert.equal(found.code, code, JSON.stringify(found.last));
@@ -166,8 +186,8 @@ describe("the way to a server", { timeout: 120_000 }, () => {
 
   it("postern diagnose warns of a clock that differs from the server's, and by how much", async () => {
     for (const [offsetMs, wanted] of [
-      [10 * 60_000, /^this machine's is (?:599|600|601) s ahead of the server's: /],
-      [-60_000, /^this machine's is (?:59|60|61) s behind the server's: /],
+      [10 * 60_000, /^this machine's clock is (?:599|600|601) s ahead of the server's, /],
+      [-60_000, /^this machine's clock is (?:59|60|61) s behind the server's, /],
       [0, undefined],
     ] as const) {
       const findings = await checkAgentLine({
@@ -199,7 +219,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
       encoding: "utf8",
     });
     assert.equal(status, 4);
-    assert.match(stdout, /✗ name: no name server answers .*: this machine has no network/);
+    assert.match(stdout, /✗ name: no name server answers .*: check this machine's network/);
   });
 
   describe("as a service", { skip: process.platform !== "linux" }, () => {
@@ -217,7 +237,7 @@ describe("the way to a server", { timeout: 120_000 }, () => {
 
     it("postern service install writes the unit and enables it, and uninstall takes it away", async () => {
       const run = (...args: string[]) => runCommand(["service", ...args], { env: { ...env, PATH: systemctl() } });
-      assert.match((await run("start")).stderr, /the service is not installed: there is no .*postern-agent\.service/);
+      assert.match((await run("start")).stderr, /the service is not installed \(no .*postern-agent\.service\)/);
       const installed = await run("install", "--config", file);
       assert.equal(
         installed.stdout,

@@ -67,7 +67,7 @@ describe("postern migrate", { timeout: 120_000 }, () => {
     assert.equal(report.history_broken_at, null);
     const back = await runCommand(["migrate", "other.db", "third.db", "--data", directory], { env });
     assert.match(back.stdout, new RegExp(`^Moved everything up to revision ${report.revision}\\.\n`));
-    assert.match(back.stdout, /Every row was read back as it was, and the history holds/);
+    assert.match(back.stdout, /Every row was read back unchanged, and the history is intact/);
     rmSync(directory, { recursive: true });
   });
 

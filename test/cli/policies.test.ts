@@ -40,7 +40,7 @@ describe("postern policy check", () => {
     assert.equal(
       stdout,
       [
-        "good.yaml: nothing is wrong",
+        "good.yaml: no errors",
         `bad.yaml:5: error: on_http_request[0].expressions[0]: line 1, column 12: "=" cannot stand here; to compare, write \`==\` (${errorCode("policy_expression_invalid")})`,
         "    req.method = 'GET'",
         "               ^",
@@ -65,7 +65,7 @@ describe("postern policy check", () => {
     const { code, stdout } = await policy("check", long, good);
     assert.equal(code, 7);
     assert.match(stdout, /^long\.yaml.*must be at most 65536 bytes/);
-    assert.match(stdout, /^good\.yaml: nothing is wrong$/m);
+    assert.match(stdout, /^good\.yaml: no errors$/m);
     assert.equal((await policy("check", "--json", long, good)).stdout.trim().split("\n").length, 2);
   });
 

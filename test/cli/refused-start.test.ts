@@ -109,10 +109,10 @@ describe("a first start that is refused", () => {
     const directory = join(root, "readable");
     mkdirSync(directory);
     for (const [file, content, mode, says] of [
-      ["tunnel.key", Buffer.alloc(32).toString("base64"), 0o644, /others may read it/],
+      ["tunnel.key", Buffer.alloc(32).toString("base64"), 0o644, /other users can read it/],
       ["tunnel.key", "short", 0o600, /is damaged/],
       ["sealing-key", "short", 0o600, /must hold 32 bytes/],
-      ["authtoken", "x", 0o644, /others may read it/],
+      ["authtoken", "x", 0o644, /other users can read it/],
     ] as const) {
       writeFileSync(join(directory, file), content);
       chmodSync(join(directory, file), mode);
@@ -143,7 +143,7 @@ it("a start with two listeners at one port is refused, whoever would share it", 
     assert.equal(ended.code, 2, ended.stderr);
     assert.match(
       ended.stderr,
-      /the HTTPS edge and the agent listener cannot both listen on port 7001: choose another with --agent-listen/,
+      /the HTTPS edge and the agent listener cannot both use port 7001: choose another with --agent-listen/,
     );
   }
 });

@@ -89,12 +89,12 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     for (const path of ["/200", "/404", "/500"]) await platform.request(`${url}${path}`);
     const seen = await terminal.until((text) => text.includes("/500"));
     const plain = stripVTControlCharacters(seen);
-    assert.match(plain, /^Postern \(q or Ctrl\+C ends it\)/);
+    assert.match(plain, /^Postern \(press q or Ctrl\+C to stop\)/);
     assert.match(plain, /^Status +online, (?:<1|\d+) ms to the server$/m);
     assert.ok(plain.includes(`${url} → http://localhost:${service.port}`), plain);
     assert.match(plain, /^Inspector +http:\/\/127\.0\.0\.1:\d+$/m);
     assert.match(plain, /^Connections +\d now, \d in all, \d+\.\d\/s .*p50 .*, p90 .*$/m);
-    assert.match(plain, /^Requests +3 in all, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
+    assert.match(plain, /^Requests +3 total, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
     assert.match(plain, /GET +\/500.*\n.*GET +\/404.*\n.*GET +\/200/);
     for (const [status, colour] of [
       [200, 32],
@@ -133,12 +133,12 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.ok((await Promise.all(asked)).every((status) => status === 200));
     await ask("/404");
     const plain = stripVTControlCharacters(
-      await terminal.until((text) => /^Requests +401 in all/m.test(stripVTControlCharacters(text))),
+      await terminal.until((text) => /^Requests +401 total/m.test(stripVTControlCharacters(text))),
     );
     agent.destroy();
-    assert.match(plain, /^Requests +401 in all, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
+    assert.match(plain, /^Requests +401 total, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
     const lines = plain.trimEnd().split("\n");
-    assert.match(lines[0] ?? "", /^Postern \(q or Ctrl\+C ends it\)/);
+    assert.match(lines[0] ?? "", /^Postern \(press q or Ctrl\+C to stop\)/);
     for (const label of ["Status", "Server", "Forwarding", "Inspector", "Connections", "Requests"]) {
       assert.equal(lines.filter((one) => one.startsWith(`${label} `)).length, 1, plain);
     }
@@ -180,7 +180,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
   it("postern login asks for a token on a terminal, shows nothing of it, and stores it", async () => {
     const login = `env -u POSTERN_AUTHTOKEN ${process.execPath} ${root}bin/postern.js login`;
     await terminal.type(`clear; ${login} $POSTERN_SERVER --ca $POSTERN_CA; echo "ended with $?"`);
-    await terminal.until((seen) => seen.includes("it is not shown"));
+    await terminal.until((seen) => seen.includes("not shown"));
     // A slip, taken back.
     await terminal.press("x", "BSpace");
     await terminal.type(platform.authtoken);
@@ -189,7 +189,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.match(seen, /ended with 0/);
     assert.ok(!seen.includes(platform.authtoken), seen);
     await terminal.type(`clear; ${login} $POSTERN_SERVER; echo "ended with $?"`);
-    await terminal.until((text) => text.includes("it is not shown"));
+    await terminal.until((text) => text.includes("not shown"));
     // The shell drops what stands behind a command that is interrupted.
     await terminal.press("C-c");
     await terminal.type('echo "left with $?"');

@@ -63,7 +63,7 @@ describe("postern http --sso dev", () => {
     );
   }
 
-  it("postern http --sso dev names what to start a server with that calls no provider on its loopback", async () => {
+  it("postern http --sso dev names the setting for a server that does not call providers on its loopback", async () => {
     const directory = directoryOfItsOwn();
     const running = startCommand(["serve", "--data", directory, "--domain", "localhost", "--json"], { env: freePorts });
     try {
@@ -98,7 +98,7 @@ describe("postern http --sso dev", () => {
       await running.firstLine();
       const { code, stderr } = await runSharedCommand(["http", "3000", "--sso", "dev", "--data", directory]);
       assert.equal(code, 2);
-      assert.match(stderr, /calls no provider on its loopback/);
+      assert.match(stderr, /does not call providers on its loopback/);
     } finally {
       await running.end("SIGINT");
       rmSync(directory, { recursive: true });

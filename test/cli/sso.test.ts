@@ -188,7 +188,7 @@ describe("postern dev --sso", () => {
     for (const listener of ["--https-listen", "--agent-listen", "--api-listen", "--http-listen"]) {
       const { code, stderr } = await runSharedCommand(["dev", "--sso", "dev", listener, "0.0.0.0:0"]);
       assert.equal(code, 2, listener);
-      assert.match(stderr, /believes whoever comes/);
+      assert.match(stderr, /lets visitors choose any identity/);
     }
   });
 });

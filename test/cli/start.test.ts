@@ -126,9 +126,9 @@ tunnels:
   });
 
   for (const [what, args, message] of [
-    ["nothing to start", [], /say what to start: names of tunnels, --all or --none/],
-    ["a name that is not there", ["wbe"], /there is no tunnel "wbe": did you mean "web"\?/],
-    ["names beside --all", ["web", "--all"], /say what to start/],
+    ["nothing to start", [], /give names of tunnels, --all or --none/],
+    ["a name that is not there", ["wbe"], /unknown tunnel "wbe": did you mean "web"\?/],
+    ["names beside --all", ["web", "--all"], /give names of tunnels/],
   ] as const) {
     it(`postern start refuses ${what}`, async () => {
       const path = file("web.yml", "tunnels: { web: { addr: 3000 } }");
@@ -202,7 +202,7 @@ endpoints:
   it("postern start says where its file would be when there is none", async () => {
     const ended = await runSharedCommand(["start", "--all"], { env });
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, new RegExp(`there is no "${directory}/postern/agent.yml": write it`));
+    assert.match(ended.stderr, new RegExp(`no file "${directory}/postern/agent.yml": create it`));
   });
 
   it("postern http goes through the proxy that it is told of, and says which one is not there", async () => {

@@ -133,7 +133,7 @@ describe("postern webhook send", () => {
   });
 
   it("postern webhook send says what it cannot do", async () => {
-    assert.match((await send("nobody", url("/"))).stderr, /there is no provider "nobody"/);
+    assert.match((await send("nobody", url("/"))).stderr, /unknown provider "nobody"/);
     assert.match((await send("sns", url("/"))).stderr, /sign as sns/);
     for (const provider of ["svix", "clerk", "brex", "microsoft_teams"]) {
       const { code, stderr } = await send(provider, "--secret", "x", url(`/${provider}`));

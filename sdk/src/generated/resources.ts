@@ -279,7 +279,7 @@ export interface Resources {
   loginAddresses(options?: LoginAddressesOptions): Promise<LoginAddresses>;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
-  /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
+  /** Change the account's objects to match a document. All changes apply together as one revision, or none. `POST /apply` */
   apply(body: Document, options?: CallOptions): Promise<Plan>;
   /**
    * Write the account's objects down as a document whose application changes nothing; as YAML for `Accept:

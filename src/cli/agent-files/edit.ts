@@ -35,7 +35,7 @@ export function withKey(text: string, format: FileFormat, key: StoredKey, value:
   if (isScalar(node) && node.range && node.source !== undefined) {
     return `${text.slice(0, node.range[0])}${written}${text.slice(node.range[1])}`;
   }
-  if (document.contents !== null && !isMap(document.contents)) throw new Error("is not a map of keys and values");
+  if (document.contents !== null && !isMap(document.contents)) throw new Error("must be a map of keys and values");
   const [first = "", second] = path;
   if (isMap(document.contents) && document.contents.flow) {
     document.setIn(path, value);
@@ -74,7 +74,7 @@ export function writeAgentFile(path: string, text: string): void {
     renameSync(draft, target);
   } catch (error) {
     rmSync(draft, { force: true });
-    throw new Failure("usage", `"${path}" cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `cannot write "${path}": ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -84,6 +84,6 @@ export function readAgentText(path: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw new Failure("usage", `"${path}" cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `cannot read "${path}": ${(error as Error).message}`, { cause: error });
   }
 }

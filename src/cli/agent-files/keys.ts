@@ -42,7 +42,7 @@ function policyText(node: SourceNode): readonly string[] | undefined {
 function webAddress(node: SourceNode): readonly string[] | undefined {
   const texts = textOf(node);
   if (texts?.every((text) => /^https?:\/\//i.test(text)) === false) {
-    throw new Error("must be an https:// URL; a file is named by saml.idp_metadata_file");
+    throw new Error("must be an https:// URL, use saml.idp_metadata_file for a file");
   }
   return texts;
 }
@@ -150,7 +150,7 @@ export const endpointKeys: readonly KeyRow[] = [
   proxyProtocol("proxy_proto"),
   { key: "upstream.tls_verify", setting: "upstreamTlsVerify" },
   paths("upstream.tls_verify_cas", "upstreamTlsVerifyCas"),
-  { key: "proto", refused: "the scheme of its url says it: https://, http://, tcp:// or tls://" },
+  { key: "proto", refused: "the scheme of the url sets it: https://, http://, tcp:// or tls://" },
   { ...paths("agent_tls_termination.server_certificate", "crt"), implies: ["terminateAt", "agent"] },
   paths("agent_tls_termination.server_private_key", "key"),
   paths("agent_tls_termination.mutual_tls_certificate_authorities", "mutualTlsCas"),
@@ -161,14 +161,14 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "authtoken", setting: "authtoken" },
   // For the commands that call the API.
   { key: "api_key", setting: "apiKey" },
-  { key: "region", ignored: "the server's address says where the server is" },
-  { key: "connect_interface", refused: "the system's routes say which way connections take: remove it" },
+  { key: "region", ignored: "the server's address sets the region" },
+  { key: "connect_interface", refused: "the routes of the system choose the interface: remove it" },
   { key: "connect_timeout", setting: "connectTimeout" },
   { key: "console_ui", setting: "screen", texts: renamed({ true: "auto", iftty: "auto", false: "off" }) },
   { key: "console_ui_color", allowed: ["transparent"], ignored: "the screen uses the terminal's background" },
-  { key: "crl_noverify", allowed: ["true"], ignored: "the agent reads no revocation lists" },
+  { key: "crl_noverify", allowed: ["true"], ignored: "the agent does not read revocation lists" },
   // A list that was named is meant to guard the connection.
-  { key: "crl_url", refused: "the agent reads no revocation lists: remove it" },
+  { key: "crl_url", refused: "the agent does not read revocation lists: remove it" },
   { key: "dns_resolver_ips", setting: "dnsServer" },
   { key: "heartbeat_interval", setting: "heartbeatInterval" },
   { key: "heartbeat_tolerance", setting: "heartbeatTolerance" },
@@ -183,7 +183,7 @@ const ofVendorsAgent: readonly KeyRow[] = [
   { key: "log_format", setting: "logFormat", texts: renamed({ logfmt: "text", term: "text" }) },
   { key: "log", setting: "log" },
   { key: "metadata", setting: "sessionMetadata" },
-  { key: "proxy_url", setting: "proxy", ignored: "an empty text names no proxy", ignoredTexts: [""] },
+  { key: "proxy_url", setting: "proxy", ignored: "an empty text means no proxy", ignoredTexts: [""] },
   { key: "remote_management", setting: "remoteManagement" },
   { key: "update_channel", ignored: "the agent does not update itself" },
   { key: "update_check", allowed: ["false"], ignored: "the agent does not update itself" },
@@ -221,8 +221,8 @@ export const agentKeys = {
     ...ofVendorsAgent,
     authorities("connect_cas"),
     address("connect_url"),
-    { key: "root_cas", refused: "in version 3 it is called connect_cas: write that" },
-    { key: "server_addr", refused: "in version 3 it is called connect_url: write that" },
+    { key: "root_cas", refused: "version 3 uses the name connect_cas instead" },
+    { key: "server_addr", refused: "version 3 uses the name connect_url instead" },
   ],
 } as const satisfies Record<string, readonly KeyRow[]>;
 

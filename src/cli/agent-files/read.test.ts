@@ -252,16 +252,19 @@ tunnels:
   });
 
   for (const [text, issue] of [
-    ["tunnels:\n  web:\n    adr: 80\n    addr: 80", '3:5: there is no key "adr": did you mean "addr"?'],
+    ["tunnels:\n  web:\n    adr: 80\n    addr: 80", '3:5: unknown key "adr": did you mean "addr"?'],
     ['version: "2"\nweb_allow_hosts: ["*.test"]', /^2:18: "web_allow_hosts" must be a name, .name for all below/],
     ['version: "2"\ninspect_db_size: 1MB', /^2:18: "inspect_db_size" must be a number of bytes/],
-    ['version: "2"\nconnect_interface: eth0', /^2:1: "connect_interface" is not offered: the system's routes/],
-    ['version: "2"\ncrl_url: http://a.example/crl', /^2:1: "crl_url" is not offered: the agent reads no revocation/],
-    ["version: 3\nendpoint: []", /^2:1: there is no key "endpoint" here: .*did you mean "endpoints"\?$/],
+    ['version: "2"\nconnect_interface: eth0', /^2:1: "connect_interface" is not supported: the routes of the system/],
+    [
+      'version: "2"\ncrl_url: http://a.example/crl',
+      /^2:1: "crl_url" is not supported: the agent does not read revocation/,
+    ],
+    ["version: 3\nendpoint: []", /^2:1: unknown key "endpoint", .*did you mean "endpoints"\?$/],
     ["server: a:b:c", /^1:9: "server" must be HOST:PORT/],
     ["ca: nowhere.pem", /^1:5: "ca" ENOENT/],
     ["log_level: loud", /^1:12: "log_level" must be one of/],
-    ["version: 3\nauthtoken: x", /^2:1: .*write "authtoken" below "agent:"$/],
+    ["version: 3\nauthtoken: x", /^2:1: .*write "authtoken" under "agent:"$/],
     ["version: 4", '1:10: "version" must be 2 or 3, or absent in Postern\'s own format'],
     [
       "tunnels:\n  web: { addr: 80, basic_auth: [short:x] }",
@@ -270,7 +273,7 @@ tunnels:
     ["tunnels:\n  web: { addr: 80, proto: udp }", '2:27: "proto" must be one of http, tcp, tls, and is "udp"'],
     [
       "tunnels:\n  db: { addr: 80, proto: tcp, compression: true }",
-      '2:44: "compression" is nothing for a tcp tunnel: remove it',
+      '2:44: a tcp tunnel does not support "compression": remove it',
     ],
     ["tunnels:\n  web: { domain: a.example }", /^2:3: the tunnel "web" needs an address of its service/],
     ["tunnels:\n  web: { addr: 80, domain: a.example, subdomain: b }", /^2:50: "subdomain" cannot be given together/],
@@ -281,16 +284,16 @@ tunnels:
     ["tunnels:\n  web: { addr: 80, labels: [a=b], compression: true }", /^2:28: "labels" goes with no Compression/],
     [
       "tunnels:\n  web: { addr: 80, oauth: { client_id: x } }",
-      /^2:40: "oauth.client_id" takes more: give "oauth.provider" together/,
+      /^2:40: "oauth.client_id" needs "oauth.provider": set both/,
     ],
     [
       "tunnels:\n  web: { addr: 80, traffic_policy_file: nowhere.yml }",
       /^2:41: "traffic_policy_file" cannot read ".*nowhere.yml"/,
     ],
-    ["tunnels:\n  web: { addr: 80, saml: { realm: x } }", /^2:28: there is no key "saml.realm"/],
+    ["tunnels:\n  web: { addr: 80, saml: { realm: x } }", /^2:28: unknown key "saml.realm"/],
     [
       "tunnels:\n  web: { addr: 80, saml: { authorized_groups: [a] } }",
-      /^2:47: "saml.authorized_groups" takes more: give "saml.idp_metadata/,
+      /^2:47: "saml.authorized_groups" needs "saml.idp_metadata/,
     ],
     [
       "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent }",
@@ -306,7 +309,7 @@ tunnels:
     ],
     [
       "version: 3\nendpoints:\n  - { name: a, upstream: { url: 80 }, agent_tls_termination: { server_certificate: some.pem } }",
-      /"agent_tls_termination.server_certificate" is nothing for a http tunnel/,
+      /a http tunnel does not support "agent_tls_termination.server_certificate"/,
     ],
     ["version: 3\nendpoints:\n  - upstream: { url: 80 }", /^3:5: the endpoint needs a "name"/],
     [

@@ -59,7 +59,7 @@ export function renderIssue({ path, line, column, message }: FileIssue): string 
 function readText(path: string): string {
   try {
     const bytes = readFileSync(path);
-    if (bytes.length > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
+    if (bytes.length > maxFileBytes) throw new Error(`the file is larger than ${maxFileBytes} bytes`);
     return utf8Text(bytes);
   } catch (error) {
     throw new Failure("usage", `--config: cannot read "${path}": ${(error as Error).message}`, { cause: error });
@@ -78,7 +78,7 @@ export function readEntry(node: SourceNode, form: "tunnel" | "endpoint", issues:
   const name = values.get("name")?.texts[0] ?? "";
   values.delete("name");
   if (name !== "") return { name, place: node.place, values };
-  issues.push({ ...node.place, message: `the ${form} needs a "name", by which it is known` });
+  issues.push({ ...node.place, message: `the ${form} needs a "name"` });
   return undefined;
 }
 
@@ -136,17 +136,14 @@ class FileReader {
       this.#rows.readRows(this.#rows.entriesOf(item, "an endpoint"), endpointKeys, values, "");
       const name = values.get("name")?.texts[0];
       values.delete("name");
-      if (name === undefined) this.#rows.issue(item.place, 'the endpoint needs a "name", by which it is started');
+      if (name === undefined) this.#rows.issue(item.place, 'the endpoint needs a "name", so that it can be started');
       else this.#add({ name, place: item.place, values });
     }
   }
 
   #add(tunnel: TunnelEntry): void {
     if (this.tunnels.some(({ name }) => name === tunnel.name)) {
-      this.#rows.issue(
-        tunnel.place,
-        `there is another tunnel "${tunnel.name}" in this file: name one of them otherwise`,
-      );
+      this.#rows.issue(tunnel.place, `this file has another tunnel "${tunnel.name}": rename one of them`);
     } else this.tunnels.push(tunnel);
   }
 }
@@ -162,9 +159,9 @@ function belowAgent(key: string): string {
   const top = ["version", "agent", "endpoints", "tunnels"];
   const near = nearest(key, top);
   const advice = agentKeys[3].some((row) => row.key === key)
-    ? `write "${key}" below "agent:"`
+    ? `write "${key}" under "agent:"`
     : near === undefined
       ? "remove it"
       : `did you mean "${near}"?`;
-  return `there is no key "${key}" here: ${top.join(", ")} are; ${advice}`;
+  return `unknown key "${key}", use one of ${top.join(", ")}; ${advice}`;
 }

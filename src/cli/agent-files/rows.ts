@@ -60,7 +60,7 @@ export class RowReader {
     }
     if (row.setting === undefined) {
       const isFine = text !== undefined && row.allowed?.includes(text);
-      if (!isFine) this.issue(keyPlace, `"${row.key}" is not offered: ${row.refused}`);
+      if (!isFine) this.issue(keyPlace, `"${row.key}" is not supported: ${row.refused}`);
       return;
     }
     let texts: readonly string[] | undefined;
@@ -69,16 +69,16 @@ export class RowReader {
     } catch (error) {
       return this.issue(place, `"${row.key}" ${(error as Error).message}`);
     }
-    if (!texts) return this.issue(place, `"${row.key}" must be one value, or a list of them`);
+    if (!texts) return this.issue(place, `"${row.key}" must be one value or a list of values`);
     if (texts.length === 0) return;
     if (row.isPath && this.#directory === undefined && !texts.every(isPem)) {
       return this.issue(
         place,
-        `"${row.key}" names a file: write the tunnel into an agent's file, and start it from there`,
+        `"${row.key}" names a file: write the tunnel to an agent file, and start it from that file`,
       );
     }
     if (values.has(row.setting)) {
-      return this.issue(keyPlace, `"${row.key}" says what another key of the same entry says already: remove one`);
+      return this.issue(keyPlace, `"${row.key}" sets the same value as another key of this entry: remove one`);
     }
     values.set(row.setting, {
       texts: row.isPath ? texts.map((text) => this.#pathOf(text)) : texts,
@@ -120,5 +120,5 @@ export function unknownKey(path: string, rows: readonly KeyRow[]): string {
     path,
     rows.map(({ key }) => key),
   );
-  return `there is no key "${path}"${near === undefined ? ": remove it" : `: did you mean "${near}"?`}`;
+  return `unknown key "${path}"${near === undefined ? ": remove it" : `: did you mean "${near}"?`}`;
 }

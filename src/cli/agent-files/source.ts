@@ -84,7 +84,7 @@ class SourceReader {
       this.#aliases += 1;
       const place = node.range ? this.#placeAt(node.range[0]) : fallback;
       if (this.#aliases > maxAliases) {
-        if (this.#aliases === maxAliases + 1) this.#issues.push({ ...place, message: "there are too many aliases" });
+        if (this.#aliases === maxAliases + 1) this.#issues.push({ ...place, message: "the file has too many aliases" });
         return { place, value: undefined };
       }
       return { place, value: this.read(node.resolve(this.#document), place).value };

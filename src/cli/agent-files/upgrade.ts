@@ -27,8 +27,8 @@ const ofUpstream: Readonly<Record<string, string>> = {
 
 /** `text`, in which nothing is wrong, in the format `to`. Throws `Error` where that would be a step back. */
 export function upgraded(text: string, from: FileFormat, to: Target): string {
-  if (from === to) throw new Error("is in this format already");
-  if (from === "own") throw new Error("is in Postern's own format, which has no older one");
+  if (from === to) throw new Error("already has this format");
+  if (from === "own") throw new Error("has Postern's own format, which has no older version");
   const document = parseDocument(text);
   if (!isMap(document.contents)) return to === 3 ? "version: 3\n" : "";
   const top = document.contents as YAMLMap;

@@ -141,11 +141,11 @@ describe("the vendor's reference of agents' files", () => {
   });
 
   for (const [line, message] of [
-    ["labels: [env=prod, crt=x]\n    crt: some.crt", /^"crt" is nothing for a http tunnel/],
+    ["labels: [env=prod, crt=x]\n    crt: some.crt", /^a http tunnel does not support "crt"/],
     ["proto: tcp\n    domain: shop.example", /^"domain" must be a tcp:\/\/ URL with a port/],
-    ["proto: tcp\n    schemes: [https]", /^"schemes" is nothing for a tcp tunnel/],
-    ["proto: tls\n    compression: true", /^"compression" is nothing for a tls tunnel/],
-    ["proto: tls\n    crt: some.crt", /^"crt" takes more: give "key"/],
+    ["proto: tcp\n    schemes: [https]", /^a tcp tunnel does not support "schemes"/],
+    ["proto: tls\n    compression: true", /^a tls tunnel does not support "compression"/],
+    ["proto: tls\n    crt: some.crt", /^"crt" needs "key"/],
   ] as const) {
     it(`the vendor's reference of agents' files has no ${line.replaceAll(/\n\s*/g, ", ")}, which is refused by name with its line`, () => {
       const { issues } = read(`version: 2\ntunnels:\n  shop:\n    addr: 8080\n    ${line}\n`);
@@ -209,7 +209,7 @@ describe("the vendor's reference of agents' files", () => {
           assert.match(warnings[0]?.message ?? "", new RegExp(`^"${key}" is ignored: `));
           assert.equal(warnings[0]?.line, indent === "" ? 2 : 3, key);
         } else if (setting === undefined) {
-          assert.match(issues[0]?.message ?? "", new RegExp(`^"${key}" is not offered: `), key);
+          assert.match(issues[0]?.message ?? "", new RegExp(`^"${key}" is not supported: `), key);
           assert.equal(issues[0]?.line, indent === "" ? 2 : 3, key);
         } else assert.deepEqual([issues, values.has(setting)], [[], true], `${version} ${key}`);
       }
@@ -323,10 +323,10 @@ endpoints:
   });
 
   for (const [line, message] of [
-    ["proto: http", /^"proto" is not offered: the scheme of its url says it/],
+    ["proto: http", /^"proto" is not supported: the scheme of the url sets it/],
     ["bindings: [kubernetes]", /^"bindings" must be one of public, internal/],
-    ["labels: [app=web]", /^there is no key "labels"/],
-    ["subdomain: shop", /^there is no key "subdomain"/],
+    ["labels: [app=web]", /^unknown key "labels"/],
+    ["subdomain: shop", /^unknown key "subdomain"/],
   ] as const) {
     it(`the vendor's reference of agents' files has endpoints whose ${line} is refused by name with its line`, () => {
       const { issues } = read(`version: 3\nendpoints:\n  - name: shop\n    upstream: { url: 8080 }\n    ${line}\n`);

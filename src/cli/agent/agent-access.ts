@@ -18,7 +18,7 @@ import { settings } from "../../settings/settings.ts";
 /** The files of agents. A command that has it under this name takes settings from them, instead of from one of its own. */
 export const agentConfig = flagOnly(
   many(
-    "Agent file with where the server is and what to publish: Postern's own, or ngrok's of version 2 or 3; repeatable, later ones override (default: agent.yml in ~/.config/postern, if it is there).",
+    "Agent file with the server and the services to publish: Postern's own format, or ngrok's version 2 or 3. Repeatable, later files override earlier ones (default: agent.yml in ~/.config/postern, if it exists).",
     named("FILE"),
     { flag: "config" },
   ),
@@ -44,14 +44,14 @@ export function agentAccess(
   if (given === undefined) {
     throw new Failure(
       "usage",
-      `no server: name one with --server HOST:PORT, or start one here with \`postern serve\` (its data directory would be "${data}", see --data)`,
+      `no server: set one with --server HOST:PORT, or start one on this machine with \`postern serve\` (its data directory would be "${data}", see --data)`,
     );
   }
   const token = local ? tokenFor(local, values) : values.authtoken;
   if (token === undefined) {
     throw new Failure(
       "usage",
-      `no agent token for the server ${given}: give one with POSTERN_AUTHTOKEN or --token-file`,
+      `no agent token for the server ${given}: set one with POSTERN_AUTHTOKEN or --token-file`,
     );
   }
   const [server, ...otherServers] = readingOf("--server", () =>
@@ -72,7 +72,7 @@ function tokenFor({ agentAddress }: LocalServer, { data, authtoken }: Pick<Value
   if (authtoken === undefined || authtoken === own) return own;
   throw new Failure(
     "usage",
-    `the address ${agentAddress} was found in "${data}", and a token from elsewhere is not sent to it: name the server yourself, with --server ${agentAddress} --ca ${data}/${dataFiles.caCertificate}`,
+    `the address ${agentAddress} comes from "${data}", so your token from another place is not sent to it: set the server explicitly, with --server ${agentAddress} --ca ${data}/${dataFiles.caCertificate}`,
   );
 }
 

@@ -52,7 +52,7 @@ export function controlOf(
     async replace(name, body, form) {
       const tunnels = described({ name, ...body }, form);
       if (tunnels[0]?.name !== name) {
-        throw new LocalRefusal("local_tunnel_invalid", `"name" must be "${name}", as in the path, or be left out`);
+        throw new LocalRefusal("local_tunnel_invalid", `"name" must be "${name}", as in the path, or absent`);
       }
       // A tunnel of two schemes is two.
       const former = [name, `${name} (http)`].filter(isKnown).flatMap((one) => asked.get(one) ?? []);

@@ -12,21 +12,21 @@ export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
     case "credentials":
       return new Failure(
         "credentials",
-        `the server ${at} refused the agent token: ${message}: give another with \`postern login ${at}\``,
+        `the server ${at} rejected the agent token: ${message}: set another one with \`postern login ${at}\``,
         { code },
       );
     case "name_taken":
       return new Failure("nameTaken", `the URL is not available: ${message}`, { code });
     case "refused":
-      return new Failure("refused", `the server ${at} refused: ${message}`, { code });
+      return new Failure("refused", `the server ${at} rejected the request: ${message}`, { code });
     case "untrusted":
       return new Failure(
         "unreachable",
-        `the certificate of the server ${at} cannot be trusted (${message}): give its CA with --ca FILE`,
+        `the certificate of the server ${at} is not trusted (${message}): set its CA with --ca FILE`,
       );
     case "stopped":
       return new Failure("fine", message);
     case "unreachable":
-      return new Failure("unreachable", `the server ${at} cannot be reached: ${message}`);
+      return new Failure("unreachable", `cannot reach the server ${at}: ${message}`);
   }
 }

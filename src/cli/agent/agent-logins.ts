@@ -12,7 +12,7 @@ import { Failure } from "../process/exit.ts";
 
 export const agentSso = flagOnly(
   optional(
-    "Ask visitors to log in at a development identity provider that the agent brings along, by OpenID Connect: anybody is whoever they say. For a server on this machine.",
+    "Require a login at a development identity provider that runs inside the agent (OpenID Connect). Visitors can choose any identity. Only for a server on this machine.",
     oneOf(["dev", "dev=oidc"]),
     { flag: "sso" },
   ),
@@ -37,21 +37,21 @@ export async function startLocalProvider(
   log: Log,
 ): Promise<LocalProvider> {
   if (publish.kind === "labels") {
-    throw new Failure("usage", "--sso and --label exclude each other: edges have logins of their own");
+    throw new Failure("usage", "--sso and --label exclude each other: configure the login on the edge instead");
   }
   const local = ownServer(directory);
   const address = `${server.host}:${server.port}`;
   if (local?.agentAddress !== address) {
     throw new Failure(
       "usage",
-      `--sso dev is for a server on this machine, as the provider is on its loopback, and ${address} is not the one that runs on "${directory}": name that one's directory with --data, publish with \`postern dev --sso dev\`, or have visitors log in with a provider that ${address} reaches`,
+      `--sso dev needs the server on this machine that uses "${directory}" because the provider listens on the loopback address, but ${address} is a different server: set its directory with --data, publish with \`postern dev --sso dev\`, or use a provider that ${address} can reach`,
     );
   }
   const issuers = local.loginIssuers.filter((one) => onLoopback.test(one));
   if (issuers.length === 0) {
     throw new Failure(
       "usage",
-      `--sso dev: the server here calls no provider on its loopback: start it with --login-issuer ${ssoIssuers[0]}, which lets its routes name that one, or use \`postern dev\`, which does`,
+      `--sso dev: this server does not call providers on its loopback address: start it with --login-issuer ${ssoIssuers[0]} to allow this provider, or use \`postern dev\`, which allows it`,
     );
   }
   const sso = await startSsoProvider(issuers, log);

@@ -155,7 +155,7 @@ export const readNoFile: ReadFile = (setting) => {
   throw new ValueError(setting, namesFile);
 };
 
-export const namesFile = "names a file: write the tunnel into an agent's file, and start it from there";
+export const namesFile = "names a file: write the tunnel to an agent file, and start it from that file";
 
 function ifAny(list: readonly unknown[], member: Member): Member {
   return list.length > 0 ? member : undefined;

@@ -83,19 +83,19 @@ export function tunnelsOfEntry(
     const one = known[setting];
     if (one) read[setting] = readValue(one, value, issues);
     else if (!value.isImplied)
-      issues.push({ ...value.place, message: `"${value.key}" is nothing for a ${kind} tunnel: remove it` });
+      issues.push({ ...value.place, message: `a ${kind} tunnel does not support "${value.key}": remove it` });
   }
   for (const [setting, { needs }] of Object.entries(known)) {
     const value = values.get(setting);
     if (value && needs !== undefined && !values.has(needs) && !values.has(inline[needs] ?? "")) {
-      issues.push({ ...value.place, message: `"${value.key}" takes more: give ${keyFor(needs)} together with it` });
+      issues.push({ ...value.place, message: `"${value.key}" needs ${keyFor(needs)}: set both` });
     }
   }
   const { addr = [] } = read as { readonly addr?: readonly string[] };
   if (addr.length === 0) {
     issues.push({
       ...place,
-      message: `the tunnel "${name}" needs an address of its service: "addr", or "upstream.url"`,
+      message: `the tunnel "${name}" needs the address of its service: set "addr" or "upstream.url"`,
     });
     return undefined;
   }
@@ -119,7 +119,7 @@ function kindOf(values: TunnelEntry["values"], place: SourcePlace, issues: FileI
   if (kind === undefined) {
     issues.push({
       ...(values.get("url")?.place ?? place),
-      message: `"url" must begin with https://, http://, tcp:// or tls://: "${scheme}" is nothing to publish at`,
+      message: `"url" must begin with https://, http://, tcp:// or tls://, not "${scheme}"`,
     });
   }
   return kind as TunnelKind | undefined;

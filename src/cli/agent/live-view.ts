@@ -33,10 +33,10 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
     ...numbers(totals),
   ];
   // What quits is said where keys are taken.
-  let title = "Postern (Ctrl+C ends it)";
+  let title = "Postern (press Ctrl+C to stop)";
   const screen = openScreen(screenOn(process.stdout), systemClock, () => ({ title, rows: rows() }));
   const giveBack = takeKeys(process.stdin, () => screen.redraw());
-  if (giveBack) title = "Postern (q or Ctrl+C ends it)";
+  if (giveBack) title = "Postern (press q or Ctrl+C to stop)";
   const onScreen: Log = {
     ...silentLog,
     warn(event, fields) {
@@ -57,7 +57,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
         state = `${styleText("green", "online")}, ${renderDuration(status.latencyMs)} to the server`;
       } else if (status.state === "waiting") {
         const seconds = Math.ceil(status.pauseMs / 1000);
-        state = `${styleText("yellow", "offline")} since ${timeOfDay(status.since)}: ${printable(status.reason)}; next try in ${seconds} s`;
+        state = `${styleText("yellow", "offline")} since ${timeOfDay(status.since)}: ${printable(status.reason)}; next attempt in ${seconds} s`;
       } else if (!wasOnline) {
         state = styleText("yellow", "connecting");
       }
@@ -79,7 +79,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
           screen.request({ ...request, at: Date.now() });
         },
         service(reached) {
-          shown.trouble = reached.reachable ? undefined : printable(`cannot be reached: ${reached.reason}`);
+          shown.trouble = reached.reachable ? undefined : printable(`not reachable: ${reached.reason}`);
           // When stderr goes elsewhere, the log there says it as well.
           if (!process.stderr.isTTY) logService(log, tunnel.upstream, reached);
           screen.changed();
@@ -107,7 +107,7 @@ function numbers({ connections, requests }: Totals): [string, string][] {
 
 /** How many, how often, and how long. */
 function paceOf({ count, rates: [lastMinute = 0, lastFive = 0], percentile }: Measured): string {
-  const pace = `${count} in all, ${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
+  const pace = `${count} total, ${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
   const [half, most] = [0.5, 0.9].map((share) => renderDuration(percentile(share)));
   return count === 0 ? `${count} in all` : `${pace}, p50 ${half}, p90 ${most}`;
 }

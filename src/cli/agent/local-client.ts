@@ -15,14 +15,14 @@ const place: Kind<Place> = {
   placeholder: "[HOST:]PORT",
   parse(given) {
     const read = inspectorAddress.parse(given);
-    if (read === "off") throw new Error("must be where the local API listens");
+    if (read === "off") throw new Error("must be the address of the local API");
     return read;
   },
 };
 
 export const localSettings = {
   inspector: flagOnly(
-    one("Where the agent's local API listens, as the agent says when it starts.", place, {
+    one("Address of the agent's local API. The agent prints the address when it starts.", place, {
       default: "127.0.0.1:4040",
     }),
   ),
@@ -44,7 +44,7 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
   } catch (error) {
     throw new Failure(
       "unreachable",
-      `no agent answers at ${where} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}): start one, or name its address with --inspector`,
+      `no agent answers at ${where} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}): start one, or set its address with --inspector`,
       { cause: error },
     );
   }
@@ -56,7 +56,8 @@ export async function callAgent(at: Place, method: string, path: string, body?: 
   }
   if (!read || answer.status >= 400) {
     const details = read?.["details"] as { readonly err?: unknown; readonly code?: string } | undefined;
-    const said = typeof details?.err === "string" ? details.err : `it answered ${answer.status}, as no agent does`;
+    const said =
+      typeof details?.err === "string" ? details.err : `the answer has status ${answer.status}, which no agent sends`;
     throw new Failure(
       answer.status === 503 ? "unreachable" : "refused",
       `the agent at ${where}: ${visibleLine(said)}`,

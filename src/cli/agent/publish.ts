@@ -69,7 +69,7 @@ async function requireService(upstream: Upstream): Promise<void> {
   } catch (error) {
     throw new Failure(
       "upstream",
-      `the service at ${upstream.text} cannot be reached: ${describeServiceFault(upstream, error as Error)}`,
+      `cannot reach the service at ${upstream.text}: ${describeServiceFault(upstream, error as Error)}`,
       {
         cause: error,
       },

@@ -62,12 +62,12 @@ function upstreamOf(kind: TunnelKind, targets: readonly string[], values: Tunnel
     throw new ValueError("addr", "cannot be https:// with a PROXY protocol header");
   }
   if (upstream.local && ((values.proxyProtocol ?? 0) !== 0 || upstreamProtocol === "http2")) {
-    throw new ValueError("addr", "cannot be a directory, or several targets, with a PROXY protocol header or HTTP/2");
+    throw new ValueError("addr", "cannot be a directory or several targets with a PROXY protocol header or HTTP/2");
   }
   const isNamed = upstreamServerName !== undefined;
   const verified = upstreamTlsVerify === true || upstreamTlsVerifyCas !== undefined || isNamed;
   if (verified && !upstream.tls) {
-    throw new ValueError("addr", "must be https:// where the certificate of the service is to be verified");
+    throw new ValueError("addr", "must be https:// to verify the certificate of the service");
   }
   return {
     ...upstream,
@@ -85,10 +85,10 @@ function withTlsEnd(upstream: Upstream, values: TunnelValues, readFile: ReadFile
   const { terminateAt, crt, key, mutualTlsCas = [], proxyProtocol = 0 } = values;
   if (terminateAt !== "agent") return upstream;
   if (crt === undefined || key === undefined) {
-    throw new ValueError("terminateAt", "must be edge or upstream, unless crt and key are given together with agent");
+    throw new ValueError("terminateAt", "must be edge or upstream, or agent together with crt and key");
   }
   if (proxyProtocol !== 0) {
-    throw new ValueError("terminateAt", "cannot be agent with a PROXY protocol header, which comes before TLS");
+    throw new ValueError("terminateAt", "cannot be agent with a PROXY protocol header, which precedes TLS");
   }
   const certificate = readPem("crt", crt, readFile);
   const authorities = mutualTlsCas.map((one) => readPem("mutualTlsCas", one, readFile)).join("\n");
@@ -96,7 +96,7 @@ function withTlsEnd(upstream: Upstream, values: TunnelValues, readFile: ReadFile
   try {
     return { ...upstream, local: endTls(pem, upstream) };
   } catch (error) {
-    throw new ValueError("crt", `is no certificate that goes with its key: ${(error as Error).message}`, {
+    throw new ValueError("crt", `does not match its key: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -123,7 +123,7 @@ function checkTogether(values: TunnelValues, asked: Readonly<Record<string, unkn
   const given = placed.filter((name) => (Array.isArray(values[name]) ? values[name].length > 0 : values[name]));
   if (given.length > 1) {
     const why =
-      "cannot be given together: a labelled tunnel has the addresses of the edges in front of it, and any other one place";
+      "cannot be combined: a labelled tunnel uses the addresses of its edges, and every other tunnel has one address";
     throw new ValueError(given[1] as string, `${why} (${given.join(", ")})`);
   }
   if ((values.label ?? []).length === 0) return;
@@ -131,7 +131,7 @@ function checkTogether(values: TunnelValues, asked: Readonly<Record<string, unkn
   if (own !== undefined || values.trafficPolicyFile !== undefined || values.trafficPolicy !== undefined) {
     throw new ValueError(
       "label",
-      `goes with no ${own ?? "traffic policy"}: edges have modules and backends of their own`,
+      `does not work with ${own ?? "a traffic policy"}: configure modules and backends on the edge`,
     );
   }
 }
@@ -176,7 +176,7 @@ function withHostHeader(
 ): Readonly<Record<string, unknown>> {
   if (hostHeader === "preserve") return options;
   const host = hostHeader === "rewrite" ? (URL.parse(text)?.host ?? "") : hostHeader;
-  if (host === "") throw new ValueError("hostHeader", `cannot be rewrite: ${text} has no name`);
+  if (host === "") throw new ValueError("hostHeader", `cannot be rewrite: ${text} has no host name`);
   const { add = [], remove = [] } = (options["RequestHeaders"] ?? {}) as { add?: string[]; remove?: string[] };
   return { ...options, RequestHeaders: { add: [...add, `host:${host}`], remove } };
 }

@@ -37,7 +37,7 @@ async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): 
   if (apiUrl === undefined) return { ...localApi(data, apiKey), fetch: sendOverHttp };
   const key = apiKey ?? (await agentFileApiKey());
   if (key === undefined) {
-    throw new Failure("usage", `no API key for ${apiUrl}: give one with POSTERN_API_KEY or --api-key-file`);
+    throw new Failure("usage", `no API key for ${apiUrl}: set one with POSTERN_API_KEY or --api-key-file`);
   }
   return { baseUrl: apiUrl, apiKey: key, fetch: sendOverHttp };
 }
@@ -46,19 +46,19 @@ async function placeOf({ data, apiUrl, apiKey }: ValuesOf<typeof apiSettings>): 
 function localApi(directory: string, given: string | undefined): { readonly baseUrl: string; readonly apiKey: string } {
   const server = ownServer(directory);
   if (!server) {
-    throw new Failure("usage", `no server runs on "${directory}": start one, or name its API with --api-url`);
+    throw new Failure("usage", `no server runs on "${directory}": start one, or set the API's address with --api-url`);
   }
   const apiKey = localApiKey(directory);
   if (given !== undefined && given !== apiKey) {
     throw new Failure(
       "usage",
-      `the address ${server.apiUrl} was found in "${directory}", and an API key from elsewhere is not sent to it: name the API yourself, with --api-url ${server.apiUrl}`,
+      `the address ${server.apiUrl} comes from "${directory}", so your API key from another place is not sent to it: set the API explicitly, with --api-url ${server.apiUrl}`,
     );
   }
   if (apiKey === undefined) {
     throw new Failure(
       "usage",
-      `"${directory}" has no API key: name the API with --api-url ${server.apiUrl}, and give a key with --api-key-file`,
+      `"${directory}" has no API key: set the API with --api-url ${server.apiUrl}, and a key with --api-key-file`,
     );
   }
   return { baseUrl: server.apiUrl, apiKey };
@@ -83,7 +83,7 @@ const takenCodes: ReadonlySet<string> = new Set([
 /** What a call threw, as a sentence and an exit code; what is not the API's doing is returned as it is. */
 export function apiFailure(error: unknown): unknown {
   if (error instanceof PosternConnectionError) {
-    return new Failure("unreachable", `the API cannot be reached: ${visibleLine(error.message)}`, { cause: error });
+    return new Failure("unreachable", `cannot reach the API: ${visibleLine(error.message)}`, { cause: error });
   }
   if (!(error instanceof PosternError)) return error;
   const { operation_id: _, ...details } = error.details;
@@ -125,7 +125,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > maxAnswerBytes) throw new Error("its answer is too large");
+    if (size > maxAnswerBytes) throw new Error("the answer of the API is too large");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -14,7 +14,7 @@ const maxBytes = 4_194_304;
 
 export const documentEnv = flagOnly(
   many(
-    "Variable that the document may read with { $env: NAME }; repeatable. Other variables are refused.",
+    "Environment variable that the document may read with { $env: NAME }; repeatable. Other variables are rejected.",
     named("NAME"),
     {
       flag: "env",
@@ -83,7 +83,7 @@ function withinFolder(path: string, { file, folder }: Reach): string {
   if (folder === undefined) {
     throw new Failure(
       "usage",
-      `the document reads the file "${path}", and a document from standard input has no folder: write the document to a file beside it`,
+      `the document reads the file "${path}", but a document from standard input has no folder: save the document to a file next to it`,
     );
   }
   let found: string;
@@ -95,10 +95,10 @@ function withinFolder(path: string, { file, folder }: Reach): string {
   if (!found.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)) {
     throw new Failure(
       "usage",
-      `"${file}" reads "${path}", which is outside of the document's folder: move the file into "${folder}"`,
+      `"${file}" reads "${path}", which is outside the document's folder: move the file into "${folder}"`,
     );
   }
-  if (!statSync(found).isFile()) throw new Failure("usage", `"${file}" reads "${path}", which is no regular file`);
+  if (!statSync(found).isFile()) throw new Failure("usage", `"${file}" reads "${path}", which is not a regular file`);
   return found;
 }
 

@@ -78,7 +78,7 @@ function manyTexts(
   placeholder: string,
   parse: (texts: readonly string[]) => unknown,
 ): Setting<unknown> {
-  const doc = `${common.doc} Repeatable; or all at once as JSON.`;
+  const doc = `${common.doc} Repeatable, or all values as JSON.`;
   return { ...common, doc, placeholder, many: true, read: (texts) => (texts === undefined ? undefined : parse(texts)) };
 }
 
@@ -148,7 +148,7 @@ export function bodyOf(
       if (typeof inner !== "object" || Array.isArray(inner)) {
         throw new Failure(
           "usage",
-          `--${path.join(".").replaceAll("_", "-")}: "${name}" has no fields in what --data gives`,
+          `--${path.join(".").replaceAll("_", "-")}: "${name}" has no fields in the value of --data`,
         );
       }
       at = inner as Record<string, unknown>;

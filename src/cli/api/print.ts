@@ -28,11 +28,11 @@ export async function printList(listing: Listing<Row>, most: number, json: boole
     if (left > 0) continue;
     const isMore = nextBeforeId !== undefined || rows.length < items.length;
     const last = rows.at(-1)?.["id"];
-    if (isMore && typeof last === "string") process.stderr.write(`There are more: --before-id ${last}\n`);
+    if (isMore && typeof last === "string") process.stderr.write(`More objects follow: --before-id ${last}\n`);
     break;
   }
   if (json) await print(separator === "[\n" ? "[]\n" : "\n]\n");
-  else if (!columns) process.stderr.write("There are none.\n");
+  else if (!columns) process.stderr.write("No objects.\n");
 }
 
 /** @param what was done, where the answer has no body */

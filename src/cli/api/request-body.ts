@@ -12,7 +12,7 @@ export async function readBody(given: string | undefined, name = "--data"): Prom
   const text = isFile ? readText(given.slice(1), name) : given;
   const content = /\.ya?ml$/.test(given) && isFile ? await parseYaml(text, given, name) : parseJson(text, isFile, name);
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
-    throw new Failure("usage", `${name} must hold one object`);
+    throw new Failure("usage", `${name} must contain one object`);
   }
   return content as Record<string, unknown>;
 }
@@ -20,7 +20,7 @@ export async function readBody(given: string | undefined, name = "--data"): Prom
 function readText(path: string, name: string): string {
   try {
     const bytes = readFileSync(path === "-" ? 0 : path);
-    if (bytes.length > maxBodyBytes) throw new Error(`it is larger than ${maxBodyBytes} bytes`);
+    if (bytes.length > maxBodyBytes) throw new Error(`the body is larger than ${maxBodyBytes} bytes`);
     return bytes.toString("utf8");
   } catch (error) {
     throw new Failure("usage", `${name}: cannot read "${path}": ${(error as Error).message}`, { cause: error });
@@ -32,7 +32,7 @@ function parseJson(text: string, isFile: boolean, name: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (error) {
     // The other commands' --data is the directory with everything that is kept.
-    const own = name === "--data" ? "; the data directory is --data-dir here" : "";
+    const own = name === "--data" ? "; to set the data directory, use --data-dir" : "";
     // The parser's message would quote the document, which may hold secrets.
     const hint = isFile ? "check its commas and quotes" : `write JSON, @FILE or @-${own}`;
     throw new Failure("usage", `${name} is not JSON: ${hint}`, { cause: error });

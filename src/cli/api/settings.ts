@@ -14,10 +14,10 @@ export const sharedSettings = {
 
 /** Of every operation that writes. */
 export const writeSettings = {
-  ifMatch: flagOnly(optional("ETag that the object must still have; else the change is refused.", visible("ETAG"))),
-  idempotencyKey: flagOnly(optional("Key under which the request is carried out once.", visible("KEY"))),
-  wait: flagOnly(optional("Wait up to so many seconds until every edge serves the change.", count("SECONDS", 0))),
-  reason: flagOnly(optional("Why the change is made, for the history.", text)),
+  ifMatch: flagOnly(optional("Change the object only if it still has this ETag.", visible("ETAG"))),
+  idempotencyKey: flagOnly(optional("Key that makes the server run the request only once.", visible("KEY"))),
+  wait: flagOnly(optional("Maximum seconds to wait until every edge serves the change.", count("SECONDS", 0))),
+  reason: flagOnly(optional("Reason for the change, stored in the history.", text)),
 } as const;
 
 export function writeOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -11,18 +11,18 @@ export function renderOverview(commands: Readonly<Record<string, CommandEntry>>)
   const rows = [...Object.entries(commands).map(([name, { doc }]) => [name, doc] as const), helpRow];
   const column = Math.max(...rows.map(([name]) => name.length)) + 3;
   return [
-    "Postern publishes services that dial out: one API decides who passes.",
+    "Postern publishes local services through a server, and one API controls access.",
     "",
     "Usage: postern COMMAND [OPTIONS]",
     "",
     ...rows.map(([name, doc]) => `  ${bold(name)}${" ".repeat(column - name.length)}${doc}`),
     "",
-    "`postern COMMAND --help` describes one. Start with `postern dev`.",
+    "Run `postern COMMAND --help` for the options of a command. Start with `postern dev`.",
     "",
   ].join("\n");
 }
 
-const helpRow = ["help", "Print this, or the help of a command."] as const;
+const helpRow = ["help", "Print this list, or the help of one command."] as const;
 
 /** What `postern COMMAND --help` prints. */
 export function renderHelp(command: Command): string {
@@ -35,7 +35,7 @@ export function renderHelp(command: Command): string {
     ...Object.entries(command.settings).flatMap(([name, setting]) => [renderSetting(name, setting), ""]),
     ...(command.notes ? [...command.notes, ""] : []),
     ...(command.examples ? ["Examples:", ...command.examples.map((line) => `  ${line}`), ""] : []),
-    "Flags win over the environment over the file over the default.",
+    "Priority: flags, environment variables, file, default.",
     "",
   ].join("\n");
 }

@@ -6,7 +6,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const accountCreate = defineCommand({
   name: "account create",
-  doc: "Create an account, with an API key and an agent token of its own, which are shown once. Nothing of one account can be seen from another. It takes an operator's key: the one that the first start made.",
+  doc: "Create an account with an API key and an agent token, which are shown only once. Accounts cannot see each other. Needs an operator's key, such as the key from the server's first start.",
   operands: "NAME",
   least: 1,
   most: 1,
@@ -19,7 +19,7 @@ export const accountCreate = defineCommand({
     process.stdout.write(
       json
         ? `${JSON.stringify(account)}\n`
-        : `Account ${visibleLine(account.name)} (${account.id})\n\n  API key       ${account.api_key}\n  Agent token   ${account.authtoken}\n\nBoth are shown this once.\n`,
+        : `Account ${visibleLine(account.name)} (${account.id})\n\n  API key       ${account.api_key}\n  Agent token   ${account.authtoken}\n\nStore both now: they are not shown again.\n`,
     );
     return exitCodes.fine;
   },

@@ -7,13 +7,13 @@ import { flagOnly, one, optional } from "../../settings/setting.ts";
 
 export const agentAdd = defineCommand({
   name: "agent add",
-  doc: "Have the agent that runs here publish one more service, until it ends or the tunnel is removed.",
+  doc: "Publish another service with the local agent, until the agent stops or the tunnel is removed.",
   operands: "NAME PORT|HOST:PORT|URL",
   least: 2,
   most: 2,
   settings: {
-    proto: flagOnly(one("What the service speaks.", oneOf(["http", "tcp", "tls"]), { default: "http" })),
-    url: flagOnly(optional("Public URL to publish (default: the server makes one up).", named("URL"))),
+    proto: flagOnly(one("Protocol of the service.", oneOf(["http", "tcp", "tls"]), { default: "http" })),
+    url: flagOnly(optional("Public URL to publish (default: the server generates one).", named("URL"))),
     ...localSettings,
   },
   examples: ["postern agent add api 3001", "postern agent add db 5432 --proto tcp"],

@@ -4,7 +4,7 @@ import { exitCodes } from "../process/exit.ts";
 
 export const agentRemove = defineCommand({
   name: "agent remove",
-  doc: "Have the agent that runs here take a tunnel away; what is under way through it goes on.",
+  doc: "Remove a tunnel from the local agent. Open connections continue.",
   operands: "NAME",
   least: 1,
   most: 1,

@@ -11,7 +11,7 @@ interface Status {
 
 export const agentStatus = defineCommand({
   name: "agent status",
-  doc: "Say whether the agent that runs here has a session with its server. Exits with 4 where it has none, or there is no agent.",
+  doc: "Print whether the local agent has a session with its server. Exits with code 4 if there is no session or no agent.",
   operands: "",
   least: 0,
   most: 0,

@@ -4,7 +4,7 @@ import { exitCodes } from "../process/exit.ts";
 
 export const agentStop = defineCommand({
   name: "agent stop",
-  doc: "Have the agent that runs here take its tunnels away and end, as a signal does.",
+  doc: "Close the tunnels of the local agent and stop it.",
   operands: "",
   least: 0,
   most: 0,

@@ -15,7 +15,7 @@ interface Tunnel {
 
 export const agentTunnels = defineCommand({
   name: "agent tunnels",
-  doc: "List the tunnels of the agent that runs here.",
+  doc: "List the tunnels of the local agent.",
   operands: "",
   least: 0,
   most: 0,
@@ -34,7 +34,7 @@ export const agentTunnels = defineCommand({
       }),
     );
     if (json) process.stdout.write(`${JSON.stringify(answer)}\n`);
-    else if (rows.length === 0) process.stdout.write("there are no tunnels\n");
+    else if (rows.length === 0) process.stdout.write("No tunnels.\n");
     else {
       const columns = columnsOf(rows, process.stdout.isTTY ? process.stdout.columns : undefined);
       const lines = [renderHead(columns), ...rows.map((row) => renderRow(row, columns))];

@@ -19,7 +19,7 @@ export function isMethod(word: string): boolean {
 export function requestCommand(method: string) {
   return defineCommand({
     name: `api ${method}`,
-    doc: "Send one request to the API, and print the body of the answer. PATH may have a query. The body is JSON, @FILE (JSON, or YAML by its name), or @- for the standard input.",
+    doc: "Send one request to the API, and print the body of the response. PATH can have a query. The body is JSON, @FILE (JSON, or YAML by its name), or @- for standard input.",
     operands: method === "GET" ? "PATH" : "PATH [JSON|@FILE]",
     least: 1,
     most: method === "GET" ? 1 : 2,
@@ -32,7 +32,7 @@ export function requestCommand(method: string) {
     ],
     async run(values: Readonly<Record<string, unknown>>, [path = "", given]: readonly string[]) {
       if (!/^\/[\x21-\x7e]*$/.test(path)) {
-        throw new Failure("usage", `PATH must begin with "/" and have only visible ASCII characters: "${path}"`);
+        throw new Failure("usage", `PATH must begin with "/" and contain only visible ASCII characters: "${path}"`);
       }
       const body = given === undefined ? undefined : await readBody(given, "the body");
       const send = await openSend(values as ValuesOf<typeof apiSettings>);

@@ -17,10 +17,10 @@ import { printAnswer, printList } from "../api/print.ts";
 import { sharedSettings, writeOptions, writeSettings } from "../api/settings.ts";
 import { isMethod, requestCommand } from "./api-request.ts";
 
-const limit = flagOnly(optional("Most objects to list (default: all).", count("NUMBER", 0)));
+const limit = flagOnly(optional("Maximum objects to list (default: all).", count("NUMBER", 0)));
 const sent = flagOnly(
   optional(
-    "What to send: JSON, @FILE (JSON, or YAML by its name) or @- for the standard input. Options win over it.",
+    "Body to send: JSON, @FILE (JSON, or YAML by its name) or @- for standard input. Options override its fields.",
     named("JSON|@FILE"),
     {
       flag: "data",
@@ -131,7 +131,7 @@ function methodOf(postern: unknown, { group, verb }: Operation): Method {
 }
 
 const grammar =
-  "Call one operation of the API. RESOURCE is its path without the ids, such as `ip_policies` or `edges/https/routes/backend`; then come a verb, the ids in the order of the path, and the fields as options. METHOD PATH [JSON] sends one request as the API's reference writes it.";
+  "Call one operation of the API. RESOURCE is the path without ids, such as `ip_policies` or `edges/https/routes/backend`. After it come a verb, the ids in the order of the path, and the fields as options. METHOD PATH [JSON] sends one request as written in the API reference.";
 
 const examples = [
   "postern api ip_policies list --limit 5",
@@ -154,7 +154,7 @@ function overview(given: string, resources: ReadonlyMap<string, readonly Operati
   const refusal =
     given === ""
       ? "`postern api` takes RESOURCE VERB [ID …], see `postern api --help`"
-      : `there is no resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists them`;
+      : `unknown resource "${given}"${meant(given, [...resources.keys(), ...roots])}, \`postern api --help\` lists all resources`;
   return listing("api", grammar, "RESOURCE VERB [ID …]", ["Resources and their verbs:", ...rows], refusal, 0);
 }
 
@@ -191,7 +191,7 @@ function listing(
     most: Number.POSITIVE_INFINITY,
     taken,
     settings: sharedSettings,
-    notes: [...notes, "", "`postern api RESOURCE VERB --help` explains one, with all of its options."],
+    notes: [...notes, "", "Run `postern api RESOURCE VERB --help` for all options of a verb."],
     examples,
     run() {
       throw new Failure("usage", refusal);

@@ -8,7 +8,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const apply = defineCommand({
   name: "apply",
-  doc: "Make the account's objects what a document says, all or nothing, as one revision.",
+  doc: "Change the account's objects to match a document. All changes apply together as one revision, or none.",
   operands: "FILE|-",
   least: 1,
   most: 1,

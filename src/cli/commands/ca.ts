@@ -6,7 +6,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const ca = defineCommand({
   name: "ca",
-  doc: "Print the certificate of the server's own CA (PEM, on stdout), and how to trust it (on stderr).",
+  doc: "Print the certificate of the server's own CA (PEM, to stdout), and instructions to trust it (to stderr).",
   operands: "",
   least: 0,
   most: 0,
@@ -17,7 +17,7 @@ export const ca = defineCommand({
     if (pem === undefined) {
       throw new Failure(
         "usage",
-        `there is no CA in "${directory}": start a server there first, or name its directory with --data`,
+        `no CA in "${directory}": start a server there first, or set its directory with --data`,
       );
     }
     const file = `${directory}/${dataFiles.caCertificate}`;
@@ -40,19 +40,5 @@ export const ca = defineCommand({
 });
 
 function instructions(file: string, certificate: X509Certificate): string {
-  return `
-${file}
-${certificate.subject}, valid until ${certificate.validTo}
-SHA-256 ${certificate.fingerprint256}
-
-Trust it only on machines of your own: whoever has ca.key can impersonate any site to them.
-
-  curl            curl --cacert ${file} https://…
-  Node            NODE_EXTRA_CA_CERTS=${file} node …
-  Debian, Ubuntu  sudo cp ${file} /usr/local/share/ca-certificates/postern.crt && sudo update-ca-certificates
-  Fedora, RHEL    sudo cp ${file} /etc/pki/ca-trust/source/anchors/postern.pem && sudo update-ca-trust
-  macOS           sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${file}
-  Windows         certutil -addstore -user Root ${file}
-  Firefox         Settings → Privacy & Security → View Certificates → Authorities → Import
-`;
+  return `\n${file}\n${certificate.subject}, valid until ${certificate.validTo}\nSHA-256 ${certificate.fingerprint256}\n\nTrust this CA only on your own machines: anyone who has ca.key can impersonate any site to them.\n\n  curl            curl --cacert ${file} https://…\n  Node            NODE_EXTRA_CA_CERTS=${file} node …\n  Debian, Ubuntu  sudo cp ${file} /usr/local/share/ca-certificates/postern.crt && sudo update-ca-certificates\n  Fedora, RHEL    sudo cp ${file} /etc/pki/ca-trust/source/anchors/postern.pem && sudo update-ca-trust\n  macOS           sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain ${file}\n  Windows         certutil -addstore -user Root ${file}\n  Firefox         Settings → Privacy & Security → View Certificates → Authorities → Import\n`;
 }

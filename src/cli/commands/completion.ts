@@ -17,7 +17,7 @@ const scripts: Readonly<Record<string, (candidates: Candidates) => string>> = {
 export function completionOf(commands: Readonly<Record<string, CommandEntry>>): Command {
   return defineCommand({
     name: "completion",
-    doc: "Print a script by which a shell completes commands, resources, verbs and options.",
+    doc: "Print a shell script that completes commands, resources, verbs and options.",
     operands: "bash|zsh|fish",
     least: 1,
     most: 1,
@@ -29,7 +29,7 @@ export function completionOf(commands: Readonly<Record<string, CommandEntry>>): 
     ],
     async run(_values, [shell = ""]) {
       const render = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
-      if (!render) throw new Failure("usage", `there is no completion for "${shell}": choose bash, zsh or fish`);
+      if (!render) throw new Failure("usage", `no completion for "${shell}": choose bash, zsh or fish`);
       process.stdout.write(render(await candidates(commands)));
       return exitCodes.fine;
     },

@@ -8,14 +8,14 @@ import { exitCodes, Failure, readingOf } from "../process/exit.ts";
 
 export const configAddAuthtoken = defineCommand({
   name: "config add-authtoken",
-  doc: "Store an agent token in the agent's file, which its owner alone can read then. Everything else in it stays as it is. Without a token, or with -, it is asked for, or read from stdin where that is no terminal: nobody else sees it there.",
+  doc: "Store an agent token in the agent file, and make the file readable only by its owner. Other keys in the file stay unchanged. Without a token, or with -, the command asks for it, or reads stdin if stdin is not a terminal. Other users of the machine cannot see such a token.",
   operands: "[TOKEN|-]",
   least: 0,
   most: 1,
   settings: { files: agentConfig },
   examples: ["postern config add-authtoken < token", "postern config add-authtoken postern_at_…"],
   async run({ files: given }, [operand = "-"]) {
-    const token = operand === "-" ? await readSecret("Token (it is not shown): ") : operand;
+    const token = operand === "-" ? await readSecret("Token (not shown): ") : operand;
     if (!/^[\x21-\x7e]+$/.test(token)) throw new Failure("usage", "the token must be visible ASCII without spaces");
     const path = fileToChange(given, process.env);
     const before = readAgentText(path);
@@ -24,7 +24,7 @@ export const configAddAuthtoken = defineCommand({
       path,
       readingOf(`"${path}"`, () => withKey(before, format, "authtoken", token)),
     );
-    process.stdout.write(`the token is stored in ${path}\n`);
+    process.stdout.write(`stored the token in ${path}\n`);
     return exitCodes.fine;
   },
 });

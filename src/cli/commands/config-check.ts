@@ -9,7 +9,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const configCheck = defineCommand({
   name: "config check",
-  doc: "Say where the agent's file is, and what is wrong with it, with line and column. Exits with 2 when something is.",
+  doc: "Print the path of the agent file and its errors, with line and column. Exits with code 2 if there are errors.",
   operands: "",
   least: 0,
   most: 0,
@@ -19,7 +19,7 @@ export const configCheck = defineCommand({
     const paths = agentFilesOf(given, process.env);
     if (paths.length === 0) {
       const path = defaultAgentFile(process.env);
-      throw new Failure("usage", `there is no "${path}": write it, or name a file with --config`);
+      throw new Failure("usage", `no file "${path}": create it, or set another file with --config`);
     }
     const files = readAgentFiles(paths);
     const { tunnels, issues } = fileTunnels(files);
@@ -33,7 +33,7 @@ export const configCheck = defineCommand({
       for (const warning of warnings) process.stdout.write(`${renderIssue(warning)}\n`);
       for (const issue of issues) process.stdout.write(`${renderIssue(issue)}\n`);
       for (const [path, format] of files.formats) process.stdout.write(`${path} is ${describe(format)}\n`);
-      if (issues.length === 0) process.stdout.write(`nothing is wrong, tunnels: ${list(tunnels)}\n`);
+      if (issues.length === 0) process.stdout.write(`no errors, tunnels: ${list(tunnels)}\n`);
     }
     return Promise.resolve(issues.length === 0 ? exitCodes.fine : exitCodes.usage);
   },

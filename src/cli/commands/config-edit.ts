@@ -9,18 +9,12 @@ import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 
-const beginning = `# What this agent publishes: \`postern start NAME\`, or \`postern start --all\`.
-# server: t.example.com:4443
-# authtoken: …
-tunnels:
-  # web:
-  #   proto: http
-  #   addr: 3000
-`;
+const beginning =
+  "# Services that this agent publishes: `postern start NAME`, or `postern start --all`.\n# server: t.example.com:4443\n# authtoken: …\ntunnels:\n  # web:\n  #   proto: http\n  #   addr: 3000\n";
 
 export const configEdit = defineCommand({
   name: "config edit",
-  doc: "Open the agent's file in the editor that VISUAL or EDITOR names, and say afterwards what is wrong with it.",
+  doc: "Open the agent file in the editor from VISUAL or EDITOR, and then print its errors.",
   operands: "",
   least: 0,
   most: 0,
@@ -45,7 +39,7 @@ async function open(editor: string, path: string): Promise<void> {
   try {
     [code] = (await once(child, "close")) as [number | null];
   } catch (error) {
-    throw new Failure("usage", `the editor "${editor}" cannot be started: name another with EDITOR`, { cause: error });
+    throw new Failure("usage", `cannot start the editor "${editor}": set another one with EDITOR`, { cause: error });
   }
-  if (code !== 0) throw new Failure("usage", `the editor "${editor}" ended with ${String(code)}`);
+  if (code !== 0) throw new Failure("usage", `the editor "${editor}" exited with ${String(code)}`);
 }

@@ -14,11 +14,11 @@ import { flagOnly, toggle } from "../../settings/setting.ts";
 
 export const configUpgrade = defineCommand({
   name: "config upgrade",
-  doc: "Bring an ngrok file into Postern's own format, or one of version 2 into version 3, comments kept. Shows what changes, and keeps the former file beside it.",
+  doc: "Convert an ngrok file to Postern's own format, or from version 2 to version 3. Comments are kept. Prints the changes, and keeps a copy of the old file next to the new one.",
   operands: "[own|3]",
   least: 0,
   most: 1,
-  settings: { files: agentConfig, dryRun: flagOnly(toggle("Show what would change, and write nothing.")) },
+  settings: { files: agentConfig, dryRun: flagOnly(toggle("Print the changes without writing the file.")) },
   examples: ["postern config upgrade --config ngrok.yml --dry-run", "postern config upgrade 3 --config ngrok.yml"],
   run({ files: given, dryRun }, [operand = "own"]) {
     if (operand !== "own" && operand !== "3") throw new Failure("usage", `"${operand}" must be own or 3`);
@@ -26,7 +26,7 @@ export const configUpgrade = defineCommand({
     const files = readAgentFiles([path]);
     const { issues } = fileTunnels(files);
     if (issues.length > 0) {
-      throw new Failure("usage", `mend what is wrong first:\n${issues.map(renderIssue).join("\n")}`);
+      throw new Failure("usage", `correct these errors first:\n${issues.map(renderIssue).join("\n")}`);
     }
     const from = files.formats[0]?.[1] as FileFormat;
     const before = readAgentText(path);
@@ -36,7 +36,7 @@ export const configUpgrade = defineCommand({
     const backup = freeName(`${path}.${from}.bak`);
     writeAgentFile(backup, before);
     writeAgentFile(path, after);
-    process.stdout.write(`the former file is ${backup}\n`);
+    process.stdout.write(`copied the old file to ${backup}\n`);
     return Promise.resolve(exitCodes.fine);
   },
 });

@@ -14,11 +14,11 @@ const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...arg
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-const open = flagOnly(toggle("Open the link in a browser of this machine as well."));
+const open = flagOnly(toggle("Also open the link in a browser on this machine."));
 
 export const consoleCommand = defineCommand({
   name: "console",
-  doc: "Print a link to the console, the API's page for people. It logs in once, within 15 minutes, with what the API key may do.",
+  doc: "Print a link to the console, the API's web interface. The link works once, within 15 minutes, and has the permissions of the API key.",
   operands: "",
   least: 0,
   most: 0,
@@ -34,7 +34,7 @@ export const consoleCommand = defineCommand({
       const page = keepLink(link.url);
       const browser = spawn(command, [...args, page], { stdio: "ignore", detached: true });
       browser.on("error", (error) =>
-        process.stderr.write(`postern: no browser could be started (${error.message}): open the link yourself\n`),
+        process.stderr.write(`postern: cannot start a browser (${error.message}): open the link yourself\n`),
       );
       browser.unref();
     }

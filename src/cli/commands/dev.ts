@@ -62,7 +62,7 @@ const anyPort = "http://127.0.0.1:0";
 
 export const dev = defineCommand({
   name: "dev",
-  doc: "Run the platform and an agent here, on the loopback, and publish a local port; without one, a sample service that shows the request it got. Everything is kept in one directory, and the URL stays the same.",
+  doc: "Run the server and an agent on this machine's loopback interface, and publish a local port. Without a port, publish a sample service that shows each request. All data is in one directory, and the URL stays the same.",
   operands: "[PORT|HOST:PORT|URL]",
   least: 0,
   most: 1,
@@ -221,7 +221,7 @@ async function freePorts(values: Pick<ValuesOf<typeof own>, "apiListen" | "https
     found[name] = await withFreePort(own[name], usual);
     if (found[name].port === usual.port) continue;
     process.stderr.write(
-      `postern: port ${usual.port} is in use, so ${listeners[name]} listens on ${found[name].port}\n`,
+      `postern: port ${usual.port} is in use, so ${listeners[name]} uses port ${found[name].port}\n`,
     );
   }
   return found;
@@ -240,7 +240,7 @@ async function start(options: PlatformOptions): Promise<Platform> {
     const place = `${url === undefined ? "" : `${url}, `}API ${running.apiUrl}, process ${running.pid}`;
     throw new Failure(
       "usage",
-      `Postern runs on "${options.data}" already (${place}): use that one, stop that one first, or name another directory with --data`,
+      `Postern already runs on "${options.data}" (${place}): use that server, stop it first, or set another directory with --data`,
       { cause: error },
     );
   }
@@ -307,17 +307,15 @@ function welcome(
 ${
   consoleUrl === undefined
     ? ""
-    : `  Console       ${bold(consoleUrl)}
-                logs in once; another link: npx postern console
-`
+    : `  Console       ${bold(consoleUrl)}\n                logs in once; another link: npx postern console\n`
 }${inspectorUrl === undefined ? "" : `  Inspector     ${inspectorUrl}\n`}  API           ${platform.apiUrl}
   API key       ${platform.apiKey}
   Agent token   ${platform.authtoken}
-${sso === undefined ? "" : `  Logins        ${sso}: whoever comes is believed\n`}
+${sso === undefined ? "" : `  Logins        ${sso}: visitors choose any identity\n`}
 ${
   sso === undefined
     ? `Try it:\n\n  curl --cacert ${shortPath(platform.caFile)} ${url}`
-    : `Open ${bold(url)} in a browser, and click somebody's name.\nWho is logged in, log-out and keys: ${sso}`
+    : `Open ${bold(url)} in a browser, and click a name.\nLogged-in users, logout and keys: ${sso}`
 }
 
 ${sample ? "Publish your own port instead: npm start -- 3000\n" : ""}Trust the CA, so that browsers do: npx postern ca

@@ -8,7 +8,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const diagnose = defineCommand({
   name: "diagnose",
-  doc: "Check the line from here to the server, step by step: proxy, name, connection, TLS, certificate, clock, protocol, latency. Exits with 4 where it ends before the server, and with 3 when the server refuses the token.",
+  doc: "Test the connection from this machine to the server step by step: proxy, name, connection, TLS, certificate, clock, protocol, latency. Exits with code 4 if a step fails, and with 3 if the server rejects the token.",
   operands: "",
   least: 0,
   most: 0,

@@ -11,7 +11,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const doctor = defineCommand({
   name: "doctor",
-  doc: "Check what visitors' logins need: that the host they come back to leads here and shows a certificate that is good, and that stored SAML addresses agree with it. Takes the settings of the server. Exits with 1 when something is wrong.",
+  doc: "Check the requirements for visitors' logins: the login host resolves to this server and has a valid certificate, and stored SAML addresses match it. Uses the server's settings. Exits with code 1 if a check fails.",
   operands: "",
   least: 0,
   most: 0,

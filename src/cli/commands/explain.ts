@@ -10,7 +10,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const explain = defineCommand({
   name: "explain",
-  doc: "Say what an edge would do with a request or a connection, without doing it: which route matches, what each module decides and why, and where it would go.",
+  doc: "Print what an edge would do with a request or connection, without sending it: the matching route, the decision of each module with its reason, and the destination.",
   operands: "METHOD URL|tls://HOST|tcp://HOST:PORT",
   least: 1,
   most: 2,
@@ -21,11 +21,11 @@ export const explain = defineCommand({
     body: flagOnly(optional("Body of the request.", text)),
     as: flagOnly(
       optional(
-        "Somebody to take for logged in, by e-mail address: which rule lets them in, or keeps them out.",
+        "E-mail address of a person to treat as logged in. Shows the rule that allows or denies this person.",
         named("EMAIL"),
       ),
     ),
-    asGroup: flagOnly(many("A team, organization or group that they are in; repeatable.", named("GROUP"))),
+    asGroup: flagOnly(many("Team, organization or group of this person; repeatable.", named("GROUP"))),
     json: settings.json,
   },
   examples: [
@@ -36,8 +36,7 @@ export const explain = defineCommand({
   ],
   async run({ header, ip, body, as, asGroup, json, ...access }, operands) {
     const api = await openApi(access);
-    if (as === undefined && asGroup.length > 0)
-      throw new Failure("usage", "--as-group says more of --as: give that too");
+    if (as === undefined && asGroup.length > 0) throw new Failure("usage", "--as-group needs --as: set both");
     const source = ip === undefined ? {} : { source_ip: ip };
     const explanation = async (): Promise<Explanation> => {
       const [method = "", url = ""] = operands;
@@ -56,7 +55,10 @@ export const explain = defineCommand({
         return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, host), request);
       }
       if (header.length > 0 || body !== undefined || as !== undefined) {
-        throw new Failure("usage", "--header, --body and --as are for requests: give a method and an https:// URL");
+        throw new Failure(
+          "usage",
+          "--header, --body and --as work only for requests: set a method and an https:// URL",
+        );
       }
       const { scheme, name } = connectionAddress(method);
       const edges = scheme === "tls" ? api.edges.tls : api.edges.tcp;
@@ -100,7 +102,7 @@ async function endpointFor(endpoints: Endpoints, scheme: string, name: string): 
   for await (const { id, type, scheme: served, host, hostport } of endpoints) {
     if (type === "ephemeral" && served === scheme && (scheme === "tcp" ? hostport : host) === name) return id;
   }
-  throw new Failure("refused", `no ${scheme.toUpperCase()} edge of this account, and no agent of it, serves "${name}"`);
+  throw new Failure("refused", `no ${scheme.toUpperCase()} edge and no agent of this account serves "${name}"`);
 }
 
 function placeOf(url: string): { readonly scheme: "https" | "http"; readonly host: string } {
@@ -117,7 +119,7 @@ function connectionAddress(text: string): { readonly scheme: "tls" | "tcp"; read
   const [, scheme, host = "", port = ""] = /^(tls|tcp):\/\/([\w.*-]+?)\.?(:\d+)?$/i.exec(text) ?? [];
   if (scheme?.toLowerCase() === "tls") return { scheme: "tls", name: host.toLowerCase() };
   if (scheme !== undefined && port !== "") return { scheme: "tcp", name: `${host}${port}`.toLowerCase() };
-  throw new Failure("usage", `give METHOD and https://…, tls://HOST or tcp://HOST:PORT: "${text}"`);
+  throw new Failure("usage", `write METHOD and https://…, tls://HOST or tcp://HOST:PORT instead of "${text}"`);
 }
 
 function covers(match: string, host: string): boolean {

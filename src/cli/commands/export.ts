@@ -8,14 +8,14 @@ import { settings } from "../../settings/settings.ts";
 
 export const exportCommand = defineCommand({
   name: "export",
-  doc: "Write the account's objects down as a document, in YAML. Applying the document changes nothing. Secrets, and values that hold one, are replaced by placeholders that leave them as they are.",
+  doc: "Write the account's objects to a document in YAML. Applying this document changes nothing. Placeholders replace secrets and values that contain one. Applying a placeholder keeps the stored secret.",
   operands: "",
   least: 0,
   most: 0,
   settings: {
     ...apiSettings,
     document: settings.document,
-    secrets: flagOnly(toggle("Write out the secrets that the API key may read.")),
+    secrets: flagOnly(toggle("Include the secrets that the API key may read.")),
     json: settings.json,
   },
   examples: ["postern export > everything.yaml", "postern export --document shop"],

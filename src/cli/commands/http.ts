@@ -5,7 +5,7 @@ import { httpTunnelSettings } from "../../settings/tunnels.ts";
 
 export const http = defineCommand({
   name: "http",
-  doc: "Publish a local HTTP service: connects out to the server, and forwards what comes in at the public URL. Without --server it uses the server that runs here.",
+  doc: "Publish a local HTTP service. The agent connects to the server and forwards requests from the public URL. Without --server, the agent uses the server on this machine.",
   operands: "PORT|HOST:PORT|URL|unix:PATH|file://DIR|PATH=TARGET…",
   least: 1,
   most: Number.POSITIVE_INFINITY,

@@ -22,7 +22,7 @@ const { ca, authtoken, proxy, dnsServer, connectTimeout } = agentSettings;
 
 export const login = defineCommand({
   name: "login",
-  doc: "Store a server, its CA and a token for later commands, after they were tried. Without --token or --token-file the token is asked for, or read from stdin where that is no terminal.",
+  doc: "Test a server, its CA and a token, and store them for later commands. Without --token or --token-file, the command asks for the token, or reads stdin if stdin is not a terminal.",
   operands: "HOST:PORT|URL",
   least: 1,
   most: 1,
@@ -33,8 +33,8 @@ export const login = defineCommand({
   ],
   async run(values, [given = ""]) {
     const address = readingOf(`"${given}"`, () => parseServerAddress(addressIn(given)));
-    const token = values.authtoken ?? (await readSecret(`Token for ${given} (it is not shown): `));
-    if (token === "") throw new Failure("usage", "there is no token: give one on stdin, or with --token-file");
+    const token = values.authtoken ?? (await readSecret(`Token for ${given} (not shown): `));
+    if (token === "") throw new Failure("usage", "no token: pass one on stdin, or with --token-file");
     const pem = values.ca === undefined || values.ca === "system" ? undefined : readAuthority(values.ca);
     const server = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
     let account: string;
@@ -71,7 +71,7 @@ function readAuthority(path: string): string {
     readCertificates(pem);
     return pem;
   } catch (error) {
-    throw new Failure("usage", `--ca: "${path}" is no file with PEM certificates: ${(error as Error).message}`, {
+    throw new Failure("usage", `--ca: "${path}" has no valid PEM certificates: ${(error as Error).message}`, {
       cause: error,
     });
   }

@@ -11,7 +11,7 @@ import { Failure, exitCodes } from "../process/exit.ts";
 
 export const migrate = defineCommand({
   name: "migrate",
-  doc: "Move everything from one database into another that is empty, of either kind: objects, history, secrets, logins, places of events. The server must be stopped. Either all is moved or nothing, and every row is read back before that counts; the source stays as it was.",
+  doc: "Move everything to an empty database of either kind: objects, history, secrets, logins, event positions. Stop the server first. The command moves all data or none, and reads every row back before it finishes. The source stays unchanged.",
   operands: "FROM TO",
   least: 2,
   most: 2,
@@ -21,8 +21,8 @@ export const migrate = defineCommand({
     "postern migrate postgres://postern@db1.example.com/postern 'postgres://postern@db2.example.com/postern?passfile=/etc/postern/pgpass'",
   ],
   notes: [
-    "FROM and TO are what --database takes. Other users of a machine see the arguments of commands: have passwords in a",
-    "file that the URL names with ?passfile=.",
+    "FROM and TO have the format of --database. Other users of this machine can see the arguments of commands: store passwords in a",
+    "file, and name it in the URL with ?passfile=.",
   ],
   async run({ data, sealingKey, json }, [from = "", to = ""]) {
     const moved = await moveDatabase({
@@ -75,9 +75,9 @@ function textOf({ revision, brokenAt, tables }: Moved): string {
   const rows = Object.entries(tables).map(([name, { rows: count }]) => `  ${name.padEnd(14)}${inGroups(count)}\n`);
   const history =
     brokenAt === undefined
-      ? "and the history holds from its beginning."
-      : `but the history is damaged at revision ${brokenAt}: it was so in the source already.`;
-  return `Moved everything up to revision ${revision}.\n\n${rows.join("")}\nEvery row was read back as it was, ${history}\n`;
+      ? "and the history is intact from its beginning."
+      : `but the history is damaged at revision ${brokenAt}, as in the source.`;
+  return `Moved everything up to revision ${revision}.\n\n${rows.join("")}\nEvery row was read back unchanged, ${history}\n`;
 }
 
 function inGroups(count: number): string {

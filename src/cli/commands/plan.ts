@@ -8,7 +8,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const plan = defineCommand({
   name: "plan",
-  doc: "Say what applying a document of many objects would change, field by field, and change nothing. The exit code is 8 when there are changes.",
+  doc: "Print the changes that `postern apply` would make, field by field, without changing anything. Exits with code 8 if there are changes.",
   operands: "FILE|-",
   least: 1,
   most: 1,

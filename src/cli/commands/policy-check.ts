@@ -18,22 +18,22 @@ type Checked = Pick<PolicyCompilation, "issues" | "warnings">;
 function checked(text: string, protocol: Layer): Checked {
   const bytes = Buffer.byteLength(text);
   if (bytes <= maxPolicyBytes) return compilePolicy(text, protocol);
-  const message = `must be at most ${maxPolicyBytes} bytes, is ${bytes}: split it, for example by internal endpoints`;
+  const message = `must be at most ${maxPolicyBytes} bytes, but has ${bytes}: split it, for example with internal endpoints`;
   return { issues: [{ path: "", message, reason: "policy_text_long" }], warnings: [] };
 }
 
 export const policyCheck = defineCommand({
   name: "policy check",
-  doc: "Say everything that is wrong with traffic policies, and what was probably not meant, without a server. Exits with 0 when nothing is wrong, else with 7.",
+  doc: "Check traffic policies for errors and likely mistakes, without a server. Exits with code 0 if there are no errors, else with 7.",
   operands: "FILE…|-",
   least: 1,
   most: maxFiles,
   settings: {
     protocol: protocolSetting,
-    strict: flagOnly(toggle("Exit with 7 for what was probably not meant, too.")),
+    strict: flagOnly(toggle("Exit with code 7 for likely mistakes too.")),
     json: settings.json,
   },
-  notes: ["With --json there is one line for each file."],
+  notes: ["--json prints one line for each file."],
   examples: [
     "postern policy check policy.yaml",
     "postern policy check --strict policies/*.yaml",

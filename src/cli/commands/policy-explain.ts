@@ -15,7 +15,7 @@ import { ruleLines } from "../terminal/policy-rules.ts";
 
 export const policyExplain = defineCommand({
   name: "policy explain",
-  doc: "Say what the policy in a file does with a request or connection, rule by rule and with the values that decided, without a server. The upstream answers 200; there are no internal endpoints, secrets or IP policies.",
+  doc: "Print what the policy in a file does with a request or connection, rule by rule with the values that decided, without a server. The simulated upstream answers 200. There are no internal endpoints, secrets or IP policies.",
   operands: "FILE METHOD URL|FILE tls://HOST|FILE tcp://HOST:PORT",
   least: 2,
   most: 3,
@@ -34,7 +34,7 @@ export const policyExplain = defineCommand({
     const url = URL.parse(address);
     const layer = layerOf(url?.protocol, operands.length);
     if (!url || !layer)
-      throw new Failure("usage", `give METHOD and https://…, tls://HOST or tcp://HOST:PORT: "${address}"`);
+      throw new Failure("usage", `write METHOD and https://…, tls://HOST or tcp://HOST:PORT instead of "${address}"`);
     const source = readPolicyFile(file, maxPolicyBytes);
     const { policy, issues } = compilePolicy(source, layer);
     if (issues.length > 0) {

@@ -10,15 +10,15 @@ import { renderFindings } from "../terminal/policy-findings.ts";
 
 export const policyFmt = defineCommand({
   name: "policy fmt",
-  doc: "Bring traffic policies into one form: phases and keys in order, older names of phases, fields and variables as the present ones, two spaces. Comments stay, and JSON stays JSON. Says which files it has written; standard input is written to standard output.",
+  doc: "Format traffic policies: phases and keys in standard order, current names instead of older ones, two spaces of indentation. Comments stay, and JSON stays JSON. Prints the names of changed files. Standard input is written to standard output.",
   operands: "FILE…|-",
   least: 1,
   most: maxFiles,
   settings: {
     protocol: protocolSetting,
-    check: flagOnly(toggle("Write nothing, say which files are in another form, and exit with 7 for any.")),
+    check: flagOnly(toggle("Write nothing, print files that need formatting, and exit with code 7 if there are any.")),
   },
-  notes: ["A policy with anything wrong in it stays as it is; the exit code is 7 then, too."],
+  notes: ["A policy with errors stays unchanged, and the exit code is 7."],
   examples: ["postern policy fmt policy.yaml", "postern policy fmt --check policies/*.yaml"],
   run({ protocol, check }, files) {
     let isFine = true;
@@ -46,7 +46,7 @@ export const policyFmt = defineCommand({
 function replace(file: string, before: string, text: string): void {
   const beside = `${file}.postern-fmt`;
   try {
-    if (readFileSync(file, "utf8") !== before) throw new Error("it has changed meanwhile");
+    if (readFileSync(file, "utf8") !== before) throw new Error("the file changed in the meantime");
     writeFileSync(beside, text, { mode: statSync(file).mode, flag: "wx" });
     renameSync(beside, file);
   } catch (error) {

@@ -4,7 +4,7 @@ import { exitCodes } from "../process/exit.ts";
 
 export const policySchema = defineCommand({
   name: "policy schema",
-  doc: "Print the JSON Schema of traffic policies, for editors: which phases, actions and fields there are. What expressions mean, `postern policy check` says.",
+  doc: "Print the JSON Schema of traffic policies for editors: all phases, actions and fields. The schema does not check expressions; `postern policy check` does.",
   operands: "",
   least: 0,
   most: 0,

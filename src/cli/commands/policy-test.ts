@@ -15,12 +15,12 @@ const maxFileBytes = 1024 * 1024;
 
 export const policyTest = defineCommand({
   name: "policy test",
-  doc: "Run the cases of files against the policies in them, without a server or a network. Exits with 0 when all are as expected, else with 7.",
+  doc: "Run the test cases in files against their policies, without a server or network. Exits with code 0 if all cases pass, else with 7.",
   operands: "FILE…|-",
   least: 1,
   most: maxFiles,
   settings: { json: settings.json },
-  notes: ["With --json there is one line for each file."],
+  notes: ["--json prints one line for each file."],
   examples: ["postern policy test shop.policy-test.yaml", "postern policy test --json tests/*.yaml"],
   async run({ json }, files) {
     let passed = 0;
@@ -53,7 +53,7 @@ async function resultsOf(file: string): Promise<readonly CaseResult[]> {
   for (const [index, test] of tests.entries()) {
     const id = idOf(test, index);
     try {
-      if (typeof test !== "object" || test === null || Array.isArray(test)) throw new CaseFault("is no object");
+      if (typeof test !== "object" || test === null || Array.isArray(test)) throw new CaseFault("must be an object");
       const own = await runCases(test as JsonObject);
       results.push(
         ...own.map((result) => (Array.isArray(given) ? { ...result, name: `${id}: ${result.name}` } : result)),

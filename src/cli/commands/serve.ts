@@ -12,7 +12,7 @@ const own = { config: settings.config, ...platformSettings, json: settings.json 
 
 export const serve = defineCommand({
   name: "serve",
-  doc: "Run the platform: the management API, the HTTPS edge and the agent listener, in one process. The first start makes an API key and an agent token, prints them once, and keeps them in the data directory.",
+  doc: "Run the server: the management API, the HTTPS edge and the agent listener, in one process. The first start creates an API key and an agent token, prints them once, and stores them in the data directory.",
   operands: "",
   least: 0,
   most: 0,
@@ -63,7 +63,7 @@ function welcome(platform: Platform): string {
       `  API key       ${platform.apiKey}`,
       `  Agent token   ${platform.authtoken}`,
       "",
-      "The key and the token are shown this once, and kept in the data directory for the commands run here.",
+      "The key and the token are not shown again. Commands on this machine read them from the data directory.",
     );
   }
   return `${lines.join("\n")}\n\nPublish a local port: postern http 3000\n`;

@@ -17,16 +17,18 @@ const actions = ["install", "start", "stop", "uninstall"] as const;
 
 export const service = defineCommand({
   name: "service",
-  doc: "Have the system run `postern start --all`: systemd on Linux, launchd on macOS. What is written and run is printed; nothing else is touched.",
+  doc: "Run `postern start --all` as a system service: systemd on Linux, launchd on macOS. The command prints what it writes and runs.",
   operands: actions.join("|"),
   least: 1,
   most: 1,
   settings: {
     files: agentConfig,
     system: flagOnly(
-      toggle("A service of the whole system, which runs as the owner of the agent's file; else one of the user."),
+      toggle(
+        "Install a system service that runs as the owner of the agent file, instead of a service of the current user.",
+      ),
     ),
-    dryRun: flagOnly(toggle("Print the file that would be written, and do nothing.")),
+    dryRun: flagOnly(toggle("Print the service file without writing it.")),
   },
   examples: [
     "postern service install --dry-run",
@@ -56,7 +58,7 @@ function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
   if (config.length === 0) {
     throw new Failure(
       "usage",
-      `there is no "${defaultAgentFile(process.env)}": write it, or name a file with --config`,
+      `no file "${defaultAgentFile(process.env)}": create it, or set another file with --config`,
     );
   }
   const { issues } = fileTunnels(readAgentFiles(config));

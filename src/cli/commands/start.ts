@@ -12,13 +12,13 @@ import { settings } from "../../settings/settings.ts";
 
 export const start = defineCommand({
   name: "start",
-  doc: "Publish what an agent's file describes: the named tunnels, or all of them, in one session. Each that cannot be opened is named, and the others go on; the agent comes back after every loss.",
+  doc: "Publish services from an agent file in one session: the named tunnels or all of them. If a tunnel cannot be opened, the agent reports it and continues with the others. The agent reconnects after every connection loss.",
   operands: "[NAME…]",
   least: 0,
   most: Number.POSITIVE_INFINITY,
   settings: {
-    all: flagOnly(toggle("Start everything that the files describe.")),
-    none: flagOnly(toggle("Start nothing: the session alone.")),
+    all: flagOnly(toggle("Start all tunnels in the files.")),
+    none: flagOnly(toggle("Open only the session, without tunnels.")),
     ...accessSettings,
     json: settings.json,
   },
@@ -32,7 +32,7 @@ export const start = defineCommand({
     if (paths.length === 0) {
       throw new Failure(
         "usage",
-        `there is no "${defaultAgentFile(process.env)}": write it, or name a file with --config`,
+        `no file "${defaultAgentFile(process.env)}": create it, or set another file with --config`,
       );
     }
     const { tunnels, issues } = fileTunnels(readAgentFiles(paths));
@@ -54,19 +54,19 @@ function chosen(
   { all, none }: { readonly all: boolean; readonly none: boolean },
 ): readonly FileTunnel[] {
   if (Number(all) + Number(none) + Number(names.length > 0) !== 1) {
-    throw new Failure("usage", "say what to start: names of tunnels, --all or --none");
+    throw new Failure("usage", "give names of tunnels, --all or --none");
   }
   if (none) return [];
   if (all) {
     if (tunnels.length > 0) return tunnels;
-    throw new Failure("usage", 'the file describes no tunnels: write some below "tunnels:", or start with --none');
+    throw new Failure("usage", 'the file has no tunnels: add some under "tunnels:", or start with --none');
   }
   return names.map((name) => {
     const found = tunnels.find((one) => one.name === name);
     if (found) return found;
     const known = tunnels.map((one) => one.name);
     const near = nearest(name, known);
-    const others = near === undefined ? `they are ${known.join(", ") || "none"}` : `did you mean "${near}"?`;
-    throw new Failure("usage", `there is no tunnel "${name}": ${others}`);
+    const others = near === undefined ? `use one of ${known.join(", ")}` : `did you mean "${near}"?`;
+    throw new Failure("usage", `unknown tunnel "${name}": ${others}`);
   });
 }

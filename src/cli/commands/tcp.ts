@@ -4,7 +4,7 @@ import { tcpTunnelSettings } from "../../settings/tunnels.ts";
 
 export const tcp = defineCommand({
   name: "tcp",
-  doc: "Publish a local TCP service, such as a database: at a port of the server that stays the same, or with --label behind the TCP and TLS edges that ask for it. With --url tcp://HOST:PORT at an address that the account has reserved.",
+  doc: "Publish a local TCP service, such as a database, at a fixed port of the server. With --url tcp://HOST:PORT, use an address that the account has reserved. With --label, publish to matching TCP and TLS edges.",
   operands: "PORT|HOST:PORT",
   least: 1,
   most: 1,

@@ -4,7 +4,7 @@ import { tlsTunnelSettings } from "../../settings/tunnels.ts";
 
 export const tls = defineCommand({
   name: "tls",
-  doc: "Publish a local TLS service: connections are passed through untouched by their server name, and the service shows its own certificate. With --label behind the TLS edges that ask for it.",
+  doc: "Publish a local TLS service. The server forwards connections by their server name without decrypting them, and the service uses its own certificate. With --label, publish to matching TLS edges.",
   operands: "PORT|HOST:PORT",
   least: 1,
   most: 1,

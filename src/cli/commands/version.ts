@@ -5,7 +5,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const version = defineCommand({
   name: "version",
-  doc: "Print the version of Postern and of the Node that runs it.",
+  doc: "Print the versions of Postern and Node.",
   operands: "",
   least: 0,
   most: 0,

@@ -20,15 +20,13 @@ const timeoutMs = 30_000;
 
 export const webhookSend = defineCommand({
   name: "webhook send",
-  doc: "Send a sample webhook, signed as the provider would sign it: to see whether a verification lets it pass. Exits with 0 when the answer is a success, else with 7.",
+  doc: "Send a sample webhook with the provider's signature, to test a verification. Exits with code 0 if the answer is a success, else with 7.",
   operands: "PROVIDER URL",
   least: 2,
   most: 2,
   settings: {
-    secret: flagOnly(optional("Secret shared with the provider.", named("SECRET"), { secret: true })),
-    body: flagOnly(
-      one("Body: text, @FILE, or @- for the standard input.", named("BODY"), { default: "{}", flag: "data" }),
-    ),
+    secret: flagOnly(optional("Secret that you share with the provider.", named("SECRET"), { secret: true })),
+    body: flagOnly(one("Body: text, @FILE, or @- for standard input.", named("BODY"), { default: "{}", flag: "data" })),
     header: headerSetting,
     ca: settings.ca,
     data: { ...settings.data, flag: "data-dir" },
@@ -41,7 +39,7 @@ export const webhookSend = defineCommand({
   async run({ secret, body, header, ca, data, json }, [name = "", url = ""]) {
     const provider = providerNamed(name);
     if (provider === undefined) {
-      throw new Failure("usage", `there is no provider "${name}": choose one of ${Object.keys(providers).join(", ")}`);
+      throw new Failure("usage", `unknown provider "${name}": choose one of ${Object.keys(providers).join(", ")}`);
     }
     if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
       throw new Failure("usage", `the URL must begin with https:// or http://: "${url}"`);
@@ -86,7 +84,7 @@ function readBody(given: string): Buffer {
   const path = given.slice(1);
   try {
     const bytes = readFileSync(path === "-" ? 0 : path);
-    if (bytes.length > maxBodyBytes) throw new Error(`it is larger than ${maxBodyBytes} bytes`);
+    if (bytes.length > maxBodyBytes) throw new Error(`the body is larger than ${maxBodyBytes} bytes`);
     return bytes;
   } catch (error) {
     throw new Failure("usage", `--data: cannot read "${path}": ${(error as Error).message}`, { cause: error });
@@ -132,7 +130,7 @@ async function send(
       request_id: id === undefined ? null : String(id),
     };
   } catch (error) {
-    throw new Failure("unreachable", `${url.origin} cannot be reached: ${(error as Error).message}`, { cause: error });
+    throw new Failure("unreachable", `cannot reach ${url.origin}: ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -141,7 +139,7 @@ async function readText(response: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const part of response as AsyncIterable<Buffer>) {
     size += part.length;
-    if (size > maxBodyBytes) throw new Error("its answer is too large");
+    if (size > maxBodyBytes) throw new Error("the answer is too large");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -29,14 +29,14 @@ export function readSecret(path: string, file: string): string | undefined {
     if (process.platform !== "win32" && (mode & 0o077) !== 0) {
       throw new Failure(
         "usage",
-        `"${name}" holds a secret, and others may read it (mode ${mode.toString(8)}): run \`chmod 600 ${name}\``,
+        `"${name}" holds a secret, but other users can read it (mode ${mode.toString(8)}): run \`chmod 600 ${name}\``,
       );
     }
     return readFileSync(name, "utf8").trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     if (error instanceof Failure) throw error;
-    throw new Failure("usage", `"${name}" cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `cannot read "${name}": ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -53,12 +53,12 @@ export function checkOwned(path: string, files: readonly string[]): void {
     if (found.uid !== user) {
       throw new Failure(
         "usage",
-        `"${name}" belongs to user ${found.uid}, and this command runs as user ${user}: run the command as the owner, or name the server and its credentials by options`,
+        `"${name}" belongs to user ${found.uid}, but this command runs as user ${user}: run the command as the owner, or set the server and its credentials with options`,
       );
     }
     if ((found.mode & 0o022) !== 0) {
       const mode = (found.mode & 0o777).toString(8);
-      throw new Failure("usage", `other users may change "${name}" (mode ${mode}): run \`chmod go-w ${name}\``);
+      throw new Failure("usage", `other users can change "${name}" (mode ${mode}): run \`chmod go-w ${name}\``);
     }
   }
 }
@@ -69,7 +69,7 @@ export function readPublic(path: string, file: string): string | undefined {
     return readFileSync(join(path, file), "utf8");
   } catch (error) {
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-    throw new Failure("usage", `"${join(path, file)}" cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `cannot read "${join(path, file)}": ${(error as Error).message}`, { cause: error });
   }
 }
 
@@ -96,7 +96,7 @@ export function unwritable(path: string, error: unknown): Failure {
   const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
   return new Failure(
     "usage",
-    `the data directory "${path}" cannot be written (${code}): make it writable, or name another with --data`,
+    `cannot write to the data directory "${path}" (${code}): make it writable, or set another directory with --data`,
     {
       cause: error,
     },

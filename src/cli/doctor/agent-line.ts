@@ -48,18 +48,21 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
     yield {
       outcome: "fine",
       about: "proxy",
-      message: `the way leads through ${proxy.host}, which looks ${server.host} up`,
+      message: `the connection uses the proxy ${proxy.host}, which resolves ${server.host}`,
     };
     const since = clock.monotonic();
     try {
       socket = await timed(connectThrough(proxy, server, () => {}));
     } catch (error) {
-      yield wrong("proxy", `${describeLoss(error)}: name another with --proxy, or none with --proxy none or NO_PROXY`);
+      yield wrong(
+        "proxy",
+        `${describeLoss(error)}: set another proxy with --proxy, or use none with --proxy none or NO_PROXY`,
+      );
       return;
     }
     yield { outcome: "fine", about, message: `connected through the proxy in ${ms(clock.monotonic() - since)}` };
   } else {
-    yield { outcome: "fine", about: "proxy", message: "none is in the way that is known here" };
+    yield { outcome: "fine", about: "proxy", message: "no proxy is configured" };
     const addresses = await addressesOf(server.host);
     if (typeof addresses === "string") return void (yield wrong("name", addresses));
     yield { outcome: "fine", about: "name", message: `${server.host} leads to ${addresses.join(", ")}` };
@@ -73,7 +76,7 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
         yield {
           outcome: "fine",
           about: "connection",
-          message: `${address} took it in ${ms(clock.monotonic() - since)}`,
+          message: `${address} accepted the connection in ${ms(clock.monotonic() - since)}`,
         };
       } catch (error) {
         const message = `${address} port ${server.port}: ${describeLoss(error)}`;
@@ -83,7 +86,7 @@ async function* steps(line: AgentLine): AsyncGenerator<Finding> {
     if (!found) {
       yield wrong(
         "connection",
-        `no address takes connections: start the server, look at --agent-listen, and let port ${server.port} through its firewall and out of this network`,
+        `no address accepts connections: start the server, check --agent-listen, and open port ${server.port} in its firewall and for outgoing traffic of this network`,
       );
       return;
     }
@@ -109,13 +112,13 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
     const what = `the handshake failed (${describeLoss(error)})`;
     yield wrong(
       "TLS",
-      `${what}: what listens there speaks no TLS, or something between cuts it: the agent's port is meant, not that of HTTPS`,
+      `${what}: use the agent port instead of the HTTPS port, and check that no firewall interrupts TLS`,
     );
     return;
   }
   const shown = secure.getPeerX509Certificate();
   if (!shown) {
-    yield wrong("TLS", "the server shows no certificate");
+    yield wrong("TLS", "the server sent no certificate");
     return;
   }
   const took = ms(clock.monotonic() - since);
@@ -133,24 +136,24 @@ async function* secured(line: AgentLine, socket: Socket): AsyncGenerator<Finding
       greet(secure, token, clock, posternVersion()),
     );
     const of = accountName === "" ? "" : `, account ${accountName}`;
-    yield { outcome: "fine", about: "protocol", message: `the server (${serverVersion}) knows the token${of}` };
-    yield { outcome: "fine", about: "latency", message: `${ms(latencyMs)} for a question and its answer` };
+    yield { outcome: "fine", about: "protocol", message: `the server (${serverVersion}) accepts the token${of}` };
+    yield { outcome: "fine", about: "latency", message: `${ms(latencyMs)} for a request and its answer` };
     if (clockAheadMs !== undefined && Math.abs(clockAheadMs) > skewMs) {
       const side = clockAheadMs > 0 ? "ahead of" : "behind";
       const by = Math.round(Math.abs(clockAheadMs) / 1000);
       yield {
         outcome: "warning",
         about: "clock",
-        message: `this machine's is ${by} s ${side} the server's: what is signed here with a time may be refused there; set the one that is wrong`,
+        message: `this machine's clock is ${by} s ${side} the server's, so the server may reject signed times: correct the clock that is wrong`,
       };
     }
   } catch (error) {
     secure.destroy();
     yield error instanceof Refusal
-      ? wrong("token", `the server refuses it: ${error.message}`)
+      ? wrong("token", `the server rejects the token: ${error.message}`)
       : wrong(
           "protocol",
-          `what answers is no agent listener (${describeLoss(error)}): name its host and port with --server`,
+          `no agent listener answers here (${describeLoss(error)}): set its host and port with --server`,
         );
   }
 }
@@ -162,38 +165,47 @@ function* judged(shown: X509Certificate, socket: TLSSocket, { server, ca, clock 
   if (now < from) {
     yield wrong(
       "clock",
-      `it is ${here} here, before the certificate's first day (${shown.validFrom}): set the clock of this machine`,
+      `this machine's time is ${here}, before the certificate's first day (${shown.validFrom}): correct the clock of this machine`,
     );
     return;
   }
   if (now > to) {
     yield wrong(
       "clock",
-      `the certificate ended at ${shown.validTo}, and it is ${here} here: renew it, or set the clock of this machine`,
+      `the certificate expired at ${shown.validTo}, and this machine's time is ${here}: renew the certificate, or correct the clock of this machine`,
     );
     return;
   }
-  yield { outcome: "fine", about: "clock", message: `it is ${here} here, within the certificate's days` };
+  yield {
+    outcome: "fine",
+    about: "clock",
+    message: `this machine's time is ${here}, within the certificate's validity`,
+  };
   const name = isIP(server.host) ? shown.checkIP(server.host) : shown.checkHost(server.host);
   if (name === undefined) {
     yield wrong(
       "certificate",
-      `it is for ${shown.subjectAltName ?? "no name"}, not for ${server.host}: name the server as its certificate does`,
+      `the certificate is for ${shown.subjectAltName ?? "no name"}, not for ${server.host}: use a name from the certificate`,
     );
     return;
   }
   if (!socket.authorized) {
-    const whom = ca === undefined ? "the system's authorities do" : "the authorities of --ca do";
+    const whom = ca === undefined ? "the system's CAs do" : "the CAs of --ca do";
     const why = String(socket.authorizationError);
     yield wrong(
       "certificate",
-      `${whom} not vouch for it (${why}), it is by ${issuerOf(shown)}: give the server's CA with --ca FILE (postern ca prints it there); if you know that authority from this network, something in between reads along`,
+      `${whom} not trust the certificate (${why}), issued by ${issuerOf(shown)}: set the server's CA with --ca FILE (\`postern ca\` prints it on the server). If the issuer belongs to this network, a proxy decrypts the traffic`,
     );
     return;
   }
   if (to - now < soonMs)
-    yield { outcome: "warning", about: "certificate", message: `it ends soon, at ${shown.validTo}` };
-  else yield { outcome: "fine", about: "certificate", message: `it is for ${name}, until ${shown.validTo}` };
+    yield { outcome: "warning", about: "certificate", message: `the certificate expires soon, at ${shown.validTo}` };
+  else
+    yield {
+      outcome: "fine",
+      about: "certificate",
+      message: `the certificate is for ${name}, valid until ${shown.validTo}`,
+    };
 }
 
 /** Or what is wrong. */
@@ -205,8 +217,8 @@ async function addressesOf(host: string): Promise<readonly string[] | string> {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EAI_AGAIN"
-      ? `no name server answers who ${host} is: this machine has no network, or none that leads to its name server`
-      : `there is no address of ${host}: look at its spelling, and at the name server of this machine`;
+      ? `no name server answers for ${host}: check this machine's network and its name server`
+      : `${host} has no address: check its spelling, and the name server of this machine`;
   }
 }
 
@@ -223,7 +235,7 @@ async function dialled(host: string, port: number): Promise<Socket> {
 
 async function timed<T>(step: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`nothing came within ${stepMs / 1000} s`)), stepMs);
+  const timer = setTimeout(() => reject(new Error(`no answer within ${stepMs / 1000} s`)), stepMs);
   try {
     return await Promise.race([step, promise]);
   } finally {

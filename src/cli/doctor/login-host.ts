@@ -23,13 +23,13 @@ export async function checkLoginHost({ host, domain, port, ownCa }: LoginHost): 
   const about = `${host}:${port}`;
   const found = await addressesOf(host);
   if (found.length === 0) {
-    const message = `it has no address: set a DNS record that leads to the edge, as the names below ${domain} have`;
+    const message = `the name has no address: set a DNS record that points to the edge, as for names below ${domain}`;
     return [{ outcome: "wrong", about, message }];
   }
   const findings: Finding[] = [{ outcome: "fine", about, message: `leads to ${found.join(", ")}` }];
   const others = await addressesOf(`postern-doctor.${domain}`);
   if (others.length > 0 && !others.some((one) => found.includes(one))) {
-    const message = `names below ${domain} lead to ${others.join(", ")}: it has to reach the same edge`;
+    const message = `names below ${domain} point to ${others.join(", ")}: point this name to the same edge`;
     findings.push({ outcome: "warning", about, message });
   }
   try {
@@ -37,7 +37,7 @@ export async function checkLoginHost({ host, domain, port, ownCa }: LoginHost): 
     findings.push(isKeySet(text) ? answers(about) : stranger(about));
     findings.push(judged(certificate, { host, about, ownCa, distrust }));
   } catch (error) {
-    const message = `nothing answers there over HTTPS (${(error as Error).message}): start the server, and let port ${port} through`;
+    const message = `no answer over HTTPS (${(error as Error).message}): start the server, and open port ${port} in the firewall`;
     findings.push({ outcome: "wrong", about, message });
   }
   return findings;
@@ -86,7 +86,7 @@ async function keysAt({ host, port, address }: Asked): Promise<Shown> {
   const socket = response.socket as TLSSocket;
   const certificate = socket.getPeerX509Certificate();
   const distrust = socket.authorized ? undefined : String(socket.authorizationError);
-  if (certificate === undefined) throw new Error("it shows no certificate");
+  if (certificate === undefined) throw new Error("the server sent no certificate");
   let text = "";
   for await (const piece of response as AsyncIterable<Buffer>) {
     text += piece.toString("latin1");
@@ -108,8 +108,7 @@ function answers(about: string): Finding {
 }
 
 function stranger(about: string): Finding {
-  const message =
-    "something else answers there: let the name lead to the edge, and give --idp-host as the server has it";
+  const message = "another server answers: point the name to the edge, and use the server's value for --idp-host";
   return { outcome: "wrong", about, message };
 }
 
@@ -127,8 +126,7 @@ function judged(certificate: X509Certificate, { host, about, ownCa, distrust }: 
   const isOwn = ownCa !== undefined && certificate.verify(new X509Certificate(ownCa).publicKey);
   if (isOwn) {
     const message =
-      "its certificate is of the server's own authority, which browsers trust only where it was made known (postern ca): " +
-      "agree to an authority's terms with --acme-agree, or upload a certificate for it in the first account";
+      "its certificate is from the server's own CA, which browsers trust only after you install it (`postern ca`): accept a public CA's terms with --acme-agree, or upload a certificate for it in the first account";
     return { outcome: "warning", about, message };
   }
   if (distrust !== undefined) {

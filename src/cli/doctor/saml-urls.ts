@@ -14,13 +14,11 @@ export async function samlUrls(api: Postern, base: string): Promise<readonly Fin
         findings.push({
           outcome: "fine",
           about,
-          message: `SAML answers come to ${saml.assertion_consumer_service_url}`,
+          message: `SAML answers arrive at ${saml.assertion_consumer_service_url}`,
         });
         continue;
       }
-      const message =
-        `its SAML provider was told ${saml.assertion_consumer_service_url}, and answers are taken at ${expected}/acs: ` +
-        "have the host and port lead here as well, or remove the module, set it again, and register it anew";
+      const message = `its SAML provider sends answers to ${saml.assertion_consumer_service_url}, but the server accepts them at ${expected}/acs: point that host and port to this server too, or remove the module, set it again, and register the new address at the provider`;
       findings.push({ outcome: "warning", about, message });
     }
   }

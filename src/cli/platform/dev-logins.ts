@@ -22,7 +22,7 @@ export const ssoIssuers: readonly string[] = [4780, 4781, 4782, 4783].map(issuer
 
 export const ssoSetting = flagOnly(
   optional(
-    "Ask visitors to log in at a development identity provider, by OpenID Connect or SAML: anybody is whoever they say. On the loopback only.",
+    "Require a login at a development identity provider (OpenID Connect or SAML). Visitors can choose any identity. Only on the loopback interface.",
     oneOf(["dev", "dev=oidc", "dev=saml"]),
     { flag: "sso" },
   ),
@@ -47,7 +47,7 @@ export function checkLoopback(listeners: Readonly<Record<string, ListenAddress |
   const { name, host } = reachable;
   throw new Failure(
     "usage",
-    `--sso dev believes whoever comes, and ${name} listens on ${host === "" ? "every address" : host}: let it listen on 127.0.0.1`,
+    `--sso dev lets visitors choose any identity, but ${name} listens on ${host === "" ? "every address" : host}: use 127.0.0.1`,
   );
 }
 
@@ -77,7 +77,10 @@ export async function startSsoProvider(
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
     }
   }
-  throw new Failure("usage", `--sso dev: the ports of ${issuers.join(", ")} are all in use: end what has one of them`);
+  throw new Failure(
+    "usage",
+    `--sso dev: the ports of ${issuers.join(", ")} are all in use: stop a program that uses one of them`,
+  );
 }
 
 /** Tells the provider whom it serves; what the agent publishes then, and where if that is known. */

@@ -28,7 +28,7 @@ export async function checkEdges(
   if (!sharesPorts(platform)) {
     throw new Failure(
       "usage",
-      `${edges} edges cannot listen on the same ports on this system: run one (--edges 1), or several servers on ports of their own`,
+      `${edges} edges cannot share the same ports on this system: run one (--edges 1), or several servers on different ports`,
     );
   }
   for (const address of addresses) {

@@ -87,7 +87,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     });
   } catch (error) {
     // It serves nonetheless (S3).
-    log.error("commands on this machine will not find the server by themselves: give them its address", { error });
+    log.error("commands on this machine will not find the server automatically: set its address for each command", {
+      error,
+    });
   }
   return {
     ...ports,

@@ -40,7 +40,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return;
   }
   const lines = [
-    "This is Postern's sample service. Your request came in at the edge, through the tunnel, to the agent, and here:",
+    "This is Postern's sample service. Your request passed the edge, the tunnel and the agent, and arrived here:",
     "",
     `${request.method} ${request.url} HTTP/${request.httpVersion}`,
     ...headerLines(request.rawHeaders),

@@ -28,7 +28,7 @@ export function checkListeners(addresses: Listeners): void {
     const flag = flagOf(name, placeSettings[name]);
     throw new Failure(
       "usage",
-      `${listeners[other]} and ${listeners[name]} cannot both listen on port ${address.port}: choose another with ${flag}`,
+      `${listeners[other]} and ${listeners[name]} cannot both use port ${address.port}: choose another with ${flag}`,
     );
   }
 }
@@ -49,13 +49,13 @@ export function startFailure(error: unknown, addresses: Listeners): unknown {
   if (code === "EADDRINUSE") {
     return new Failure(
       "usage",
-      `port ${port} is in use, and ${what} wants to listen there: stop what uses it, or choose another port with ${flag}`,
+      `port ${port} is in use, and ${what} needs it: stop the program that uses it, or choose another port with ${flag}`,
     );
   }
   if (code === "EACCES") {
     return new Failure(
       "usage",
-      `${what} may not listen on ${at} (ports below 1024 need a privilege): choose another with ${flag}`,
+      `${what} has no permission to listen on ${at} (ports below 1024 need a privilege): choose another with ${flag}`,
     );
   }
   if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EAI_AGAIN") {

@@ -9,14 +9,14 @@ import { Failure } from "../process/exit.ts";
 export const maxFiles = 1000;
 
 export const protocolSetting = flagOnly(
-  one("What the policy stands on.", oneOf(["http", "tls", "tcp"]), { default: "http" }),
+  one("Protocol of the policy's endpoint.", oneOf(["http", "tls", "tcp"]), { default: "http" }),
 );
 
 /** @param file `-` is standard input. @throws Failure for what cannot be read, or is larger than `maxBytes` */
 export function readPolicyFile(file: string, maxBytes: number): string {
   try {
     const bytes = readFileSync(file === "-" ? 0 : file);
-    if (bytes.length > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`);
+    if (bytes.length > maxBytes) throw new Error(`the file is larger than ${maxBytes} bytes`);
     return utf8Text(bytes);
   } catch (error) {
     throw new Failure("usage", `cannot read "${file}": ${(error as Error).message}`, { cause: error });

@@ -4,6 +4,6 @@ import type { Log } from "../../lib/log.ts";
 export function warnOfSources(log: Log): void {
   if (!process.argv[1]?.endsWith(".ts")) return;
   log.warn(
-    "running from sources, which takes more memory and a slower start: run `npm run bundle` as the checkout's owner",
+    "running from sources, which uses more memory and starts more slowly: run `npm run bundle` as the checkout's owner",
   );
 }

@@ -26,7 +26,7 @@ type Words = readonly [program: string, ...words: string[]];
 const unit = "postern-agent.service";
 /** Nobody has logged in as this user, so that its own systemd does not run. */
 const noSession =
-  "run it where this user is logged in, have `loginctl enable-linger` keep its services, or give --system for the whole machine";
+  "run the command in a login session of this user, keep the user's services with `loginctl enable-linger`, or use --system for the whole machine";
 
 /** @param forAll a service of the system; else of the user. Throws `Failure` (usage) where there is none known here */
 export function serviceSystem(forAll: boolean, platform: NodeJS.Platform, env: NodeJS.ProcessEnv): ServiceSystem {
@@ -34,7 +34,7 @@ export function serviceSystem(forAll: boolean, platform: NodeJS.Platform, env: N
   if (platform === "darwin") return launchd(forAll);
   throw new Failure(
     "usage",
-    `services are installed on Linux (systemd) and macOS (launchd): have what starts programs on ${platform} run \`postern start --all\``,
+    `services are supported on Linux (systemd) and macOS (launchd): configure the service manager of ${platform} to run \`postern start --all\``,
   );
 }
 
@@ -79,7 +79,7 @@ export function installService(system: ServiceSystem, facts: ServiceFacts, print
     mkdirSync(dirname(system.file), { recursive: true });
     writeFileSync(system.file, system.render(facts), { mode: 0o644 });
   } catch (error) {
-    throw new Failure("usage", `"${system.file}" cannot be written: ${(error as Error).message}`, { cause: error });
+    throw new Failure("usage", `cannot write "${system.file}": ${(error as Error).message}`, { cause: error });
   }
   print(`wrote ${system.file}`);
   runAll(system.install, print);
@@ -105,10 +105,7 @@ export function controlService(system: ServiceSystem, what: "start" | "stop", pr
 
 function demandInstalled({ file }: ServiceSystem): void {
   if (existsSync(file)) return;
-  throw new Failure(
-    "usage",
-    `the service is not installed: there is no ${file}; \`postern service install\` writes it`,
-  );
+  throw new Failure("usage", `the service is not installed (no ${file}): run \`postern service install\``);
 }
 
 function runAll(commands: readonly Words[], print: (line: string) => void): void {
@@ -116,12 +113,12 @@ function runAll(commands: readonly Words[], print: (line: string) => void): void
     const line = [program, ...words].join(" ");
     const { error, status, stderr } = spawnSync(program, words, { encoding: "utf8" });
     if (error) {
-      const what = `\`${line}\` cannot be run (${error.message}): ${program} is not here, so have what starts programs`;
-      throw new Failure("unexpected", `${what} on this machine run \`postern start --all\``, { cause: error });
+      const what = `cannot run \`${line}\` (${error.message}): this machine has no ${program}, so configure its service manager`;
+      throw new Failure("unexpected", `${what} to run \`postern start --all\``, { cause: error });
     }
     if (status !== 0) {
       const hint = /connect to .*bus/i.test(stderr) ? `: ${noSession}` : "";
-      throw new Failure("unexpected", `\`${line}\` ended with ${status}: ${stderr.trim()}${hint}`);
+      throw new Failure("unexpected", `\`${line}\` exited with ${status}: ${stderr.trim()}${hint}`);
     }
     print(`ran ${line}`);
   }

@@ -59,7 +59,7 @@ describe("the file of a service", () => {
   it("the file of a service is where its system looks, and other systems are refused by name", () => {
     assert.equal(serviceSystem(true, "linux", {}).file, "/etc/systemd/system/postern-agent.service");
     assert.match(serviceSystem(false, "darwin", {}).file, /\/Library\/LaunchAgents\/dev\.postern\.agent\.plist$/);
-    assert.throws(() => serviceSystem(false, "win32", {}), /on win32 run `postern start --all`/);
+    assert.throws(() => serviceSystem(false, "win32", {}), /of win32 to run `postern start --all`/);
   });
 });
 

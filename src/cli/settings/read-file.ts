@@ -17,7 +17,7 @@ export function readSecret(path: string, origin: string): string {
 function readText(path: string, origin: string): string {
   try {
     const bytes = readFileSync(path);
-    if (bytes.length > maxFileBytes) throw new Error(`it is larger than ${maxFileBytes} bytes`);
+    if (bytes.length > maxFileBytes) throw new Error(`the file is larger than ${maxFileBytes} bytes`);
     return utf8Text(bytes);
   } catch (error) {
     throw new Failure("usage", `${origin}: cannot read "${path}": ${(error as Error).message}`, { cause: error });

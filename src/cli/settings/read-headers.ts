@@ -9,7 +9,7 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const line of lines) {
     const colon = line.indexOf(":");
-    if (colon < 1) throw new Failure("usage", `--header must be "NAME: VALUE": "${line}"`);
+    if (colon < 1) throw new Failure("usage", `--header must be "NAME: VALUE", not "${line}"`);
     fields[line.slice(0, colon).trim().toLowerCase()] = line.slice(colon + 1).trim();
   }
   return fields;

@@ -105,7 +105,7 @@ function unknownFlag(given: string, known: Iterable<string>): string {
     given,
     [...known].map((flag) => `--${flag}`),
   );
-  return `there is no option ${given}${near ? `: did you mean ${near}?` : ", see --help"}`;
+  return `unknown option ${given}${near ? `: did you mean ${near}?` : ", see --help"}`;
 }
 
 function fromFlags(name: string, setting: Setting<unknown>, given: ReadonlyMap<string, string[]>): Found | undefined {

@@ -26,7 +26,7 @@ export function renderPlan(given: Plan, output: NodeJS.WritableStream): string {
     const adopted = change.adopted && change.action !== "create";
     if (change.action === "unchanged" && !adopted) continue;
     const [mark, colour] = marks[change.action];
-    const note = adopted ? style("dim", "  becomes the document's") : "";
+    const note = adopted ? style("dim", "  the document takes it over") : "";
     lines.push(`${style(colour, `${mark} ${change.kind} ${visibleLine(nameOf(change))}`)}${note}`);
     // What an object was is of no use once it goes.
     if (change.action === "delete") continue;
@@ -46,7 +46,7 @@ export function renderPlan(given: Plan, output: NodeJS.WritableStream): string {
 function nameOf({ name, id, fields }: Change): string {
   if (name !== null) return name;
   const telling = fields.find(({ path }) => path === "domain" || path === "name" || path === "addr");
-  return telling ? `${shown(telling.after ?? telling.before)} (it follows from the others)` : id;
+  return telling ? `${shown(telling.after ?? telling.before)} (derived from other fields)` : id;
 }
 
 function summaryOf({ summary, applied, document, revision }: Plan): string {

@@ -28,7 +28,7 @@ export function renderFindings(
   return [
     ...issues.map((issue) => shown(issue, style("red", "error"))),
     ...warnings.map((warning) => shown(warning, style("yellow", "warning"))),
-    ...(issues.length + warnings.length === 0 ? [`${file}: nothing is wrong\n`] : []),
+    ...(issues.length + warnings.length === 0 ? [`${file}: no errors\n`] : []),
   ].join("");
 }
 

@@ -48,7 +48,7 @@ function valueOf(file: string): JsonObject {
   try {
     text = readFileSync(file, "utf8");
     if (process.platform !== "win32" && (statSync(file).mode & 0o077) !== 0) {
-      throw new Error("others may read it; chmod 600 it, because it holds secrets");
+      throw new Error("other users can read it and it holds secrets: run chmod 600 on it");
     }
   } catch (error) {
     throw new Error(`must be a file of OAuth apps (${(error as Error).message})`, { cause: error });
@@ -62,24 +62,24 @@ function valueOf(file: string): JsonObject {
 
 function appOf(name: string, app: unknown): ManagedApp {
   if (!(oauthProviderNames as readonly string[]).includes(name)) {
-    throw wrong(`there is no provider "${name}": ${oauthProviderNames.join(", ")}`);
+    throw wrong(`there is no provider "${name}", use one of ${oauthProviderNames.join(", ")}`);
   }
-  if (!isObject(app)) throw wrong(`"${name}" must have members`);
+  if (!isObject(app)) throw wrong(`"${name}" must be a map of keys and values`);
   const unknown = Object.keys(app).find((key) => !members.has(key));
-  if (unknown !== undefined) throw wrong(`"${name}" has "${unknown}", which is not one of ${[...members].join(", ")}`);
+  if (unknown !== undefined) throw wrong(`"${name}" has the unknown key "${unknown}", use ${[...members].join(", ")}`);
   const text = (key: string): string => {
     const given = app[key] ?? "";
     if (typeof given === "string" && given.length <= maxTextLength && /^[\x21-\x7e]*$/.test(given)) return given;
-    throw wrong(`"${key}" of "${name}" must be visible ASCII without spaces, in quotes where it is a number`);
+    throw wrong(`"${key}" of "${name}" must be visible ASCII without spaces, with quotes if it is a number`);
   };
   const [clientId, clientSecret, baseUrl] = [text("client_id"), text("client_secret"), text("base_url")];
-  if ((clientId === "") !== (clientSecret === "")) throw wrong(`client_id and client_secret of "${name}" go together`);
+  if ((clientId === "") !== (clientSecret === "")) throw wrong(`set client_id and client_secret of "${name}" together`);
   if (baseUrl !== "" && !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
     throw wrong(`base_url of "${name}" is not a URL`);
   }
   const graphVersion = text("graph_version");
   if (graphVersion !== "" && !/^v\d{1,3}\.\d{1,2}$/.test(graphVersion)) {
-    throw wrong(`graph_version of "${name}" must be written like v21.0`);
+    throw wrong(`graph_version of "${name}" must look like v21.0`);
   }
   return { clientId, clientSecret, baseUrl, graphVersion };
 }

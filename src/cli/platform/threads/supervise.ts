@@ -99,13 +99,13 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   const ended = (): void => {
     worker = undefined;
     if (stopping || isRefused || (ports === undefined && crashes >= firstStarts)) {
-      first.reject(startError ?? new Error(`the ${plan.name} ended before it was ready`));
+      first.reject(startError ?? new Error(`the ${plan.name} stopped before it was ready`));
       return;
     }
     if (plan.clock.monotonic() - startedAt > steadyMs) crashes = 0;
     const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** crashes);
     crashes += 1;
-    plan.log.error(`${plan.name} died, starting it again`, { pauseMs });
+    plan.log.error(`${plan.name} stopped unexpectedly and is being restarted`, { pauseMs });
     restart = plan.clock.after(pauseMs, start);
   };
 
