@@ -76,7 +76,7 @@ function viewsOf({
         const item = page.locator("details[open] li").filter({ hasText: "Traffic policy" }).first();
         await item.getByRole("button", { name: "Set" }).click();
         await page.getByRole("textbox", { name: "Policy" }).waitFor();
-        await page.getByLabel("Begin with an example").selectOption("Limit requests for each address");
+        await page.getByLabel("Start with an example").selectOption("Limit requests for each address");
       },
     ],
     publish: ["publish"],
@@ -91,8 +91,8 @@ function viewsOf({
       },
     ],
     logins: ["logins"],
-    webhooks: ["webhooks", (page) => click(page, "Sign and ask")],
-    events: ["events", (page) => page.getByRole("link", { name: "Watch what is sent" }).click()],
+    webhooks: ["webhooks", (page) => click(page, "Sign and check")],
+    events: ["events", (page) => page.getByRole("link", { name: "Watch sent events" }).click()],
   };
 }
 
@@ -108,7 +108,7 @@ async function shots(page: Page, path: string, work: ((page: Page) => Promise<vo
     const { origin } = new URL(page.url());
     await page.goto(`${origin}/#/nowhere`);
     // What was open is gone once it is said.
-    await page.getByText("There is no such view.").waitFor();
+    await page.getByText("This page does not exist.").waitFor();
     await page.goto(`${origin}/#/${path}`);
     await page.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
     await page.waitForLoadState("networkidle").catch(() => undefined);

@@ -136,16 +136,16 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await visit("publish");
     await page.getByLabel("Name", { exact: true }).fill("shop");
     await page.getByLabel("Public name and port").fill(shop);
-    await page.getByLabel("Who may reach it").fill("192.0.2.0/24");
+    await page.getByLabel("Who has access").fill("192.0.2.0/24");
     await button("Review …").click();
     await page.getByRole("region", { name: "create ip_policy_rule" }).getByText("192.0.2.0/24").waitFor();
     await button("Apply").click();
     await page.getByText("--label service=shop").waitFor();
-    await page.getByText("An agent serves it").waitFor();
+    await page.getByText("An agent is online").waitFor();
     await page.getByRole("link", { name: "Watch traffic" }).click();
-    await page.getByText("No request has come lately").waitFor();
+    await page.getByText("No recent requests").waitFor();
     await page.goBack();
-    await page.getByText("Requests are shown here as they end.").waitFor();
+    await page.getByText("Requests appear here when they end.").waitFor();
     assert.equal((await platform.request(`https://${shop}/cart`)).status, 403);
     await page.getByRole("link", { name: "no rule allows the source" }).click();
     await page.getByText("no rule allows the source").waitFor();
@@ -164,10 +164,10 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByLabel("Filter requests").fill("/car");
     await page.getByRole("button", { name: /GET .*\/cart/ }).waitFor();
     await page.getByLabel("Outcome").selectOption("forwarded");
-    await page.getByText("No request that is kept fits the filter.").waitFor();
+    await page.getByText("No stored request matches the filter.").waitFor();
 
     await page.getByRole("link", { name: "The route" }).click();
-    const stands = page.getByRole("region", { name: "How it stands" });
+    const stands = page.getByRole("region", { name: "Status" });
     await stands.getByText("certificate of the server's own authority").waitFor();
     await stands.getByText("served", { exact: true }).waitFor();
     const module = (name: string) => page.getByRole("listitem").filter({ hasText: name });
@@ -228,12 +228,9 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await platform.api("PATCH", `/edges/https/${edgeId}/routes/${id}`, { description: "by somebody else" });
     await page.getByRole("dialog").getByRole("checkbox").first().uncheck();
     await button("Review …").click();
-    await page.getByRole("region", { name: "What they changed" }).getByText("by somebody else").first().waitFor();
-    await page
-      .getByRole("region", { name: "What you want" })
-      .locator(".added", { hasText: "enabled: false" })
-      .waitFor();
-    await button("Look at mine on top of theirs").click();
+    await page.getByRole("region", { name: "Their changes" }).getByText("by somebody else").first().waitFor();
+    await page.getByRole("region", { name: "Your changes" }).locator(".added", { hasText: "enabled: false" }).waitFor();
+    await button("Apply my changes to their version").click();
     await button("Apply").click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     const { body } = await platform.api("GET", `/edges/https/${edgeId}/routes/${id}`);
@@ -256,7 +253,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     const editor = page.getByRole("textbox", { name: "Policy" });
     const offer = (text: string) => page.locator(".cm-tooltip-autocomplete li", { hasText: text });
     // What was chosen before the editor was there is in it.
-    await page.getByLabel("Begin with an example").selectOption("Lead to another address");
+    await page.getByLabel("Start with an example").selectOption("Redirect to another address");
     isAsked.resolve();
     await editor.getByText("redirect").waitFor();
     await editor.click();
@@ -266,11 +263,11 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.keyboard.type(".startsWit");
     await offer("string.startsWith(string) -> bool").click();
     await page.keyboard.type("(1)");
-    const wrong = page.getByLabel("What is wrong with the policy");
+    const wrong = page.getByLabel("Errors in the policy");
     await wrong.getByText("startsWith").waitFor();
     assert.match(await wrong.innerText(), /^\s*3:\d+\s/);
     await assertAccessible(page, "the editor of policies");
-    await page.getByLabel("Begin with an example").selectOption("Admit addresses");
+    await page.getByLabel("Start with an example").selectOption("Admit addresses");
     await eventually(
       () => wrong.innerText(),
       (text) => text.trim() === "",
@@ -278,13 +275,13 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByText("Try it on a request").click();
     await page.getByRole("dialog").getByLabel("Source address").fill("198.51.100.7");
     await button("Try it").click();
-    const told = page.getByRole("region", { name: "What the policy would do" });
+    const told = page.getByRole("region", { name: "Result of the policy" });
     await told.getByText("no rule allows the source").waitFor();
     await page.getByRole("dialog").getByLabel("Source address").fill("192.0.2.9");
     await button("Try it").click();
     await told.getByText("allowed by 192.0.2.0/24").first().waitFor();
-    await button("Try it on what has passed").click();
-    await page.getByText(/^\d+ tried: /).waitFor();
+    await button("Test with past requests").click();
+    await page.getByText(/^\d+ tested: /).waitFor();
     await button("Review …").click();
     await page.locator(".diff .added", { hasText: "restrict-ips" }).waitFor();
     await button("Apply").click();
@@ -305,7 +302,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
 
   it("the console's page makes an object by a form drawn from the description, says what is wrong at its field, and shows a key once", async () => {
     await visit("objects/ip_policy");
-    await page.getByRole("link", { name: "who may reach shop" }).click();
+    await page.getByRole("link", { name: "access to shop" }).click();
     const rules = page.getByRole("region", { name: "IP policy rules" });
     await rules.getByText("192.0.2.0/24").waitFor();
     await rules.getByRole("link", { name: "Add" }).click();
@@ -317,7 +314,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.locator(".fault").first().waitFor();
     await page.locator("#field-cidr").fill("198.51.100.0/24");
     await button("Review …").click();
-    await page.getByText("The server takes this as it is.").waitFor();
+    await page.getByText("The server accepts this change.").waitFor();
     await button("Apply").click();
     await page.getByRole("heading", { name: "198.51.100.0/24" }).waitFor();
     await visit("objects/api_key/new");
@@ -334,7 +331,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
   it("the console's page says what would pass an IP policy, an agent token's ACL and a key's scopes, and who uses what", async () => {
     const policies = await platform.api("GET", "/ip_policies");
     const office = policies.body.ip_policies.find(({ description }: { description: string }) =>
-      description.startsWith("who may reach"),
+      description.startsWith("access to"),
     );
     const { body: token } = await platform.api("POST", "/credentials", { acl: ["bind:*.shop.example"] });
     const { body: key } = await platform.api("POST", "/api_keys", { scopes: ["read"] });
@@ -361,7 +358,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.waitForURL(`**/#/edges/${edgeId}/${id}`);
   });
 
-  it("the console's page signs a sample webhook, and says whether it would pass, changed on its way as well", async () => {
+  it("the console's page signs a sample webhook, and says whether it would pass, changed in transit as well", async () => {
     const [edgeId] = await routeId();
     const { body: route } = await platform.api("POST", `/edges/https/${edgeId}/routes`, {
       match_type: "path_prefix",
@@ -373,10 +370,10 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     assert.deepEqual(await page.getByLabel("Route").locator("option").allInnerTexts(), [`${shop}/hook (github)`]);
     const verdict = page.getByRole("region", { name: "Verdict" });
     const verified = verdict.getByRole("listitem").filter({ hasText: "Webhook verification" });
-    await button("Sign and ask").click();
+    await button("Sign and check").click();
     await verified.getByText("passed", { exact: true }).waitFor();
-    await page.getByLabel("changed on its way").check();
-    await button("Sign and ask").click();
+    await page.getByLabel("changed in transit").check();
+    await button("Sign and check").click();
     await verified.getByText("denied", { exact: true }).waitFor();
     await platform.api("DELETE", `/edges/https/${edgeId}/routes/${route.id}`);
   });
@@ -390,7 +387,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     });
     await visit("logins");
     await page.getByText(/^https:\/\/idp\.\S+\/oauth2\/callback\/\w+$/).waitFor();
-    await page.getByText("Nobody has logged in.").waitFor();
+    await page.getByText("No logins yet.").waitFor();
     await platform.api("DELETE", `/edges/https/${edgeId}/routes/${route.id}`);
     const { body: destination } = await platform.api("POST", "/event_destinations", {
       description: "a log",
@@ -402,15 +399,15 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       destination_ids: [destination.id],
     });
     await visit("events");
-    await page.getByRole("link", { name: "Watch what is sent" }).click();
+    await page.getByRole("link", { name: "Watch sent events" }).click();
     await platform.api("POST", "/ip_policies", { description: "told of" });
-    const sent = page.getByRole("region", { name: "Sent just now" });
+    const sent = page.getByRole("region", { name: "Sent recently" });
     await sent.locator("summary", { hasText: "ip_policy_created.v0" }).click();
     await sent.getByText("told of").waitFor();
     await page.getByText("1 delivered, 0 given up").waitFor();
   });
 
-  it("the console's page says of an edge which certificate its names have, and that no agent serves it", async () => {
+  it("the console's page says of an edge which certificate its names have, and that no agent is online", async () => {
     const issuer = await createAuthority({ commonName: "A CA", now: Date.now() });
     const names = ["*.held.localhost"];
     const { certificatePem, keyPem } = await issueLeaf(issuer, { names, days: 30, now: Date.now() });
@@ -432,10 +429,10 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       backend: { backend_id: backend.id },
     });
     await visit(`edges/${edge.id}`);
-    const row = (text: string) => page.getByRole("region", { name: "How it stands" }).locator("li", { hasText: text });
+    const row = (text: string) => page.getByRole("region", { name: "Status" }).locator("li", { hasText: text });
     await row("a.held.localhost").getByText("there", { exact: true }).waitFor();
     await row("held-not.localhost").getByText("certificate of the server's own authority").waitFor();
-    await row("app=nobody").getByText("no agent serves it").waitFor();
+    await row("app=nobody").getByText("no agent is online").waitFor();
     await assertAccessible(page, "how an edge stands");
     await row("a.held.localhost").getByRole("link").click();
     await page.waitForURL(`**/#/objects/tls_certificate/${certificate.id}`);
@@ -487,12 +484,12 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
         own.getByRole("link", { name: /^Try a login/ }).click(),
       ]);
       await tab.waitForURL(`https://${shop}/members`);
-      const trial = own.getByRole("region", { name: "The login that was tried" });
+      const trial = own.getByRole("region", { name: "The tested login" });
       await trial.getByText("logged in", { exact: true }).waitFor();
       await trial.getByText("ada@example.com").waitFor();
       await assertAccessible(own, "a login that was tried");
       await button("Revoke the session of ada@example.com", own).click();
-      await own.getByText("Nobody has logged in.").waitFor();
+      await own.getByText("No logins yet.").waitFor();
       const { body } = await platform.api("GET", "/app/sessions");
       assert.deepEqual(body.application_sessions, []);
       await own.context().close();
@@ -505,8 +502,8 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
   it("the console's page shows how everything was at a revision, and changes nothing there", async () => {
     await visit("history");
     await page.locator("summary", { hasText: "publish shop" }).click();
-    await button("See everything as it was then").click();
-    await page.getByText(/as it was at revision \d+/).waitFor();
+    await button("Show the state at this revision").click();
+    await page.getByText(/the state at revision \d+/).waitFor();
     await page.getByRole("link", { name: "Edges", exact: true }).click();
     await page.getByRole("link", { name: shop }).click();
     await page.getByText("IP restriction").first().waitFor();
@@ -592,7 +589,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await visit(`objects/ip_policy/${policy.id}`);
     await page.getByRole("textbox", { name: "Address", exact: true }).fill(hostile);
     await button("Ask").click();
-    await page.getByRole("form", { name: "Would an address pass?" }).getByRole("alert").waitFor();
+    await page.getByRole("form", { name: "Is an address allowed?" }).getByRole("alert").waitFor();
     await visit("history");
     await page.locator("summary").first().click();
     await visit("traffic");
@@ -616,10 +613,10 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.keyboard.press("Escape");
     await page.locator("h1").click();
     await page.keyboard.press("/");
-    await page.getByLabel("Search everything").fill("who may reach shop");
-    await page.getByRole("option", { name: "who may reach shop" }).waitFor();
+    await page.getByLabel("Search everything").fill("access to shop");
+    await page.getByRole("option", { name: "access to shop" }).waitFor();
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "who may reach shop" }).waitFor();
+    await page.getByRole("heading", { name: "access to shop" }).waitFor();
   });
 
   it("the console's page stays smooth with 10,000 objects of a kind: rows out of sight are not there, and pages come on the way down", async () => {
@@ -743,7 +740,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     const { body } = await platform.api("GET", "/console_sessions?limit=1");
     await platform.api("DELETE", `/console_sessions/${body.console_sessions[0].id}`);
     await visit("history", other).catch(() => undefined);
-    await other.getByText("Your session has ended.").waitFor();
+    await other.getByText("Your session has expired.").waitFor();
     await other.getByText("npx postern console").waitFor();
     assertQuiet();
   });

@@ -132,11 +132,9 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await visit("history");
     const row = page.locator("ol.revisions > li").filter({ has: page.getByText(String(revision), { exact: true }) });
     await row.first().locator("summary").click();
-    await row.first().getByRole("button", { name: "See everything as it was then" }).click();
-    const past = main.getByRole("status").getByText(`You see everything as it was at revision ${revision}.`);
-    const now = main
-      .getByRole("status")
-      .getByText(`This view shows the present, not how it was at revision ${revision}.`);
+    await row.first().getByRole("button", { name: "Show the state at this revision" }).click();
+    const past = main.getByRole("status").getByText(`You see the state at revision ${revision}.`);
+    const now = main.getByRole("status").getByText(`This view shows the current state, not revision ${revision}.`);
     await past.waitFor();
     await main.getByText("https_edge as it was").waitFor();
     for (const { kind, id, text } of made) {
@@ -177,7 +175,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await page.getByRole("button", { name: "Back to now" }).click();
     await main.getByText("This Vault was deleted, or never was.").waitFor();
     assert.equal(await main.getByRole("button", { name: "Edit" }).count(), 0);
-    await main.getByRole("link", { name: "History of this" }).click();
+    await main.getByRole("link", { name: "Show history" }).click();
     await page.locator(".revisions .tag", { hasText: "delete Vault" }).waitFor();
     watched.assertQuiet();
   });
@@ -198,7 +196,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     );
     await agent.close();
     for (const other of pages) {
-      const gone = other.getByRole("status").filter({ hasText: "has gone, or never was" });
+      const gone = other.getByRole("status").filter({ hasText: "was deleted or never existed" });
       await gone.waitFor();
       await gone.getByText("npx postern http 3000").waitFor();
       await gone.getByRole("link", { name: /^All / }).waitFor();
@@ -250,7 +248,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
       .getByRole("button", { name: /DELETE .*\/way\/in/ })
       .first()
       .click();
-    await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
+    await page.getByRole("button", { name: "Explain again with the current configuration" }).click();
     await again.getByText(`-X DELETE https://${host}/way/in`).waitFor();
     assert.equal(await again.getByRole("link").count(), 0, "a link would ask by GET");
     await assertAccessible(page, "asking again", "#main");
@@ -296,11 +294,11 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     // What went through an agent is asked again at its URL, or by what the agent has kept.
     const { requests } = await ok("GET", "/requests?outcome=forwarded&limit=1");
     await visit(`traffic/${requests[0].id}`);
-    await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
+    await page.getByRole("button", { name: "Explain again with the current configuration" }).click();
     const again = page.getByRole("region", { name: "Ask again" });
     assert.equal(await again.getByRole("link").getAttribute("href"), `${agent.url}/`);
-    await again.getByRole("button", { name: "To what was captured, and Replay" }).click();
-    await page.getByRole("region", { name: "Captured" }).getByText("The agent keeps nothing").waitFor();
+    await again.getByRole("button", { name: "To the captured request and Replay" }).click();
+    await page.getByRole("region", { name: "Captured" }).getByText("The agent does not capture").waitFor();
     await agent.close();
   });
 
@@ -330,8 +328,8 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
         await certificate.getByText(/blocked/).waitFor();
         await certificate.getByText(/tried again/).waitFor();
         await visit(`edges/${edge.id}`);
-        const stands = page.getByRole("region", { name: "How it stands" });
-        await stands.getByRole("link", { name: "no certificate of a public authority yet" }).waitFor();
+        const stands = page.getByRole("region", { name: "Status" });
+        await stands.getByRole("link", { name: "no certificate from a public CA yet" }).waitFor();
         await stands.getByText("failed", { exact: true }).waitFor();
       } finally {
         await pebble.stop();

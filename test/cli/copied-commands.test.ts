@@ -294,7 +294,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium"), 
       ({ tunnels }) => tunnels.length > 0,
     );
     await visit("webhooks");
-    await page.getByRole("button", { name: "Sign and ask" }).click();
+    await page.getByRole("button", { name: "Sign and check" }).click();
     await page.getByRole("region", { name: "Verdict" }).waitFor();
     const from = received.length;
     const webhooks = (await copyAll("main")).filter((text) => /curl|webhook send/.test(text));
@@ -303,7 +303,7 @@ describe("the texts that pages offer to copy", { skip: skipWithout("chromium"), 
     assert.equal(received.slice(from).filter((one) => one.startsWith("POST /hook")).length, 2, "both were accepted");
     const { requests } = await call("GET", "/requests?limit=1");
     await visit(`traffic/${requests[0].id}`);
-    await page.getByRole("button", { name: "Explain again with the present configuration" }).click();
+    await page.getByRole("button", { name: "Explain again with the current configuration" }).click();
     await page.getByRole("region", { name: "Ask again" }).waitFor();
     await runAll(await copyAll("main"));
     await agent.end();

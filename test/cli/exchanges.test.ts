@@ -234,7 +234,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       await captured().getByText("This is a replay").waitFor();
       assert.equal(times("GET /again"), 2);
       assert.match(page.url(), new RegExp(`${id}\\?exchange=[0-9a-f]{16}$`));
-      await captured().getByRole("link", { name: "The request that it repeats" }).click();
+      await captured().getByRole("link", { name: "The original request" }).click();
       await captured().getByText("This is a replay").waitFor({ state: "detached" });
       const { id: paid } = await visit("/pay", { method: "POST", body: "7" });
       await look(paid);
@@ -273,14 +273,14 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       const closed = await start("--inspector", "0", "--remote-management", "false");
       const { id } = await visit("/closed", {}, closed.url);
       await look(id);
-      await captured().getByText("lets nobody ask").waitFor();
+      await captured().getByText("does not allow remote access").waitFor();
       const silent = await start("--inspector", "off");
       const { id: kept } = await visit("/silent", {}, silent.url);
       await look(kept);
-      await captured().getByText("The agent keeps nothing").waitFor();
+      await captured().getByText("The agent does not capture").waitFor();
       await silent.agent.end();
       await page.reload();
-      await captured().getByText("is not connected any more").waitFor();
+      await captured().getByText("is no longer connected").waitFor();
       watched.assertQuiet();
     });
 
@@ -293,7 +293,7 @@ describe("what an agent has kept of a request", { timeout: 120_000 }, () => {
       await other.keyboard.press("Enter");
       await other.getByRole("heading", { name: "Overview" }).waitFor();
       await other.goto(`${inspected.platform.apiUrl}/#/traffic/${id}`);
-      await other.getByText("takes a key or role with the scope exchanges").waitFor();
+      await other.getByText("Use a key or role with the scope exchanges").waitFor();
       assert.equal(await other.getByRole("button", { name: "Replay" }).count(), 0);
       limited.assertQuiet();
       await limited.context.close();

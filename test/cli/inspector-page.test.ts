@@ -61,7 +61,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
         received.push(`${request.method} ${request.url} ${request.headers.authorization ?? ""} ${text}`);
         if (request.url === "/stream") {
           response.setHeader("content-type", "text/event-stream");
-          response.write("event: tick\ndata: first of them\n\n");
+          response.write("event: tick\ndata: first messages\n\n");
           streaming = response;
           return;
         }
@@ -145,12 +145,12 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await shown();
     await page.getByLabel("Slower than").selectOption("0");
     await page.keyboard.press("Escape");
-    await page.getByLabel("Text in heads and bodies").fill("NEEDLE");
+    await page.getByLabel("Text in headers and bodies").fill("NEEDLE");
     await eventually(
       () => page.locator(".requests button").allInnerTexts(),
       (rows) => rows.length === 1 && (rows[0] ?? "").includes("/noted"),
     );
-    await page.getByLabel("Text in heads and bodies").fill("");
+    await page.getByLabel("Text in headers and bodies").fill("");
     await row("/missing").waitFor();
   });
 
@@ -175,9 +175,9 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await page.getByText("Repeats").waitFor();
     await page.getByRole("button", { name: "Edit and replay" }).click();
     await page.getByLabel("Path and query").fill("/again?edited");
-    await page.getByLabel("Headers, one a line").press("End");
-    await page.getByLabel("Headers, one a line").press("Enter");
-    await page.getByLabel("Headers, one a line").pressSequentially("x-added: 1");
+    await page.getByLabel("Headers, one per line").press("End");
+    await page.getByLabel("Headers, one per line").press("Enter");
+    await page.getByLabel("Headers, one per line").pressSequentially("x-added: 1");
     await page.getByRole("textbox", { name: "Body" }).fill("twice");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByRole("heading", { name: "POST /again?edited" }).waitFor();
@@ -199,7 +199,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     const visitor = ask("/stream").catch(() => undefined);
     await row("/stream").click();
     const body = page.getByRole("region", { name: "Response body" });
-    await body.getByText("first of them").waitFor();
+    await body.getByText("first messages").waitFor();
     streaming?.write("data: and a second\n\n");
     await body.getByText("and a second").waitFor();
     await body.getByText("arriving").waitFor();
@@ -257,7 +257,7 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     for (const text of ["PERMISSION_DENIED (7)", "not you"]) await response.getByText(text).waitFor();
     await response.getByRole("region", { name: "Trailers" }).getByText("grpc-status").waitFor();
     await assertAccessible(page, "a call");
-    await page.getByLabel("Text in heads and bodies").fill("MY ORDERS");
+    await page.getByLabel("Text in headers and bodies").fill("MY ORDERS");
     await eventually(
       () => page.locator(".requests button").allInnerTexts(),
       (rows) => rows.length === 1 && (rows[0] ?? "").includes("/shop.Orders/Get"),
@@ -266,13 +266,13 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     await page.getByText("Repeats").waitFor();
     assert.equal(asked.length, 2);
     assert.equal(asked[0], asked[1]);
-    await page.getByLabel("Replay against another tunnel").selectOption("command_line");
+    await page.getByLabel("Replay to another tunnel").selectOption("command_line");
     await eventually(
       () => received.filter((line) => line.includes("/shop.Orders/Get")).length,
       (count) => count === 1,
     );
     assert.equal(received.filter((line) => line.includes("/shop.Orders/Get")).length, 1);
-    await page.getByLabel("Text in heads and bodies").fill("");
+    await page.getByLabel("Text in headers and bodies").fill("");
     watched.assertQuiet();
   });
 

@@ -46,7 +46,7 @@ async function send(url: string, init: FetchInit): Promise<FetchAnswer> {
     headers: { ...init.headers, "postern-console-token": session.value?.page_token ?? "" },
   });
   if (answer.status === 401 && session.value) {
-    whyOut.value = "Your session has ended.";
+    whyOut.value = "Your session has expired.";
     session.value = null;
   }
   return answer;
@@ -94,7 +94,7 @@ export function isGone(error: unknown): boolean {
 export async function begin(): Promise<void> {
   const code = /^#code=([0-9a-z]+)$/.exec(location.hash)?.[1];
   const refused = /^#refused=(\w+)$/.exec(location.hash)?.[1];
-  if (refused !== undefined) whyOut.value = refusals[refused] ?? "The log-in has failed. Begin again.";
+  if (refused !== undefined) whyOut.value = refusals[refused] ?? "The login failed. Start again.";
   // It is out of the history before anything else happens.
   if (code !== undefined || refused !== undefined) history.replaceState(undefined, "", "#/");
   session.value = code === undefined ? await known() : await logIn({ code });
@@ -102,8 +102,8 @@ export async function begin(): Promise<void> {
 
 const refusals: Readonly<Record<string, string>> = {
   console_person_refused:
-    "The identity provider knows you, but nobody has admitted you to this console. Ask whoever operates it.",
-  console_login_failed: "The log-in by the identity provider has failed. Begin again.",
+    "The identity provider knows you, but you have no access to this console. Ask the server's operator for access.",
+  console_login_failed: "The login through the identity provider failed. Start again.",
 };
 
 /** Goes on in another account of the same person's. Rejects with what the server says. */
@@ -157,7 +157,7 @@ export function explainError(error: unknown): {
   readonly fields: Readonly<Record<string, string>>;
 } {
   if (error instanceof PosternConnectionError) {
-    return { message: "The server does not answer. This page tries again by itself.", fields: {} };
+    return { message: "The server does not answer. This page retries automatically.", fields: {} };
   }
   if (!(error instanceof PosternError)) return { message: (error as Error).message, fields: {} };
   const fields = Object.fromEntries(Object.entries(error.details).filter(([name]) => name !== "operation_id"));

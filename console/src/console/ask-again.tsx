@@ -19,7 +19,7 @@ export function AskAgain({ request, isOfEdge }: AskAgainProps) {
   const url = `${origin.value}${request.path}`;
   return (
     <section class="column" aria-label="Ask again">
-      <h2>Ask the service again</h2>
+      <h2>Send the request to the service again</h2>
       {method === "GET" && (
         <span>
           <a class="button" href={url} target="_blank" rel="noreferrer">
@@ -34,7 +34,7 @@ export function AskAgain({ request, isOfEdge }: AskAgainProps) {
             type="button"
             onClick={() => document.querySelector(`[aria-label="Captured"]`)?.scrollIntoView({ block: "start" })}
           >
-            To what was captured, and Replay
+            To the captured request and Replay
           </button>
         </span>
       )}

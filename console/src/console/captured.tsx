@@ -15,16 +15,15 @@ import { linkTo, place } from "./router.ts";
 /** What is no failure: there is nothing to see, and this is why. */
 const reasons: Readonly<Record<string, string>> = {
   [errorCodes.exchange_agent_gone]:
-    "The agent that served it is not connected any more. What it has kept went with it, unless it comes back in a moment.",
+    "The agent that handled this request is no longer connected. Its captured requests are available only if it reconnects soon.",
   [errorCodes.exchange_unsupported]:
-    "It was served by an agent of a public SDK, or of an earlier version, which cannot be asked what it has kept.",
+    "The agent that handled this request uses a public SDK or an earlier version, and cannot return captured requests.",
   [errorCodes.exchange_not_kept]:
-    "The agent keeps nothing of what passes here: whoever runs it starts it with --inspector, and without --inspect off.",
+    "The agent does not capture requests of this tunnel. To capture them, start it with --inspector and without --inspect false.",
   [errorCodes.exchange_management_off]:
-    "Whoever runs the agent lets nobody ask for what it has kept (--remote-management false). Its own inspector shows it.",
-  [errorCodes.exchange_forgotten]: "The agent does not keep it any more: it has the last requests only.",
-  [errorCodes.scope_missing]:
-    "You may not see what requests carried: that takes a key or role with the scope exchanges.",
+    "The agent does not allow remote access to captured requests (--remote-management false). Open its own inspector instead.",
+  [errorCodes.exchange_forgotten]: "The agent no longer has this request. It keeps only recent requests.",
+  [errorCodes.scope_missing]: "You have no access to captured requests. Use a key or role with the scope exchanges.",
 };
 
 /** Methods by which nothing is changed (RFC 9110 §9.2.1). */
@@ -38,13 +37,13 @@ export function Captured({ request }: { readonly request: Request }) {
     const reason = reasonOf(error);
     return reason === undefined ? <Failed error={explainError(error).message} again={again} /> : <p>{reason}</p>;
   }
-  if (!exchange) return <p class="muted">Asking the agent …</p>;
+  if (!exchange) return <p class="muted">Loading from the agent …</p>;
   return (
     <>
       {exchange.replay_of !== null && (
         <p class="notice">
-          This is a replay, sent <Time at={exchange.started_at} /> by the agent, past the edge.{" "}
-          <a href={linkTo("traffic", id)}>The request that it repeats</a>
+          This is a replay, sent <Time at={exchange.started_at} /> by the agent directly to its service.{" "}
+          <a href={linkTo("traffic", id)}>The original request</a>
         </p>
       )}
       <Replays exchange={exchange} requestId={id} onSent={again} />
@@ -88,9 +87,9 @@ function Kept({ exchange: kept, request }: { readonly exchange: Exchange; readon
           <TimingFacts exchange={exchange} />
         </dl>
       </div>
-      {outcome === "cut" && <p class="notice warn">The connection ended before the answer was complete.</p>}
-      {outcome === "upgraded" && <p class="muted">Both sides went on in another protocol, such as WebSocket.</p>}
-      {outcome === "unreadable" && <p class="notice bad">What passed was no HTTP that could be read.</p>}
+      {outcome === "cut" && <p class="notice warn">The connection ended before the response was complete.</p>}
+      {outcome === "upgraded" && <p class="muted">The connection switched to another protocol, such as WebSocket.</p>}
+      {outcome === "unreadable" && <p class="notice bad">The traffic was not valid HTTP.</p>}
       <Sides exchange={exchange} />
     </>
   );
@@ -135,7 +134,7 @@ function Replays({ exchange, requestId, onSent }: ReplaysProps) {
           >
             {state.isUnderWay === true ? "Sending …" : `Replay${safe.includes(method) ? "" : " …"}`}
           </button>
-          <span class="muted small">The agent sends it to its service as it was, past the edge.</span>
+          <span class="muted small">The agent sends the unchanged request directly to its service.</span>
         </div>
       )}
       <Failed error={error} again={() => void send()} />
@@ -165,8 +164,8 @@ function Replays({ exchange, requestId, onSent }: ReplaysProps) {
       {asks && (
         <Dialog title="Send it again?" onClose={() => setAsks(false)}>
           <p class="asked">
-            The service gets <span class="mono">{`${method} ${target}`}</span> once more, with the same fields and body.
-            What it did then, it may do again.
+            The service gets <span class="mono">{`${method} ${target}`}</span> again, with the same fields and body. The
+            request may repeat its effects.
           </p>
           <div class="row actions">
             <button type="button" class="primary" onClick={() => void send()}>
@@ -183,7 +182,7 @@ function Replays({ exchange, requestId, onSent }: ReplaysProps) {
 }
 
 function Answered({ status }: { readonly status: number | null }) {
-  return status === null ? <Tag tone="info">no answer yet</Tag> : <Tag tone={statusTone(status)}>{status}</Tag>;
+  return status === null ? <Tag tone="info">no response yet</Tag> : <Tag tone={statusTone(status)}>{status}</Tag>;
 }
 
 function replayLink(requestId: string, exchangeId: string): string {

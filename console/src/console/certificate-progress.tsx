@@ -42,5 +42,5 @@ export function CertificateProgress({ object }: { readonly object: ApiObject }) 
 }
 
 function When({ at }: { readonly at: unknown }) {
-  return typeof at === "string" ? <Time at={at} /> : <>when it is asked for</>;
+  return typeof at === "string" ? <Time at={at} /> : <>on request</>;
 }

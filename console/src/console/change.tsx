@@ -95,7 +95,7 @@ export function Review({ change, description, onFaults, onDone, onClose }: Revie
         ) : (
           <>
             {isNothing ? (
-              <p class="muted">Nothing is otherwise than it is.</p>
+              <p class="muted">No changes.</p>
             ) : (
               <Diff
                 around={3}
@@ -142,7 +142,7 @@ function Consequences({ answer }: { readonly answer: Tried | undefined }) {
   return (
     <>
       <p class="small">
-        <Tag tone="good">plan</Tag> The server takes this as it is.
+        <Tag tone="good">plan</Tag> The server accepts this change.
       </p>
       {answer.warnings.map((text) => (
         <p key={text} class="notice warn">
@@ -151,7 +151,7 @@ function Consequences({ answer }: { readonly answer: Tried | undefined }) {
       ))}
       {answer.also.length > 0 && (
         <div class="notice warn">
-          <p>This changes more with it:</p>
+          <p>This change also affects:</p>
           <ul class="also">
             {answer.also.map((text) => (
               <li key={text}>{consequence(text)}</li>
@@ -186,14 +186,14 @@ interface ConflictProps {
 function Conflict({ base, mine, theirs, onMine, onTheirs }: ConflictProps) {
   return (
     <div class="column" role="group" aria-label="Conflict">
-      <p>Somebody else has changed this since you have read it. Nothing was overwritten.</p>
+      <p>Someone else changed this object after you opened it. Your change was not saved.</p>
       <div class="two">
-        <section aria-label="What they changed">
-          <h3>What they changed</h3>
+        <section aria-label="Their changes">
+          <h3>Their changes</h3>
           <Diff around={3} before={textOf(base)} after={textOf(theirs)} />
         </section>
-        <section aria-label="What you want">
-          <h3>What you want</h3>
+        <section aria-label="Your changes">
+          <h3>Your changes</h3>
           <Diff around={3} before={textOf(base)} after={textOf(mine)} />
         </section>
       </div>
@@ -203,7 +203,7 @@ function Conflict({ base, mine, theirs, onMine, onTheirs }: ConflictProps) {
           Keep theirs
         </button>
         <button type="button" class="primary" onClick={onMine}>
-          Look at mine on top of theirs
+          Apply my changes to their version
         </button>
       </div>
     </div>

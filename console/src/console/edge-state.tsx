@@ -31,7 +31,7 @@ export function EdgeState({ edge, description }: Props) {
   const backends = useData(() => Promise.all(ids.map((id) => backendOf(id, description))), on);
   if (hosts.length + ids.length === 0) return null;
   return (
-    <section class="panel" aria-label="How it stands">
+    <section class="panel" aria-label="Status">
       <Failed error={domains.error || backends.error} />
       <ul class="plain-list">
         {domains.value &&
@@ -64,10 +64,10 @@ function CertificateState({ domain }: { readonly domain: ReservedDomain | undefi
       </>
     );
   }
-  if (!domain || !job) return <span class="muted small">certificate of the server&apos;s own authority</span>;
+  if (!domain || !job) return <span class="muted small">certificate from the server&apos;s own CA</span>;
   return (
     <>
-      <a href={linkTo("objects", "reserved_domain", domain.id)}>no certificate of a public authority yet</a>
+      <a href={linkTo("objects", "reserved_domain", domain.id)}>no certificate from a public CA yet</a>
       <Tag tone={job.error_code ? "bad" : "info"}>{job.error_code ? "failed" : "under way"}</Tag>
     </>
   );
@@ -75,7 +75,7 @@ function CertificateState({ domain }: { readonly domain: ReservedDomain | undefi
 
 function Serving({ tunnels }: { readonly tunnels: readonly Ref[] }) {
   const [one] = tunnels;
-  if (!one) return <Tag tone="warn">no agent serves it</Tag>;
+  if (!one) return <Tag tone="warn">no agent is online</Tag>;
   return (
     <>
       {tunnels.length === 1 ? (

@@ -43,7 +43,7 @@ function List({ description }: Props) {
   };
   return (
     <section class="column" aria-label="Edges">
-      <Head title="HTTPS edges" doc="A public name, what may pass there, and where it goes.">
+      <Head title="HTTPS edges" doc="Public names with their routes and access rules.">
         <ListFilter placeholder="Name or description" value={text} onText={setText} />
         <a class="button" href={linkTo("objects", "tls_edge")}>
           TLS edges
@@ -56,10 +56,10 @@ function List({ description }: Props) {
         </a>
       </Head>
       <Failed error={first.error} again={first.again} />
-      {first.value && edges.length === 0 && asked !== "" && <p class="empty">No edge fits the filter.</p>}
+      {first.value && edges.length === 0 && asked !== "" && <p class="empty">No edge matches the filter.</p>}
       {first.value && edges.length === 0 && asked === "" && (
         <div class="empty">
-          <p>An edge puts a name of yours in front of services, with rules for who may pass. There is none yet.</p>
+          <p>An edge publishes services at your host name, with access rules. You have no edges yet.</p>
           <a class="button primary" href="#/publish">
             Publish a service
           </a>
@@ -146,7 +146,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
       )}
       {edge.value && all.length === 0 && !adds && (
         <div class="empty">
-          <p>A route says what may pass below a path, and where it goes. Without one every request is answered 404.</p>
+          <p>A route sets the access rules and the destination for a path. Without a route, every request gets 404.</p>
           {atRevision.value === undefined && (
             <button type="button" class="primary" onClick={() => setAdds(true)}>
               Add the first route
@@ -157,7 +157,7 @@ function Edge({ id, routeId, description }: Props & { readonly id: string; reado
       {all.length > routesAtOnce && (
         <ListFilter
           label="Filter routes"
-          placeholder={`A part of a path, of ${all.length} routes`}
+          placeholder={`Part of a path, of ${all.length} routes`}
           value={text}
           onText={setText}
         />

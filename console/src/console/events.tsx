@@ -32,7 +32,7 @@ export function Events() {
   const { value } = destinations;
   return (
     <section class="column" aria-label="Events">
-      <Head title="Events" doc="What happens is told to services of yours: writes in order, and traffic as it passes.">
+      <Head title="Events" doc="Events sent to your services: every write in order, and traffic as it happens.">
         <a class="button" href={linkTo("objects", "event_subscription", "new")}>
           New subscription
         </a>
@@ -44,11 +44,11 @@ export function Events() {
       {value?.length === 0 && (
         <div class="empty">
           <p>
-            A destination is where events go: a webhook, a file, or a cloud's service. A subscription says which. There
-            is none yet.
+            A destination receives events: a webhook, a file, or a cloud service. A subscription selects the events. You
+            have no destinations yet.
           </p>
           <a class="button primary" href={linkTo("objects", "event_destination", "new")}>
-            Make the first destination
+            Create the first destination
           </a>
         </div>
       )}
@@ -108,7 +108,7 @@ function Destination({
       </span>
       {delivery.error !== "" && <span class="notice bad">{delivery.error}</span>}
       <a href={isChosen ? "#/events" : linkTo("events", id)} aria-current={isChosen ? "true" : undefined}>
-        {isChosen ? "Stop watching" : "Watch what is sent"}
+        {isChosen ? "Stop watching" : "Watch sent events"}
       </a>
     </li>
   );
@@ -118,13 +118,13 @@ function Destination({
 function Tail({ id, asked }: { readonly id: string; readonly asked: number }) {
   const { value, error } = useData(async () => (await postern.eventDestinations.events.get(id)).events, [id, asked]);
   return (
-    <section class="panel" aria-label="Sent just now">
+    <section class="panel" aria-label="Sent recently">
       <header>
-        <h2 class="grow">Sent just now</h2>
+        <h2 class="grow">Sent recently</h2>
         <Tag tone="good">live</Tag>
       </header>
       <Failed error={error} />
-      {value?.length === 0 && <p class="inside muted">Nothing was sent since the server was started.</p>}
+      {value?.length === 0 && <p class="inside muted">No events sent since the server started.</p>}
       <ol class="plain-list">
         {value?.map((one) => (
           <li key={one.id}>

@@ -32,10 +32,10 @@ export function Explain({ description }: { readonly description: Description }) 
   };
   return (
     <section class="column" aria-label="Explain">
-      <Head title="Explain" doc="Describe a request, and see what the edge would do with it. Nothing is sent." />
+      <Head title="Explain" doc="Describe a request to see what the edge would do. No request is sent." />
       {edges.value?.length === 0 && (
         <div class="empty">
-          <p>There is no HTTPS edge yet to ask.</p>
+          <p>There are no HTTPS edges yet.</p>
           <a class="button primary" href="#/publish">
             Publish a service
           </a>
@@ -93,7 +93,7 @@ interface AnswerProps {
 }
 
 /** What an explanation says. */
-export function Answer({ answer, description, title = "It would be" }: AnswerProps) {
+export function Answer({ answer, description, title = "The result would be" }: AnswerProps) {
   return (
     <>
       <h2>

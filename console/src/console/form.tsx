@@ -257,7 +257,7 @@ function Pairs({ id, label, value, onChange }: ControlProps) {
       aria-label={label}
       rows={3}
       spellcheck={false}
-      placeholder="name=value, one a line"
+      placeholder="name=value, one per line"
       value={text}
       onInput={(event) => {
         setText(event.currentTarget.value);

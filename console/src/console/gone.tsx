@@ -11,9 +11,9 @@ export function Gone({ kind, id }: { readonly kind: Kind; readonly id: string })
   if (isPast(kind.get)) {
     return (
       <div class="empty" role="status">
-        <p>{`At revision ${atRevision.value} there was no such ${title}.`}</p>
+        <p>{`At revision ${atRevision.value}, this ${title} did not exist.`}</p>
         <button type="button" onClick={() => (atRevision.value = undefined)}>
-          Show the present
+          Show the current state
         </button>
       </div>
     );
@@ -22,14 +22,14 @@ export function Gone({ kind, id }: { readonly kind: Kind; readonly id: string })
     <div class="empty" role="status">
       {kind.create === undefined ? (
         <>
-          <p>{`This ${title} has gone, or never was.`}</p>
+          <p>{`This ${title} was deleted or never existed.`}</p>
           <SourceOf kind={kind.name} />
         </>
       ) : (
         <>
-          <p>{`This ${title} was deleted, or never was. Its history says by whom, and takes it back.`}</p>
+          <p>{`This ${title} was deleted or never existed. Its history shows who deleted it, and can restore it.`}</p>
           <a class="button primary" href={linkTo("history", id)}>
-            History of this
+            Show history
           </a>
         </>
       )}

@@ -34,7 +34,7 @@ export function History() {
   };
   return (
     <section class="column" aria-label="History">
-      <Head title="History" doc="Every write: who, when, why, and what it changed. Nothing here can be edited.">
+      <Head title="History" doc="Every write, with its author, time, reason and changes. The history cannot be edited.">
         {objectId !== undefined && (
           <>
             <Id id={objectId} />
@@ -47,7 +47,7 @@ export function History() {
       <Failed error={first.error} again={first.again} />
       {first.value && all.length === 0 && (
         <div class="empty">
-          <p>Nothing has been changed yet. Each change is here from then on, and can be taken back.</p>
+          <p>No changes yet. Every change appears here, and you can undo it.</p>
           <a class="button primary" href="#/publish">
             Publish a service
           </a>
@@ -102,7 +102,7 @@ function Row({ revision, isLast, onRollback }: RowProps) {
                 go("edges");
               }}
             >
-              See everything as it was then
+              Show the state at this revision
             </button>
             {isLast ? (
               <button type="button" class="primary" onClick={() => onRollback(revision.revision - 1)}>
@@ -126,7 +126,7 @@ function Row({ revision, isLast, onRollback }: RowProps) {
 const tones = { create: "good", update: "info", delete: "bad", unchanged: "" } as const;
 
 export function Changes({ changes }: { readonly changes: readonly ObjectChange[] }) {
-  if (changes.length === 0) return <p class="muted">Nothing is otherwise.</p>;
+  if (changes.length === 0) return <p class="muted">No other changes.</p>;
   return (
     <>
       {changes.map(({ action, kind, id, fields }) => (
@@ -188,7 +188,7 @@ export function Back({ revision, onClose }: BackProps) {
             Done, as revision {done.revision}.
           </p>
         ) : (
-          <p>This is what would change. Keys and agent tokens stay as they are.</p>
+          <p>These changes would be made. API keys and agent tokens stay unchanged.</p>
         )}
         {shown && <Changes changes={shown.changes} />}
         <div class="row actions">

@@ -21,7 +21,7 @@ export function Logins() {
     <section class="column" aria-label="Logins">
       <Head
         title="Logins"
-        doc="Who must log in where, what their providers have to know of this server, and who is in."
+        doc="Routes that require a login, the values to register at their providers, and the current logins."
       >
         <a class="button" href={linkTo("objects", "application_user")}>
           Users
@@ -30,7 +30,7 @@ export function Logins() {
       <Failed error={edges.error} again={edges.again} />
       {edges.value && places.length === 0 && (
         <div class="empty">
-          <p>No route asks for a login by OAuth, OIDC or SAML. Set one of them on one of an edge's routes.</p>
+          <p>No route requires a login. Set OAuth, OIDC or SAML on a route of an edge.</p>
           <a class="button primary" href="#/edges">
             Edges
           </a>
@@ -126,7 +126,7 @@ async function addressesOf({ route, module }: LoginPlace): Promise<readonly (rea
     return [
       ["Entity ID", saml?.entity_id ?? ""],
       ["ACS URL", saml?.assertion_consumer_service_url ?? ""],
-      ["Single log-out URL", saml?.single_logout_url ?? ""],
+      ["Single logout URL", saml?.single_logout_url ?? ""],
       ["Metadata", saml?.metadata_url ?? ""],
     ];
   }
@@ -139,7 +139,7 @@ async function addressesOf({ route, module }: LoginPlace): Promise<readonly (rea
       : [["Post-logout redirect URI", told.post_logout_redirect_uri] as const]),
     ...(told.backchannel_logout_uri === null
       ? []
-      : [["Back-channel log-out URI", told.backchannel_logout_uri] as const]),
+      : [["Back-channel logout URI", told.backchannel_logout_uri] as const]),
   ];
 }
 
@@ -164,7 +164,7 @@ function Trial({ place, since }: { readonly place: LoginPlace; readonly since: n
   }, [asked]);
   const claims = found.value?.claims;
   return (
-    <section class="panel" aria-label="The login that was tried">
+    <section class="panel" aria-label="The tested login">
       <header>
         <h2 class="grow">
           A login at {place.host}
@@ -177,7 +177,7 @@ function Trial({ place, since }: { readonly place: LoginPlace; readonly since: n
       <div class="inside column" role="status">
         {claims ? (
           <>
-            <p>The provider has said:</p>
+            <p>The provider returned:</p>
             <dl class="pairs">
               {Object.entries(claims).map(([name, value]) => [
                 <dt key={`${name}n`}>{titleOf(name)}</dt>,
@@ -188,10 +188,10 @@ function Trial({ place, since }: { readonly place: LoginPlace; readonly since: n
         ) : refused.value ? (
           <p>
             {refused.value.steps.findLast(({ outcome }) => outcome === "denied")?.reason}.{" "}
-            <a href={linkTo("traffic", refused.value.id)}>See all of it</a>
+            <a href={linkTo("traffic", refused.value.id)}>Show all</a>
           </p>
         ) : (
-          <p>Log in in the other tab. What the provider says of you is shown here.</p>
+          <p>Log in in the other tab. The provider's answer appears here.</p>
         )}
         <Failed error={found.error || refused.error} />
       </div>
@@ -215,13 +215,13 @@ function Sessions() {
     sessions.again();
   };
   return (
-    <section class="panel" aria-label="Who is in">
+    <section class="panel" aria-label="Current logins">
       <header>
-        <h2 class="grow">Who is in</h2>
+        <h2 class="grow">Current logins</h2>
         <a href={linkTo("objects", "application_session")}>All sessions</a>
       </header>
       <Failed error={error || sessions.error} />
-      {sessions.value && items.length === 0 && <p class="inside muted">Nobody has logged in.</p>}
+      {sessions.value && items.length === 0 && <p class="inside muted">No logins yet.</p>}
       <ul class="plain-list">
         {items.map((one) => (
           <li key={one.id} class="row">

@@ -66,7 +66,7 @@ function Shell() {
   return (
     <div class={`shell ${opens ? "open" : ""}`}>
       <button type="button" class="skip" onClick={() => document.querySelector<HTMLElement>("#main")?.focus()}>
-        Skip to the view
+        Skip to the content
       </button>
       <header class="bar">
         <button
@@ -83,7 +83,7 @@ function Shell() {
         </a>
         {liveState.value === "away" && (
           <span class="tag warn" role="status">
-            no line to the server, trying again
+            no connection to the server, reconnecting
           </span>
         )}
         <span class="grow" />
@@ -107,8 +107,8 @@ function Shell() {
           <p class="notice warn row" role="status">
             <span class="grow">
               {showsPast(place.value, description.value)
-                ? `You see everything as it was at revision ${atRevision.value}. Nothing can be changed here.`
-                : `This view shows the present, not how it was at revision ${atRevision.value}.`}
+                ? `You see the state at revision ${atRevision.value}. You cannot change anything here.`
+                : `This view shows the current state, not revision ${atRevision.value}.`}
             </span>
             <button type="button" onClick={() => (atRevision.value = undefined)}>
               Back to now
@@ -210,7 +210,7 @@ function View({ description }: { readonly description: Description }) {
   }
   return (
     <p class="empty">
-      There is no such view. <a href="#/overview">To the overview</a>
+      This page does not exist. <a href="#/overview">To the overview</a>
     </p>
   );
 }
@@ -230,6 +230,6 @@ document.addEventListener("keydown", handleKey);
 const target = document.querySelector("#page");
 if (target) render(<Page />, target);
 begin().catch(() => {
-  whyOut.value = "The server does not answer. Load the page again when it is back.";
+  whyOut.value = "The server does not answer. Reload the page when the server is back.";
   session.value = null;
 });

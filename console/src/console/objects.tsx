@@ -86,7 +86,7 @@ export function One({ kind, description, parents = [], id }: KindProps & { reado
       {object && !edits && <UsedBy kind={kind} description={description} id={id} />}
       {object && (
         <p class="row small">
-          <a href={linkTo("history", id)}>History of this</a>
+          <a href={linkTo("history", id)}>Show history</a>
           <span class="grow" />
           <Copies method="GET" path={pathOf(kind, parents, id)} {...(yaml !== undefined && { yaml })} />
         </p>
@@ -194,7 +194,7 @@ export function New({ kind, description }: KindProps) {
     return (
       <section class="column" aria-label="Shown once">
         <Head title={titleOf(kind.name)} />
-        <p class="notice warn">This is shown once. Keep it where nobody else reads it.</p>
+        <p class="notice warn">This value is shown only once. Store it in a safe place.</p>
         <Command text={secret} />
         <p>
           <a class="button" href={linkTo("objects", kind.name, made.id)}>

@@ -76,7 +76,7 @@ export function Overview() {
           </header>
           {value?.endpoints.length === 0 && (
             <div class="empty">
-              <p>Nothing is published. This publishes what listens on port 3000:</p>
+              <p>Nothing is published. To publish the service on port 3000:</p>
               <Command text="npx postern http 3000" />
             </div>
           )}
@@ -141,7 +141,7 @@ function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
         <Step number={1} isDone={hasSeen} title="See a service answer">
           {url === undefined ? (
             <>
-              <span class="muted">Nothing is published yet. This publishes what listens on port 3000:</span>
+              <span class="muted">Nothing is published yet. To publish the service on port 3000:</span>
               <Command text="npx postern http 3000" />
             </>
           ) : (
@@ -159,12 +159,12 @@ function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
             </>
           )}
         </Step>
-        <Step number={2} isDone={hasOwn} title="Publish a port of your own, with rules in front">
-          <span>Choose a name, who may reach it, and how they log in.</span>
+        <Step number={2} isDone={hasOwn} title="Publish your own port with access rules">
+          <span>Choose a name, who has access, and how visitors log in.</span>
           <span>
             {hasOwn ? (
               <a class="button" href={linkTo("publish", edgeId)}>
-                See how it goes
+                Continue
               </a>
             ) : (
               <a class="button primary" href="#/publish">
@@ -173,10 +173,10 @@ function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
             )}
           </span>
         </Step>
-        <Step number={3} isDone={hasDenied} title="See why somebody was turned away, and undo it">
+        <Step number={3} isDone={hasDenied} title="See why a request was denied, and allow it">
           <span>
-            <a href="#/traffic">Traffic</a> says what decided each request; <a href="#/history">History</a> takes any
-            change back.
+            <a href="#/traffic">Traffic</a> shows the decision for each request; <a href="#/history">History</a> undoes
+            any change.
           </span>
         </Step>
       </ol>
@@ -236,7 +236,7 @@ function Numbers({ durations }: { readonly durations: readonly number[] }) {
         points={points.map((one) => one.errors)}
       />
       <Figure
-        name="p50 and p99 of those kept"
+        name="p50 and p99 of sampled requests"
         value={p50 === undefined ? "…" : `${durationText(p50)}, ${durationText(p99 ?? p50)}`}
       />
       <Figure name="Connections, agents" value={`${now.connections}, ${now.agents}`} />

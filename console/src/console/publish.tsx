@@ -37,7 +37,7 @@ const usualCidrs: readonly (readonly [name: string, cidrs: string])[] = [
   ["Everybody", ""],
   ["Only this machine", "127.0.0.0/8 ::1/128"],
   ["Private networks", "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"],
-  ["Not me, to see a refusal", "192.0.2.0/24"],
+  ["Not me, to see a denial", "192.0.2.0/24"],
 ];
 
 export function Publish() {
@@ -90,7 +90,7 @@ export function Publish() {
     <section class="column narrow-form" aria-label="Publish a service">
       <Head
         title="Publish a service"
-        doc="A name of yours in front of a port of yours, with rules for who may pass. You see what would change before anything does."
+        doc="Publish a port of yours at a public name, with access rules. You see all changes before they are made."
       />
       <form
         class="panel inside column"
@@ -100,12 +100,12 @@ export function Publish() {
         }}
       >
         <div class="two">
-          {text("name", "Name", "What you call it: lower-case letters, digits and -.")}
-          {text("target", "Your service", "The port that it listens on, or its URL.")}
+          {text("name", "Name", "Name of the service: lower-case letters, digits and -.")}
+          {text("target", "Your service", "Port of the service, or its URL.")}
         </div>
-        {text("host", "Public name and port", "Names below localhost lead to this machine by themselves.", host)}
+        {text("host", "Public name and port", "Names below localhost resolve to this machine.", host)}
         <div class="field">
-          <label for="publish-cidrs">Who may reach it</label>
+          <label for="publish-cidrs">Who has access</label>
           <div class="row" role="group" aria-label="Usual choices">
             {usualCidrs.map(([name, cidrs]) => (
               <button
@@ -127,38 +127,37 @@ export function Publish() {
             value={wishes.cidrs}
             onText={(cidrs) => set({ cidrs })}
           />
-          <span class="muted small">
-            Addresses or ranges, separated by spaces. Whoever comes from elsewhere is refused.
-          </span>
+          <span class="muted small">Addresses or ranges, separated by spaces. All other addresses are denied.</span>
         </div>
         <div class="field">
-          <label for="publish-login">How they log in</label>
+          <label for="publish-login">How visitors log in</label>
           <select
             id="publish-login"
             value={wishes.login}
             onChange={(event) => set({ login: event.currentTarget.value as Wishes["login"] })}
           >
-            <option value="">not at all</option>
-            {development.value && <option value="development">by clicking a name (for trying, on this machine)</option>}
+            <option value="">no login</option>
+            {development.value && <option value="development">by clicking a name (for tests on this machine)</option>}
             <option value="openid">with an OpenID Connect provider</option>
             <option value="github">with GitHub</option>
           </select>
           {development.value === null && (
             <span class="muted small">
-              Logging in by clicking a name, for trying, is there where the server is started as{" "}
-              <code>npx postern dev</code>.
+              To log in by clicking a name, for tests, start the server with <code>npx postern dev</code>.
             </span>
           )}
           {wishes.login === "development" && (
             <span class="muted small">
-              The development provider at {development.value?.issuer} believes whoever comes. Nobody else can reach it.
+              The development provider at {development.value?.issuer} lets visitors choose any identity. It is reachable
+              only on this machine.
             </span>
           )}
         </div>
         {(wishes.login === "openid" || wishes.login === "github") && (
           <div class="two">
-            {wishes.login === "openid" && text("issuer", "Issuer", "Its address, such as https://login.example.com.")}
-            {text("clientId", "Client id", "What the provider calls this application.")}
+            {wishes.login === "openid" &&
+              text("issuer", "Issuer", "URL of the provider, such as https://login.example.com.")}
+            {text("clientId", "Client id", "Client id of this application at the provider.")}
             {text("clientSecret", "Client secret", "Kept sealed.")}
           </div>
         )}
@@ -173,9 +172,9 @@ export function Publish() {
       </form>
       {plan && (
         <Dialog title={`Publish ${wishes.name} at ${host}`} onClose={() => setPlan(undefined)}>
-          <section class="column" aria-label="What would change">
+          <section class="column" aria-label="Planned changes">
             <Failed error={error} />
-            <p>{plan.changes.length > 0 ? "All of this is made at once, and can be taken back at once." : ""}</p>
+            <p>{plan.changes.length > 0 ? "All changes are made together, and you can undo them together." : ""}</p>
             <Changes changes={plan.changes} />
             <div class="row actions">
               <span class="grow" />
@@ -230,7 +229,7 @@ function documentOf(
         },
       },
       ...(ranges.length > 0 && {
-        ip_policy: { [`${name}-visitors`]: { description: `who may reach ${name}` } },
+        ip_policy: { [`${name}-visitors`]: { description: `access to ${name}` } },
         ip_policy_rule: Object.fromEntries(
           ranges.map((cidr, at) => [`${name}-${at + 1}`, { ip_policy_id: `${name}-visitors`, cidr, action: "allow" }]),
         ),

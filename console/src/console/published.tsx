@@ -40,11 +40,7 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
         <Tag tone={isServed ? "good" : "warn"}>{isServed ? "served" : "waiting for an agent"}</Tag>
       </Head>
       <ol class="panel checklist" aria-live="polite">
-        <Step
-          number={1}
-          isDone={isServed}
-          title={isServed ? "An agent serves it" : "Start an agent beside your service"}
-        >
+        <Step number={1} isDone={isServed} title={isServed ? "An agent is online" : "Start an agent for your service"}>
           {backend.value && (
             <>
               <Command
@@ -52,13 +48,13 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
               />
               <span class="muted small">
                 {isServed
-                  ? "As long as it runs, what comes to the name goes to your port."
-                  : "Run it in another terminal, in the folder of Postern, on the machine of your service. This page sees it come by itself."}
+                  ? "While the agent runs, requests to the public name go to your port."
+                  : "Run this in another terminal, in the Postern folder, on the machine of your service. This page updates automatically."}
               </span>
             </>
           )}
         </Step>
-        <Step number={2} isDone={came} title="Ask for it">
+        <Step number={2} isDone={came} title="Send a request">
           <span>
             <a class="button" href={url} target="_blank" rel="noreferrer">
               Open {host} ↗
@@ -70,9 +66,9 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
           </span>
           <Command text={curlWithAuthority(url)} />
         </Step>
-        <Step number={3} isDone={came} title={came ? "Who came, and what decided" : "See who came, and what decided"}>
+        <Step number={3} isDone={came} title={came ? "Requests and decisions" : "See requests and decisions"}>
           <Failed error={requests.error} />
-          {!came && <span class="muted">Requests are shown here as they end.</span>}
+          {!came && <span class="muted">Requests appear here when they end.</span>}
           <ul class="came">
             {requests.value?.map((one) => (
               <li key={one.id} class="arrives">
@@ -88,13 +84,13 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
             ))}
           </ul>
           {came && !answered && isServed && (
-            <span class="muted small">Choose one to see each step, and how to let it pass.</span>
+            <span class="muted small">Choose a request to see each step, and how to allow it.</span>
           )}
         </Step>
       </ol>
       <div class="row">
         <a class="button" href={linkTo("edges", edgeId)}>
-          Change its rules
+          Change the access rules
         </a>
         <a class="button" href="#/traffic">
           Watch traffic

@@ -48,8 +48,8 @@ export function Reference({ id, label, kinds, value, isRequired, description, on
     <div class="column">
       <TextInput
         type="search"
-        aria-label={`Look for one of ${kinds.map(titleOf).join(" or ")}`}
-        placeholder="There are many: a part of its name …"
+        aria-label={`Search for ${kinds.map(titleOf).join(" or ")}`}
+        placeholder="Many exist: type a part of the name …"
         value={text}
         onText={setText}
       />

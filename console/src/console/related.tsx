@@ -144,7 +144,7 @@ export function Commands({ kind, id }: Pick<RelatedProps, "kind" | "id">) {
         >
           <div class="column">
             <Failed error={error} />
-            <p>This is told at once, and cannot be taken back.</p>
+            <p>This takes effect immediately, and cannot be undone.</p>
             <div class="row">
               <span class="grow" />
               <button type="button" onClick={() => setAsked(undefined)}>

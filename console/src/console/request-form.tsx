@@ -55,7 +55,7 @@ export function RequestFields({ value, onChange }: RequestFieldsProps) {
         />
         <TextInput
           aria-label="Logged in as"
-          placeholder="logged in as: nobody"
+          placeholder="logged in as: no one"
           value={value.email}
           onText={(email) => set({ email })}
         />
@@ -63,7 +63,7 @@ export function RequestFields({ value, onChange }: RequestFieldsProps) {
       <TextArea
         aria-label="Headers"
         rows={3}
-        placeholder="name: value, one a line"
+        placeholder="name: value, one per line"
         value={value.fields}
         onText={(fields) => set({ fields })}
       />

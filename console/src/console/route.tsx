@@ -42,7 +42,7 @@ export function Route({
     <details class="panel route" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span class="tag">{at}</span> <strong class="mono">{route.match}</strong>{" "}
-        <span class="muted small">{route.match_type === "exact_path" ? "this path" : "and what is below"}</span>{" "}
+        <span class="muted small">{route.match_type === "exact_path" ? "this path" : "and paths below"}</span>{" "}
         {modulesOf(kind, description)
           .filter(([name]) => object[name] !== null)
           .map(([name]) => (
@@ -97,7 +97,7 @@ function Pipeline({ kind, route, description, onWritten }: PipelineProps) {
   };
   return (
     <>
-      <ol class="pipeline" aria-label="Modules in the order of traffic">
+      <ol class="pipeline" aria-label="Modules in traffic order">
         {modules.map(([name, schema]) => {
           const config = object[name] as JsonObject | null;
           const { description: doc } = description.resolve(schema);

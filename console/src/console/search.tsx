@@ -92,7 +92,7 @@ export function Search({ description }: { readonly description: Description }) {
         </ul>
         {(isLooking || hits.length === 0) && (
           <p class="muted" role="status">
-            {isLooking ? "Looking …" : "Nothing is called so."}
+            {isLooking ? "Looking …" : "No results."}
           </p>
         )}
       </form>

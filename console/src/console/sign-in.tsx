@@ -33,17 +33,19 @@ export function SignIn() {
         {provider.value && (
           <>
             <a class="button primary wide" href={provider.value.url}>
-              Log in by {provider.value.title}
+              Log in with {provider.value.title}
             </a>
             <hr />
           </>
         )}
-        <p>On the machine of the server, this prints a link that logs in:</p>
+        <p>On the server's machine, this command prints a login link:</p>
         <Command text="npx postern console" />
         <div class="field">
           <label for="api-key">Or an API key</label>
           <TextInput id="api-key" type="password" autocomplete="off" required value={key} onText={setKey} />
-          <span class="muted small">It is exchanged for a session of at most 12 hours, and not kept in the page.</span>
+          <span class="muted small">
+            The key is exchanged for a session of at most 12 hours, and not stored in the page.
+          </span>
         </div>
         <button type="submit" class="primary" disabled={isBusy}>
           Log in

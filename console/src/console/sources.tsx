@@ -9,21 +9,24 @@ interface Source {
 const agent = "npx postern http 3000";
 
 const sources: Readonly<Record<string, Source>> = {
-  endpoint: { text: "Each public URL is one. This publishes what listens on port 3000:", command: agent },
-  tunnel: { text: "An agent brings it, and takes it along. This publishes what listens on port 3000:", command: agent },
-  tunnel_session: { text: "Each connected agent has one. This publishes what listens on port 3000:", command: agent },
+  endpoint: { text: "Each public URL has an endpoint. To publish the service on port 3000:", command: agent },
+  tunnel: {
+    text: "Tunnels exist while their agent is connected. To publish the service on port 3000:",
+    command: agent,
+  },
+  tunnel_session: { text: "Each connected agent has a session. To publish the service on port 3000:", command: agent },
   node: {
-    text: "Each server that runs is one. This starts another with the database of the first, whose URL is in DATABASE_URL:",
+    text: "Each running server is a node. To start another server with the first server's database (its URL is in DATABASE_URL):",
     command: 'npx postern serve --cluster --database "$DATABASE_URL"',
   },
   console_session: {
-    text: "Whoever logs in to this page has one. This prints a link that logs in:",
+    text: "Each login to this console has a session. To print a login link:",
     command: "npx postern console",
   },
 };
 
 /** For the others: what comes of logins, and what nobody has thought of here. */
-const ofTraffic = "They come by themselves when somebody logs in at a service that asks for it.";
+const ofTraffic = "Created automatically when a visitor logs in to a service that requires a login.";
 
 export function SourceOf({ kind }: { readonly kind: string }) {
   const { text, command } = sources[kind] ?? { text: ofTraffic };

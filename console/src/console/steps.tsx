@@ -7,7 +7,7 @@ import { Outcome } from "./parts.tsx";
 import { linkTo } from "./router.ts";
 
 export function Steps({ steps, description }: { readonly steps: readonly Step[]; readonly description: Description }) {
-  if (steps.length === 0) return <p class="muted">Nothing but the route had a say.</p>;
+  if (steps.length === 0) return <p class="muted">No module changed this request.</p>;
   return (
     <ol class="steps">
       {steps.map(({ by, outcome, reason, decided_by, rule }, at) => {

@@ -107,7 +107,7 @@ interface NothingProps {
 }
 
 function Nothing({ kind, isFiltered, isOld }: NothingProps) {
-  if (isFiltered) return <p class="empty">Nothing fits the filter.</p>;
+  if (isFiltered) return <p class="empty">No objects match the filter.</p>;
   if (isOld) return <p class="empty">{`There were none at revision ${atRevision.value}. ${kind.doc}`}</p>;
   return (
     <div class="empty">

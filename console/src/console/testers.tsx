@@ -23,19 +23,19 @@ interface Question {
 
 const questions: Readonly<Record<string, Question>> = {
   ip_policy: {
-    title: "Would an address pass?",
+    title: "Is an address allowed?",
     label: "Address",
     example: "198.51.100.7",
     ask: (id, text) => postern.ipPolicies.test(id, { source_ip: text }),
   },
   credential: {
-    title: "May an agent with this token publish it?",
+    title: "May an agent with this token publish a name?",
     label: "Host, host:port or key=value",
     example: "app.example.com:443",
     ask: (id, text) => postern.credentials.test(id, { bind: text }),
   },
   api_key: {
-    title: "May this key call it?",
+    title: "May this key call an operation?",
     label: "Operation",
     example: "createIPPolicy",
     choices: operations.map((one) => one.id).sort(),

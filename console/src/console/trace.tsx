@@ -84,7 +84,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
           </a>
         )}
         <button type="button" onClick={() => void explain()}>
-          Explain again with the present configuration
+          Explain again with the current configuration
         </button>
         <WayOut request={request} />
       </div>
@@ -92,7 +92,7 @@ function Ended({ request, description }: { readonly request: Request; readonly d
       <CapturedPart request={request} />
       {now && (
         <section aria-label="Now" class="column">
-          <Answer title="Now it would be" answer={now} description={description} />
+          <Answer title="The result would now be" answer={now} description={description} />
           <AskAgain request={request} isOfEdge={kind === "https_edge"} />
         </section>
       )}
@@ -143,7 +143,7 @@ function CapturedPart({ request }: { readonly request: Request }) {
   return (
     <section aria-label="Captured" class="column">
       <h2>Captured</h2>
-      {!isServed && <p>No agent has served it, so nobody has kept what it carried.</p>}
+      {!isServed && <p>No agent handled this request, so its headers and body were not captured.</p>}
       <Failed error={failure} />
       {part && <part.Captured request={request} />}
     </section>

@@ -49,7 +49,7 @@ export function Traffic({ description }: { readonly description: Description }) 
         </div>
         <Failed error={error} again={again} />
         {value?.items.length === 0 &&
-          (isFiltered ? <p class="empty">No request that is kept fits the filter.</p> : <NoTraffic />)}
+          (isFiltered ? <p class="empty">No stored request matches the filter.</p> : <NoTraffic />)}
         <ul class="requests">
           {value?.items.map((one) => (
             <Row key={one.id} request={one} isChosen={one.id === id} />
@@ -63,7 +63,7 @@ export function Traffic({ description }: { readonly description: Description }) 
       </div>
       <div class="side-one">
         {id === undefined ? (
-          <p class="empty">Choose a request, and see what decided it.</p>
+          <p class="empty">Choose a request to see its decision.</p>
         ) : (
           <Trace key={id} id={id} description={description} />
         )}
@@ -96,8 +96,8 @@ function NoTraffic() {
   const url = endpoints.value?.[0]?.public_url;
   return (
     <div class="empty">
-      <p>No request has come lately. What is denied or fails is kept for a while, and a sample of the rest.</p>
-      {endpoints.value && url === undefined && <p>Nothing is published. This publishes what listens on port 3000:</p>}
+      <p>No recent requests. Postern keeps denied and failed requests, and a sample of successful ones.</p>
+      {endpoints.value && url === undefined && <p>Nothing is published. To publish the service on port 3000:</p>}
       {endpoints.value && <Command text={url === undefined ? "npx postern http 3000" : curlWithAuthority(url)} />}
     </div>
   );

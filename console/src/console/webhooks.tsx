@@ -53,12 +53,12 @@ export function Webhooks({ description }: { readonly description: Description })
     <section class="column" aria-label="Webhooks">
       <Head
         title="Webhooks"
-        doc="A sample is signed as the provider would sign it, and put before the edge: would it pass, and why? The service behind gets none of it."
+        doc="The console signs a sample as the provider would, and the edge checks it. The service does not receive the sample."
       />
       <Failed error={edges.error} again={edges.again} />
       {edges.value && places.length === 0 && (
         <div class="empty">
-          <p>No route verifies webhooks. Set the module Webhook verification on one of an edge's routes.</p>
+          <p>No route verifies webhooks. Set the module Webhook verification on a route of an edge.</p>
           <a class="button primary" href="#/edges">
             Edges
           </a>
@@ -66,7 +66,7 @@ export function Webhooks({ description }: { readonly description: Description })
       )}
       {edges.value?.more === true && (
         <button type="button" onClick={() => setPages(pages + 1)}>
-          Routes of more edges
+          Load routes of more edges
         </button>
       )}
       {chosen && (
@@ -120,7 +120,7 @@ export function Webhooks({ description }: { readonly description: Description })
                 checked={isTampered}
                 onChange={(event) => setTampered(event.currentTarget.checked)}
               />
-              changed on its way
+              changed in transit
             </label>
             <span class="grow" />
             <TextInput
@@ -130,7 +130,7 @@ export function Webhooks({ description }: { readonly description: Description })
               onText={setSource}
             />
             <button type="submit" class="primary">
-              Sign and ask
+              Sign and check
             </button>
           </div>
         </form>
@@ -139,7 +139,7 @@ export function Webhooks({ description }: { readonly description: Description })
       {answer && (
         <section class="column" aria-label="Verdict">
           <Answer answer={answer.told} description={description} />
-          <h2>What was signed</h2>
+          <h2>Signed content</h2>
           <div class="diff">
             {answer.sample.headers.map(({ name, value }) => (
               <div key={name}>{`${name}: ${value}`}</div>
@@ -153,7 +153,7 @@ export function Webhooks({ description }: { readonly description: Description })
               CLI
             </Copy>
             <span class="muted small">
-              These send the webhook. The CLI takes the secret from <code>WEBHOOK_SECRET</code>.
+              These commands send the webhook. The CLI takes the secret from <code>WEBHOOK_SECRET</code>.
             </span>
           </div>
         </section>

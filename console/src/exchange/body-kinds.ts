@@ -31,7 +31,7 @@ export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, 
   let plain = body;
   if (coding !== "identity") {
     const format = codings.get(coding);
-    if (!format) return asBytes(body, `coded as ${coding}, which browsers do not undo`);
+    if (!format) return asBytes(body, `encoded as ${coding}, which browsers cannot decode`);
     plain = await undone(body, format);
     if (plain.length === 0) return asBytes(body, `is no ${coding}`);
   }
@@ -47,7 +47,7 @@ export async function readBody(body: Uint8Array<ArrayBuffer>, headers: Headers, 
   if (/[/+]json$/.test(essence) || /^\s*[[{]/.test(text)) {
     const pretty = prettyJson(text);
     if (pretty !== undefined) return { kind: "text", of: "JSON", text: pretty };
-    if (!isCut && /[/+]json$/.test(essence)) return { kind: "text", of: "says it is JSON, and is not", text };
+    if (!isCut && /[/+]json$/.test(essence)) return { kind: "text", of: "declared as JSON, but not valid JSON", text };
   }
   if (/[/+]xml$/.test(essence)) return { kind: "text", of: "XML", text: prettyXml(text) };
   return { kind: "text", of: essence || "text", text };

@@ -58,7 +58,7 @@ export function WebSocketMessages({
   return (
     <section aria-label="Messages">
       <h2>Messages</h2>
-      {cut && <p class="muted small">The first of them are no longer kept.</p>}
+      {cut && <p class="muted small">The first messages were discarded.</p>}
       <ol class="events box">
         {messages.map((one, at) => (
           <li key={at}>
@@ -84,7 +84,7 @@ function Line({ cut, children }: { readonly cut: boolean | undefined; readonly c
   return (
     <div class="row">
       {children}
-      {cut === true && <Tag tone="warn">not all of it</Tag>}
+      {cut === true && <Tag tone="warn">incomplete</Tag>}
     </div>
   );
 }

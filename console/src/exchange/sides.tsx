@@ -44,7 +44,7 @@ function Response({ exchange: { response }, onReveal }: SidesProps) {
           {response.trailers && <Fields headers={response.trailers} title="Trailers" onReveal={onReveal} />}
         </>
       ) : (
-        <p class="muted">Nothing has been answered.</p>
+        <p class="muted">No response.</p>
       )}
     </section>
   );

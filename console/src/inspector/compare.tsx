@@ -20,7 +20,7 @@ export function Compare({ one, otherId }: { readonly one: Exchange; readonly oth
   if (!before || !after) return <p class="muted">Reading …</p>;
   return (
     <div class="column">
-      <p class="muted small">The earlier one in red, the later one in green; credentials are left out.</p>
+      <p class="muted small">The earlier request in red, the later one in green. Credentials are left out.</p>
       <h3>Request</h3>
       <Diff before={before.request} after={after.request} />
       <h3>Response</h3>

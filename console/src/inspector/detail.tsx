@@ -30,7 +30,7 @@ export function Detail() {
   const [edits, setEdits] = useState(false);
   isEditing.open = () => setEdits(true);
   const exchange = selected.value;
-  if (!exchange) return <div class="empty">Choose a request on the left. ↑ and ↓ go through them.</div>;
+  if (!exchange) return <div class="empty">Choose a request on the left. Use ↑ and ↓ to move.</div>;
   return (
     <article class="detail">
       <header class="column">
@@ -77,13 +77,9 @@ function Actions({ exchange, onEdit }: { readonly exchange: Exchange; onEdit(): 
       <button type="button" onClick={onEdit} title="e">
         Edit and replay
       </button>
-      {signs !== undefined && <span class="muted small">Webhooks of {signs} are signed anew.</span>}
+      {signs !== undefined && <span class="muted small">Webhooks of {signs} get a new signature.</span>}
       {elsewhere.length > 0 && (
-        <select
-          aria-label="Replay against another tunnel"
-          value=""
-          onChange={(event) => send(event.currentTarget.value)}
-        >
+        <select aria-label="Replay to another tunnel" value="" onChange={(event) => send(event.currentTarget.value)}>
           <option value="">Replay at …</option>
           {elsewhere.map(({ name, config }) => (
             <option key={name} value={name}>{`${name} (${config.addr})`}</option>
@@ -144,8 +140,8 @@ function Facts({ exchange }: { readonly exchange: Exchange }) {
           </Fact>
         )}
       </dl>
-      {fault !== undefined && <p class="notice bad">Could not be read: {fault}.</p>}
-      {outcome === "cut" && <p class="notice warn">The connection ended before the answer was complete.</p>}
+      {fault !== undefined && <p class="notice bad">Could not be parsed: {fault}.</p>}
+      {outcome === "cut" && <p class="notice warn">The connection ended before the response was complete.</p>}
     </div>
   );
 }

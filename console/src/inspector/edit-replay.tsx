@@ -47,7 +47,7 @@ export function EditReplay({ exchange, onClose }: Props) {
           <TextInput aria-label="Path and query" class="mono grow" value={uri} onText={setUri} />
         </div>
         <div class="field">
-          <label for="edit-fields">Headers, one a line</label>
+          <label for="edit-fields">Headers, one per line</label>
           <TextArea id="edit-fields" rows={8} spellcheck={false} value={fields} onText={setFields} />
         </div>
         <div class="field">
@@ -55,7 +55,7 @@ export function EditReplay({ exchange, onClose }: Props) {
           <TextArea id="edit-body" rows={8} spellcheck={false} value={body} onText={setBody} />
         </div>
         <div class="row">
-          <span class="muted small grow">It goes to the service straight, once.</span>
+          <span class="muted small grow">The agent sends the request once, directly to the service.</span>
           <button type="submit" class="primary">
             Send
           </button>
@@ -71,7 +71,7 @@ async function headersOf(text: string, exchange: Exchange): Promise<Record<strin
   const headers: Record<string, string[]> = {};
   for (const line of lines) {
     const at = line.indexOf(":");
-    if (at < 1) throw new Error(`"${line}" is no field: it would be "name: value".`);
+    if (at < 1) throw new Error(`"${line}" is not a header: write "name: value".`);
     const name = line.slice(0, at).trim();
     const value = line.slice(at + 1).trim();
     const own = (headers[name] ??= []);

@@ -21,8 +21,8 @@ export function Filters() {
         id="filter-text"
         type="search"
         class="grow"
-        aria-label="Text in heads and bodies"
-        placeholder="Text in heads and bodies  /"
+        aria-label="Text in headers and bodies"
+        placeholder="Text in headers and bodies  /"
         value={text}
         onInput={(event) => {
           set({ text: valueOf(event) });
@@ -76,7 +76,7 @@ export function List() {
   if (found.length === 0) {
     return (
       <div class="empty">
-        <p>None of the {exchanges.value.length} requests fits the filter.</p>
+        <p>None of the {exchanges.value.length} requests matches the filter.</p>
         <button
           type="button"
           onClick={() => {

@@ -97,9 +97,9 @@ function Nothing() {
     <main class="empty">
       <h1>No requests yet</h1>
       {isKept ? (
-        <p>What passes through this agent appears here by itself. Send something:</p>
+        <p>Requests through this agent appear here automatically. Send one:</p>
       ) : (
-        <p>This tunnel's requests are not kept: start it without --inspect false.</p>
+        <p>The agent does not capture requests of this tunnel: start it without --inspect false.</p>
       )}
       {tunnel && tunnel.public_url !== "" && <Command text={`curl ${tunnel.public_url}`} />}
     </main>

@@ -169,7 +169,7 @@ async function send(method: string, path: string, body?: object): Promise<Respon
       ...(body && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
   } catch {
-    throw new Error("The agent does not answer: it has ended, or is being started again.");
+    throw new Error("The agent does not answer. It has stopped or is restarting.");
   }
   if (answer.ok) return answer;
   const refusal = (await answer.json().catch(() => ({}))) as { readonly msg?: string };

@@ -47,22 +47,22 @@ export function Backtest({ place, policy, isFine }: BacktestProps) {
   };
   const others = found?.filter(isOtherwise) ?? [];
   return (
-    <section class="column" aria-label="On what has passed">
+    <section class="column" aria-label="Test with past requests">
       <div class="row">
         <span class="muted small grow">
-          Or on the last {mostTried} requests of this route that are kept. Their headers and bodies are not, and nobody
-          is logged in.
+          Or with the last {mostTried} stored requests of this route. Their headers and bodies are not stored, and no
+          visitor is logged in.
         </span>
         <button type="button" disabled={!isFine || isBusy} onClick={() => void run()}>
-          {isBusy ? "Trying …" : "Try it on what has passed"}
+          {isBusy ? "Trying …" : "Test with past requests"}
         </button>
       </div>
       <Failure text={error} />
       {found && (
         <p role="status">
           {found.length === 0
-            ? "No request of this route is kept now."
-            : `${found.length} tried: ${others.length === 0 ? "all" : found.length - others.length} would end as they did.`}
+            ? "There are no stored requests of this route."
+            : `${found.length} tested: ${others.length === 0 ? "all" : found.length - others.length} would have the same result.`}
         </p>
       )}
       <ul class="came">

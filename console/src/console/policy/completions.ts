@@ -168,7 +168,7 @@ function keysAt(lines: readonly string[], indent: number, { schema }: PolicyLang
     const { properties = {} } = configOf($defs[type]) ?? {};
     return Object.entries(properties).map(([name, { description = "" }]) => keyOffer(name, description));
   }
-  if (key === "actions") return [keyOffer("type", "What is done."), keyOffer("config", "How.")];
+  if (key === "actions") return [keyOffer("type", "The actions to run."), keyOffer("config", "How.")];
   return ["name", "expressions", "actions"].map((name) => keyOffer(name, ""));
 }
 

@@ -88,7 +88,7 @@ export function PolicyField({ id, value, description, onChange }: PolicyFieldPro
     <div class="column policy" id={id}>
       <div class="row">
         <select
-          aria-label="Begin with an example"
+          aria-label="Start with an example"
           value=""
           onChange={(event) => {
             const chosen = examples.find(({ title }) => title === event.currentTarget.value);
@@ -98,13 +98,13 @@ export function PolicyField({ id, value, description, onChange }: PolicyFieldPro
             else onChange(chosen.policy);
           }}
         >
-          <option value="">Begin with an example …</option>
+          <option value="">Start with an example …</option>
           {examples.map(({ title }) => (
             <option key={title}>{title}</option>
           ))}
         </select>
         <span class="muted small">
-          <kbd>Ctrl</kbd> <kbd>Space</kbd> says what may stand here; <kbd>Tab</kbd> leaves the editor.
+          <kbd>Ctrl</kbd> <kbd>Space</kbd> lists the possible values; <kbd>Tab</kbd> leaves the editor.
         </span>
       </div>
       {isPlain || language.error !== "" ? (
@@ -137,7 +137,7 @@ function findingsOf({ issues, warnings }: PolicyCheck): readonly Finding[] {
 
 function Findings({ found, onGo }: { readonly found: readonly Finding[]; onGo(finding: Finding): void }) {
   return (
-    <ol class="findings" aria-label="What is wrong with the policy" aria-live="polite">
+    <ol class="findings" aria-label="Errors in the policy" aria-live="polite">
       {found.map((one, at) => (
         <li key={at} class={one.severity}>
           <button type="button" class="plain tiny" onClick={() => onGo(one)}>

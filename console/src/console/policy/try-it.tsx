@@ -41,7 +41,7 @@ export function TryIt({ policy, protocol, description, isFine }: TryProps) {
   };
   return (
     <details class="panel">
-      <summary>Try it on a {protocol === "http" ? "request" : "connection"}</summary>
+      <summary>Test with a {protocol === "http" ? "request" : "connection"}</summary>
       <div class="inside column">
         {protocol === "http" ? (
           <RequestFields value={described} onChange={setDescribed} />
@@ -56,8 +56,8 @@ export function TryIt({ policy, protocol, description, isFine }: TryProps) {
         <div class="row">
           <span class="muted small grow">
             {place
-              ? "The edge decides, with all that is in front of the policy and behind it. Nothing is sent."
-              : "Secrets, IP policies and internal endpoints are not there. Explain has all of it, once the policy is applied."}
+              ? "The edge decides, with all modules before and after the policy. No request is sent."
+              : "Secrets, IP policies and internal endpoints are not available here. Apply the policy and use Explain to include them."}
           </span>
           <button type="button" disabled={!isFine || policy.trim() === ""} onClick={() => void ask()}>
             Try it
@@ -66,7 +66,7 @@ export function TryIt({ policy, protocol, description, isFine }: TryProps) {
         <Failure text={error} />
         {place && <Backtest place={place} policy={policy} isFine={isFine} />}
         {told && (
-          <section class="column" aria-label="What the policy would do">
+          <section class="column" aria-label="Result of the policy">
             <Answer answer={told} description={description} />
           </section>
         )}
