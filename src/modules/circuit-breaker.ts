@@ -7,24 +7,24 @@ export const circuitBreaker = defineModule({
   name: "circuit_breaker",
   schemaName: "EndpointCircuitBreaker",
   on: ["https_route"],
-  doc: "Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or more, or no response.",
+  doc: "Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no response.",
   acts: { request: ["refuse"] },
   fields: {
-    tripped_duration: f.uint32("Seconds to wait after tripping before a request probes the upstream's health.", {
+    tripped_duration: f.uint32("Seconds to wait after tripping before a request tests the upstream.", {
       default: 10,
       zeroIsUnset: true,
     }),
     rolling_window: f.uint32("Seconds of the statistical window.", { default: 10, zeroIsUnset: true }),
-    num_buckets: f.uint32("Parts of the window that are counted apart and forgotten one by one.", {
+    num_buckets: f.uint32("Number of buckets in the window. The oldest bucket is discarded first.", {
       max: 128,
       default: 10,
       zeroIsUnset: true,
     }),
-    volume_threshold: f.uint32("Requests in a window below which the circuit never trips.", {
+    volume_threshold: f.uint32("Minimum requests in a window before the circuit can trip.", {
       default: 20,
       zeroIsUnset: true,
     }),
-    error_threshold_percentage: f.number("Share of failures, 0 to 1, from which on the circuit trips.", {
+    error_threshold_percentage: f.number("Share of failures, 0 to 1, at which the circuit trips.", {
       min: 0,
       max: 1,
       default: 0.5,
@@ -55,6 +55,6 @@ export const circuitBreaker = defineModule({
 
 const steps = {
   closed: passed("circuit_breaker", "closed"),
-  probe: passed("circuit_breaker", "half-open: this request probes the upstream"),
+  probe: passed("circuit_breaker", "half-open: this request tests the upstream"),
   open: denied("circuit_breaker", "circuit_open", "open: the upstream failed too often"),
 } as const;

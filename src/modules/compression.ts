@@ -7,7 +7,7 @@ export const compression = defineModule({
   name: "compression",
   schemaName: "EndpointCompression",
   on: ["https_route"],
-  doc: "Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of visitors whom the edge has logged in.",
+  doc: "Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of visitors whom the edge has logged in.",
   acts: { response: ["change the response"] },
   fields: {},
   compile: () => ({

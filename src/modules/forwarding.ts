@@ -11,11 +11,11 @@ export const forwarding = defineModule({
   acts: { request: ["set limits"] },
   fields: {
     response_timeout: f.uint32(
-      "Seconds that a request may wait for the first byte of the response, at most 86400; 0 uses the server's `--response-timeout`.",
+      "Maximum seconds to the first byte of the response, at most 86400; 0 uses the server's `--response-timeout`.",
       { max: maxTimeoutSeconds, default: 0 },
     ),
     encoded_slashes: f.boolean(
-      "Accept paths with encoded slashes (`%2F`), or with bytes that are not UTF-8, if routes or rules tell paths apart. A path is still refused if decoding its slashes first leads to another route.",
+      "Accept paths with encoded slashes (`%2F`) or bytes that are not UTF-8, even if routes or rules distinguish paths. The server still rejects a path if decoding its slashes leads to another route.",
       { default: false },
     ),
   },

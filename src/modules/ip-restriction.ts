@@ -11,7 +11,7 @@ export const ipRestriction = defineModule({
   name: "ip_restriction",
   schemaName: "EndpointIPPolicy",
   on: ["https_route", "tls_edge", "tcp_edge"],
-  doc: "Admits a source address only if a rule of its IP policies allows it and none denies it.",
+  doc: "Allows a source address only if a rule of the IP policies allows it and no rule denies it.",
   acts: { connection: ["refuse"], request: ["refuse"] },
   fields: {
     ip_policies: f.refList(
@@ -32,8 +32,8 @@ export function compileAdmission(policyIds: readonly string[], scope: Pick<Scope
   return (source) => admission(policies, source);
 }
 
-const noPolicy = denied("ip_restriction", "source_denied", "there is no policy that could allow the source");
-const noAddress = denied("ip_restriction", "source_denied", "the source has no address that rules could match");
+const noPolicy = denied("ip_restriction", "source_denied", "no policy can allow the source");
+const noAddress = denied("ip_restriction", "source_denied", "the source has no address to match");
 const words = new Uint32Array(4);
 
 /** One decision for requests and connections (control R4): deny wins, and something must allow. */

@@ -28,7 +28,7 @@ describe("login modules", () => {
       const doc = { edge_id: "e", match_type: "path_prefix", match: "/", [name]: { enabled: true } };
       assert.equal(set.put({ kind: "https_edge_route", id: "r", doc })[0]?.module, name);
       const route = httpsSite(set.table, "h")?.findRoute("/", "h");
-      assert.match(route?.problem?.message ?? "", new RegExp(`^enforce ${name}: this server cannot`));
+      assert.match(route?.problem?.message ?? "", new RegExp(`^enforce ${name}: this server has no support`));
       set.put({ kind: "https_edge_route", id: "r", doc: { ...doc, [name]: { enabled: false } } });
       assert.equal(httpsSite(set.table, "h")?.findRoute("/", "h")?.problem, undefined);
     }

@@ -8,11 +8,11 @@ export const mutualTls = defineModule({
   name: "mutual_tls",
   schemaName: "EndpointMutualTLS",
   on: ["https_edge", "tls_edge"],
-  doc: "Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.",
+  doc: "Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives the certificate's subject in `ngrok-mtls-*` header fields.",
   acts: { handshake: ["refuse"], request: ["refuse", "change the request"] },
   fields: {
     certificate_authorities: f.refList(
-      "Certificate authorities that client certificates must chain to.",
+      "CAs that client certificates must chain to.",
       { to: "certificate_authority", input: "certificate_authority_ids" },
       { required: true, minItems: 1, maxItems: 10 },
     ),

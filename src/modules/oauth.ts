@@ -14,7 +14,7 @@ const team: StringFormat = {
 };
 
 const application = {
-  client_id: f.string("OAuth app client ID; unset: the server's own app for the provider, where it has one."),
+  client_id: f.string("OAuth app client ID. If unset: the server's own app for the provider, if it has one."),
   client_secret: f.string("OAuth app client secret.", { secret: true, maxBytes: 1024 }),
   scopes,
   email_addresses: emailAddresses,
@@ -25,14 +25,14 @@ const provider = (title: string, schemaName: string) =>
   f.object(`Sign-in with ${title}.`, application, { nullable: true, schemaName });
 
 const chosenProvider = f.object(
-  "Identity provider and who may access; exactly one of them is set.",
+  "Identity provider and access lists. Set exactly one provider.",
   {
     github: f.object(
       "Sign-in with GitHub.",
       {
         ...application,
-        teams: f.list("Teams whose members may access.", f.string("A team.", { format: team }), { unique: true }),
-        organizations: f.list("Organizations whose members may access.", f.string("An organization's slug."), {
+        teams: f.list("Teams whose members have access.", f.string("A team.", { format: team }), { unique: true }),
+        organizations: f.list("Organizations whose members have access.", f.string("An organization's slug."), {
           unique: true,
         }),
       },
@@ -55,7 +55,7 @@ export function oauthWith(logins: Logins | undefined) {
     name: "oauth",
     schemaName: "EndpointOAuth",
     on: ["https_route"],
-    doc: "Lets only visitors in who sign in with a social identity provider and are on its lists.",
+    doc: "Requires a login with a social identity provider. Only visitors on the lists have access.",
     acts: { request: ["refuse", "answer", "change the request"] },
     fields: {
       provider: chosenProvider,
@@ -72,13 +72,13 @@ export function oauthWith(logins: Logins | undefined) {
           const path = `provider.${name}`;
           if ((app.client_id === "") !== (app.client_secret === "")) {
             const missing = app.client_id === "" ? "client_id" : "client_secret";
-            return { path: `${path}.${missing}`, message: "is required: client_id and client_secret go together" };
+            return { path: `${path}.${missing}`, message: "is required: set client_id and client_secret together" };
           }
           if (app.client_id !== "") continue;
           if (app.scopes.length > 0) {
             return {
               path: `${path}.scopes`,
-              message: "must be empty without client_id and client_secret of your own app",
+              message: "must be empty without your own client_id and client_secret",
             };
           }
         }
@@ -96,7 +96,7 @@ export function oauthWith(logins: Logins | undefined) {
       },
     ],
     compile(config, scope) {
-      if (!logins) throw new Error("enforce oauth: this server cannot log visitors in");
+      if (!logins) throw new Error("enforce oauth: this server has no support for logins");
       const [[name, app] = ["", undefined], other] = chosen(config.provider);
       if (!app || other) throw new Error("enforce oauth: it must have exactly one provider");
       const login = oauthLogin(

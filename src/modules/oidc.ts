@@ -13,7 +13,7 @@ export function oidcWith(logins: Logins | undefined) {
     name: "oidc",
     schemaName: "EndpointOIDC",
     on: ["https_route"],
-    doc: "Lets only visitors in who sign in with an OpenID Connect provider.",
+    doc: "Requires a login with an OpenID Connect provider.",
     acts: { request: ["refuse", "answer", "change the request"] },
     fields: {
       ...loginFields,
@@ -25,8 +25,8 @@ export function oidcWith(logins: Logins | undefined) {
       client_id: f.string("Client ID and audience.", { required: true }),
       client_secret: f.string("Client secret.", { required: true, secret: true, maxBytes: 1024 }),
       scopes,
-      email_addresses: agentsList("E-mail addresses that an agent admits to its endpoint."),
-      email_domains: agentsList("E-mail domains that an agent admits to its endpoint."),
+      email_addresses: agentsList("E-mail addresses that have access to an agent's endpoint."),
+      email_domains: agentsList("E-mail domains that have access to an agent's endpoint."),
     },
     compile(config, scope) {
       return compileOidc(config, logins, scope);
@@ -53,7 +53,7 @@ interface OidcConfig {
 }
 
 function compileOidc(config: OidcConfig, logins: Logins | undefined, scope: Scope): CompiledModule {
-  if (!logins) throw new Error("enforce oidc: this server cannot log visitors in");
+  if (!logins) throw new Error("enforce oidc: this server has no support for logins");
   // What an agent names nobody has judged; what the API took stays as it was taken.
   if (scope.endpointHost !== undefined) checkPlace("oidc", config.issuer, logins.settings);
   const login = oidcLogin({

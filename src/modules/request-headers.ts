@@ -10,13 +10,13 @@ export const requestHeaders = defineModule({
   name: "request_headers",
   schemaName: "EndpointRequestHeaders",
   on: ["https_route"],
-  doc: "Removes, then adds header fields of the request, last before it goes upstream.",
+  doc: "Removes, then adds header fields of the request, just before the request goes upstream.",
   acts: { request: ["change the request"] },
   fields: headerEditFields(sentUpstream),
   rules: [
     ({ add, remove }) =>
       remove.includes("host") && !("host" in add)
-        ? { path: "remove", message: 'must not contain "host" unless "add" sets it: every request has one' }
+        ? { path: "remove", message: 'must not contain "host" unless "add" sets it: every request needs one' }
         : undefined,
   ],
   compile(config) {

@@ -10,7 +10,7 @@ export const responseHeaders = defineModule({
   name: "response_headers",
   schemaName: "EndpointResponseHeaders",
   on: ["https_route"],
-  doc: "Removes, then adds header fields of the response, last before it goes to the client.",
+  doc: "Removes, then adds header fields of the response, just before the response goes to the client.",
   acts: { response: ["change the response"] },
   fields: headerEditFields(true),
   compile(config) {

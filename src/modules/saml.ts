@@ -16,7 +16,7 @@ const readOnlyUrl = (doc: string) => f.string(doc, { readOnly: true, maxBytes: 2
 const fields = {
   ...loginFields,
   idp_metadata: f.string("The full XML IdP EntityDescriptor.", { maxBytes: 262_144, format: entityDescriptor }),
-  idp_metadata_url: f.string("Where the EntityDescriptor is to be had, instead of giving it.", {
+  idp_metadata_url: f.string("URL of the EntityDescriptor, instead of the document.", {
     maxBytes: 2048,
     format: providerUrl,
   }),
@@ -29,7 +29,7 @@ const fields = {
     { readOnly: true, maxBytes: 8192 },
   ),
   metadata_url: readOnlyUrl("Public URL hosting the service provider's metadata."),
-  request_signing_key_pem: f.string("The private key of that pair.", {
+  request_signing_key_pem: f.string("The private key of the key pair.", {
     internal: true,
     secret: true,
     maxBytes: 8192,
@@ -57,7 +57,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
     name: "saml",
     schemaName: "EndpointSAML",
     on: ["https_route"],
-    doc: "Lets only visitors in who sign in with a SAML identity provider.",
+    doc: "Requires a login with a SAML identity provider.",
     acts: { request: ["refuse", "answer", "change the request"] },
     fields,
     rules: [
@@ -79,7 +79,7 @@ export function samlWith(logins: Logins | undefined, saml: SamlLogins | undefine
       };
     },
     compile(config, scope) {
-      if (!logins || !saml) throw new Error("enforce saml: this server cannot log visitors in");
+      if (!logins || !saml) throw new Error("enforce saml: this server has no support for logins");
       // What an agent names nobody has judged; what the API took stays as it was taken.
       if (scope.endpointHost !== undefined) checkPlace("saml", config.idp_metadata_url, logins.settings);
       const { addresses, signing } = known(config, scope, logins);

@@ -6,18 +6,18 @@ export const tlsTermination = defineModule({
   name: "tls_termination",
   schemaName: "EndpointTLSTermination",
   on: ["https_edge", "tls_edge"],
-  doc: "Says where TLS ends, and which versions of it are spoken.",
+  doc: "Sets where TLS ends, and the allowed TLS versions.",
   acts: { handshake: ["refuse"] },
   fields: {
     terminate_at: f.oneOf(
-      "`edge`: the edge terminates TLS. `upstream` (or `agent`, its older name): TLS is passed through untouched; only on TLS edges.",
+      "`edge`: the edge terminates TLS. `upstream` (or the older name `agent`): the edge passes TLS through; only on TLS edges.",
       ["edge", "upstream", "agent"],
       { default: "edge" },
     ),
-    min_version: f.nullableOneOf(
-      "Minimum TLS version of the handshake; 1.2 when unset. Must be null when TLS is passed through.",
-      ["1.2", "1.3"],
-    ),
+    min_version: f.nullableOneOf("Minimum TLS version; 1.2 if unset. Must be null if TLS is passed through.", [
+      "1.2",
+      "1.3",
+    ]),
   },
   rules: [
     ({ terminate_at }, place) =>

@@ -22,14 +22,14 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
     name: policyModuleName,
     schemaName: "EndpointTrafficPolicy",
     on: ["https_route", "tls_edge", "tcp_edge"],
-    doc: "Applies a traffic policy: rules of expressions and actions, by phase.",
+    doc: "Applies a traffic policy: rules with expressions and actions, by phase.",
     acts: {
       connection: ["refuse"],
       request: ["refuse", "answer", "change the request", "choose the upstream"],
       response: ["change the response", "answer"],
     },
     fields: {
-      value: f.string("The policy, as JSON or YAML; stored as it is given.", {
+      value: f.string("The policy, as JSON or YAML, stored unchanged.", {
         required: true,
         maxBytes: maxPolicyBytes,
         sensitive: concealedPolicy,
@@ -56,7 +56,7 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
         ipPolicy: (id) => sharedIpPolicy(id, scope),
         authority: (id) => authorityPem(scope, id),
         login(asked) {
-          if (!logins || !saml) throw new Error("enforce a login: this server cannot log visitors in");
+          if (!logins || !saml) throw new Error("enforce a login: this server has no support for logins");
           return "idpMetadata" in asked
             ? askedSamlLogin(asked, saml, logins, scope)
             : askedCodeLogin(asked, logins, scope);

@@ -31,11 +31,11 @@ export const userAgentFilter = defineModule({
   name: "user_agent_filter",
   schemaName: "EndpointUserAgentFilter",
   on: ["https_route"],
-  doc: "Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does. Expressions are RE2 and match anywhere.",
+  doc: "Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied. Expressions are RE2 and match anywhere.",
   acts: { request: ["refuse"] },
   fields: {
-    allow: expressions("Expressions for user agents that pass whatever `deny` says."),
-    deny: expressions("Expressions for user agents that are refused."),
+    allow: expressions("Expressions for user agents that are always allowed."),
+    deny: expressions("Expressions for user agents that are denied."),
   },
   compile({ allow, deny }) {
     const allows = anyOf(allow);
@@ -71,8 +71,8 @@ const maxDecidedLength = 256;
 const refused = (reason: string): Step => denied("user_agent_filter", "user_agent_denied", reason);
 const allowed = passed("user_agent_filter", "matches an expression of allow");
 const unmatched = passed("user_agent_filter", "matches no expression of deny");
-const absent = refused("there is no User-Agent, and no expression of allow matches the empty string");
-const several = refused("there are several User-Agent, of which the upstream may go by any");
+const absent = refused("the request has no User-Agent, and no expression of allow matches the empty string");
+const several = refused("the request has several User-Agent fields, and the upstream may use any of them");
 const unnamed = refused("matches an expression of deny");
 
 /** One automaton for all: ten expressions joined cost what one costs. Linear time whatever they are (control D7). */
@@ -90,7 +90,8 @@ function anyOf(texts: readonly string[]): (text: string) => boolean {
 
 function compileExpression(text: string): Re2.RE2JS {
   const compiled = library().RE2JS.compile(text);
-  if (compiled.programSize() > maxProgramSize) throw new Error(`it is too large once repetitions are written out`);
+  if (compiled.programSize() > maxProgramSize)
+    throw new Error("the expression is too large after its repetitions are expanded");
   return compiled;
 }
 

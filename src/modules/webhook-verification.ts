@@ -24,12 +24,12 @@ export function webhookVerificationWith(settings: WebhookSettings) {
     name: webhookVerificationName,
     schemaName: "EndpointWebhookValidation",
     on: ["https_route"],
-    doc: "Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged; requests by which a provider tests the endpoint are answered at the edge.",
+    doc: "Accepts only webhooks with a valid signature. The edge holds the body until the signature is verified, and then forwards it unchanged. The edge answers the provider's test requests.",
     acts: { request: ["refuse", "answer"] },
     fields: {
-      provider: f.string("The webhook provider sending to the endpoint.", { required: true, format: providerName }),
+      provider: f.string("The webhook provider.", { required: true, format: providerName }),
       secret: f.string(
-        "Secret shared with the provider; for SendGrid its public key. Required for all providers except AWS SNS.",
+        "Secret that you share with the provider; for SendGrid its public key. Required for all providers except AWS SNS.",
         {
           secret: true,
           maxBytes: 4096,
@@ -53,7 +53,7 @@ export function webhookVerificationWith(settings: WebhookSettings) {
       if (wrong !== undefined) throw new Error(`verify webhooks of ${provider}: the secret ${wrong}`);
       const { webhookMaxBytes: maxBytes } = settings;
       const { clock, ownerId } = scope;
-      const taken = takenWebhooks(settings, `webhooks taken by ${ownerId}`, (key, make) => scope.keep(key, make));
+      const taken = takenWebhooks(settings, `webhooks received by ${ownerId}`, (key, make) => scope.keep(key, make));
       const check = webhookCheck(provider, secret, { maxBytes, demands: demandsOf(config), taken, clock });
       return {
         request: (exchange) => check(exchange, false),

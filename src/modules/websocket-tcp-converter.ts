@@ -10,7 +10,7 @@ export const websocketTcpConverter = defineModule({
   name: "websocket_tcp_converter",
   schemaName: "EndpointWebsocketTCPConverter",
   on: ["https_route"],
-  doc: "Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary messages. Text messages and requests that are no WebSocket upgrade are refused.",
+  doc: "Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend become binary messages. Text messages and requests without a WebSocket upgrade are rejected.",
   acts: { request: ["refuse", "answer"] },
   fields: {},
   compile: (_config, { clock }) => ({
@@ -28,7 +28,7 @@ export const websocketTcpConverter = defineModule({
 
 const name = "websocket_tcp_converter";
 const converted = changed(name, "binary messages become bytes to the backend, and back");
-const noUpgrade = denied(name, "not_websocket", "the request is no WebSocket upgrade");
+const noUpgrade = denied(name, "not_websocket", "the request is not a WebSocket upgrade");
 const noKey = denied(name, "not_websocket", "the request has no valid Sec-WebSocket-Key");
 /** RFC 6455 §4.4: says which version there is. */
 const otherVersion: Step = Object.freeze({

@@ -10,7 +10,7 @@ export function onlyKnown(given: JsonObject, known: readonly string[], where: st
   const other = Object.keys(given).find((name) => !known.includes(name));
   if (other === undefined) return;
   const near = didYouMean(other, known);
-  throw new CaseFault(`${where} has "${other}"; known are: ${known.join(", ")}${near}`);
+  throw new CaseFault(`${where} has the unknown key "${other}"; known are: ${known.join(", ")}${near}`);
 }
 
 /** {} where there is nothing, or "none". */

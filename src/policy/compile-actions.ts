@@ -62,7 +62,7 @@ export function compileActions(given: unknown, keys: Keys, reader: ActionReader)
     if (!found) continue;
     const { type, terminating } = found.declaration;
     if (ender !== undefined) {
-      const message = `stands behind "${ender}", which ends the phase: "${type}" would never run`;
+      const message = `follows "${ender}", which ends the phase: "${type}" would never run`;
       findings.wrong(`${path}[${index}]`, message, "policy_action_unreachable");
     } else if (terminating === "always") ender = type;
     if (found.compiled.login) {
@@ -79,10 +79,10 @@ function oneLogin(authId: string, at: string, inRule: string | undefined, { find
   const same = logins.get(authId);
   logins.set(authId, at);
   if (inRule !== undefined) {
-    findings.wrong(at, `asks for a login beside ${inRule}: a rule has one`, "policy_logins_many");
+    findings.wrong(at, `requires a login in addition to ${inRule}: a rule can have only one`, "policy_logins_many");
   } else if (same !== undefined) {
-    const how = authId === "" ? "no auth_id either" : `the auth_id "${shortened(authId)}" as well`;
-    findings.wrong(at, `asks for a login as ${same} does, which has ${how}`, "policy_logins_many");
+    const how = authId === "" ? "also no auth_id" : `also the auth_id "${shortened(authId)}"`;
+    findings.wrong(at, `requires the same login as ${same}, which has ${how}`, "policy_logins_many");
   }
 }
 
@@ -95,7 +95,7 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
   }
   for (const key of Object.keys(given)) {
     if (actionKeys.includes(key)) continue;
-    const message = `is not known here; known are: ${actionKeys.join(", ")}${didYouMean(key, actionKeys)}`;
+    const message = `is unknown; known are: ${actionKeys.join(", ")}${didYouMean(key, actionKeys)}`;
     findings.wrong(`${path}.${shortened(key)}`, message, "policy_config_unreadable");
   }
   const { type, config } = given;
@@ -105,17 +105,17 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
     return undefined;
   }
   if (!declared.phases.includes(phase)) {
-    const message = `must be an action of ${phase}: "${declared.type}" is one of ${declared.phases.join(", ")}`;
+    const message = `must be an action of ${phase}: "${declared.type}" belongs to ${declared.phases.join(", ")}`;
     findings.wrong(`${path}.type`, message, "policy_action_misplaced");
     return undefined;
   }
   if (declared.layers && !declared.layers.includes(layer)) {
-    const message = `must be an action for ${layer}: "${declared.type}" is one for ${declared.layers.join(", ")}`;
+    const message = `must be an action for ${layer}: "${declared.type}" is for ${declared.layers.join(", ")}`;
     findings.wrong(`${path}.type`, message, "policy_action_protocol");
     return undefined;
   }
   if (phase === "on_tcp_connect" && layer === "http" && declared.type === "forward-internal") {
-    const message = "must be an action of on_http_request: an HTTPS endpoint forwards requests, and no connections";
+    const message = "must be an action of on_http_request: an HTTPS endpoint forwards requests, not connections";
     findings.wrong(`${path}.type`, message, "policy_action_misplaced");
     return undefined;
   }
@@ -209,8 +209,8 @@ function follow(
   for (const source of tellingAfter(declared, field, phase)) taint.add(source);
   const whom = declared.tells?.(phase);
   if (whom === undefined) return;
-  const message = `a secret, or what is made of one, is told to ${whom}`;
-  findings.doubtfulIn(path, text, offset, { offset: 0, message, hint: "leave it out, or compare it instead" });
+  const message = `a secret, or a value derived from it, is visible to ${whom}`;
+  findings.doubtfulIn(path, text, offset, { offset: 0, message, hint: "remove it, or compare it instead" });
 }
 
 /** Actions whose results do not repeat what they are configured with. */
@@ -247,5 +247,5 @@ function unknownAction(type: unknown): string {
   if (typeof type !== "string") return `must name an action; known are: ${known.join(", ")}`;
   const why = Object.hasOwn(unsupportedActions, type) ? unsupportedActions[type] : undefined;
   if (why !== undefined) return `"${type}" is not supported by this server: ${why}`;
-  return `"${shortened(type)}" is not known; known are: ${known.join(", ")}${didYouMean(type, known)}`;
+  return `"${shortened(type)}" is unknown; known are: ${known.join(", ")}${didYouMean(type, known)}`;
 }

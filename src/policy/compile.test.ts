@@ -91,7 +91,7 @@ const refused: readonly Row[] = [
   [2210, act("{type: add-headers, config: {headers: {Proxy-Authorization: Basic eDp5}}}")],
   [2210, act("{type: remove-headers, config: {headers: [proxy-authorization]}}")],
   [2211, act('{type: add-headers, config: {headers: {a: "b\\r\\nc: d"}}}')],
-  [2236, "on_http_request:\n  - expressions: [!x]\n    actions: [{type: deny}]", /needs quotes/],
+  [2236, "on_http_request:\n  - expressions: [!x]\n    actions: [{type: deny}]", /put quotes/],
   [2236, "inbound: []\non_http_request: []", /older name/],
   [2236, q("{if: a, actions: [{type: deny}]}")],
   [2264, q(Array(101).fill("{actions: [{type: deny}]}").join())],

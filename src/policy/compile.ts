@@ -89,7 +89,7 @@ class PolicyReader {
       given = parseYamlObject(this.#text);
     } catch (error) {
       const { message } = error as Error;
-      const hint = /tag/i.test(message) ? '; an expression that begins with "!" needs quotes around it' : "";
+      const hint = /tag/i.test(message) ? '; put quotes around an expression that begins with "!"' : "";
       this.findings.wrong("", `must be an object in JSON or YAML: it ${message}${hint}`, "policy_unreadable");
       return { enabled: false, phases };
     }
@@ -103,7 +103,7 @@ class PolicyReader {
       const phase = phaseNamed(name, this.#layer);
       if (phase === undefined) this.#unknownPhase(name);
       else if (phase !== name && Object.hasOwn(given, phase)) {
-        const message = `is an older name of ${phase}, which is there as well: give one of them`;
+        const message = `is an older name of ${phase}, which is also present: use one of them`;
         this.findings.malformed(name, [name], message);
       } else phases[phase] = this.#rules(value, phase, name);
     }
@@ -112,7 +112,7 @@ class PolicyReader {
 
   #unknownPhase(name: string): void {
     const known = phasesOf[this.#layer];
-    const message = `is no phase here; known are: ${known.join(", ")}${didYouMean(name, known)}`;
+    const message = `is not a phase here; known are: ${known.join(", ")}${didYouMean(name, known)}`;
     this.findings.wrong(shortened(name), message, "policy_phase_unknown");
   }
 
@@ -137,8 +137,8 @@ class PolicyReader {
     const rules = given.map((rule: unknown, index) => this.#rule(rule, index, [name, index], reader));
     const last = rules.findIndex(({ expressions, actions: own }) => expressions.length === 0 && own.some(isEnd));
     if (last >= 0 && last < rules.length - 1 && this.findings.issues.length === 0) {
-      const rest = last + 2 < rules.length ? `and those after it never run` : "never runs";
-      this.findings.doubtful(`${name}[${last + 1}]`, `${rest}: ${name}[${last}] ends the phase, whatever comes`);
+      const rest = last + 2 < rules.length ? "and the rules after it never run" : "never runs";
+      this.findings.doubtful(`${name}[${last + 1}]`, `${rest}: ${name}[${last}] always ends the phase`);
     }
     return rules;
   }
@@ -153,7 +153,7 @@ class PolicyReader {
     }
     for (const key of Object.keys(given)) {
       if (ruleKeys.includes(key)) continue;
-      const message = `is not known here; known are: ${ruleKeys.join(", ")}${didYouMean(key, ruleKeys)}`;
+      const message = `is unknown; known are: ${ruleKeys.join(", ")}${didYouMean(key, ruleKeys)}`;
       this.findings.malformed(`${path}.${shortened(key)}`, [...keys, key], message);
     }
     const { name, expressions: list } = given;
@@ -247,7 +247,7 @@ function isEnd({ declaration, compiled }: CompiledRule["actions"][number]): bool
 function undecidedSteps(reason: string): CompiledExpression["undecided"] {
   const skips: Step = { ...skipped(policyModuleName, reason), failed: true };
   const refuses: Step = { ...denied(policyModuleName, "policy_expression_failed", reason), failed: true };
-  const bound = `${reason}: it takes more steps than it may, or makes a text or list that is too long`;
+  const bound = `${reason}: it exceeds the number of steps, or creates a text or list that is too long`;
   const exceeds: Step = { ...denied(policyModuleName, "policy_limit_reached", bound), failed: true };
   return { skips: Object.freeze(skips), refuses: Object.freeze(refuses), exceeds: Object.freeze(exceeds) };
 }

@@ -31,7 +31,7 @@ export function connectPhaseIssue(
   if (compilePolicy(text, "http").policy.phases.on_tcp_connect === undefined) return undefined;
   return {
     path: field,
-    message: "on_tcp_connect acts on connections, which it has none of: use on_http_request",
+    message: "on_tcp_connect acts on connections, which it does not have: use on_http_request",
     reason,
   };
 }
@@ -48,7 +48,7 @@ export function endpointPolicyIssue(text: string, layer: Layer, field: string): 
       actions.some(({ declaration, compiled }) => declaration.terminating === "always" || compiled.isFinal === true),
   );
   if (enabled && answers) return undefined;
-  const message = "must have a rule without expressions that answers, refuses, redirects or forwards whatever comes";
+  const message = "must have a rule without expressions that answers, denies, redirects or forwards every request";
   return { path: field, message, reason: "policy_answers_nothing" };
 }
 

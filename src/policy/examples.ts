@@ -32,7 +32,7 @@ export const policyExamples: readonly PolicyExample[] = [
 `,
   },
   {
-    title: "Ask for a password below a path",
+    title: "Require a password below a path",
     protocols: ["http"],
     policy: `on_http_request:
   - expressions: ["req.url.path.startsWith('/admin/')"]
@@ -42,7 +42,7 @@ export const policyExamples: readonly PolicyExample[] = [
 `,
   },
   {
-    title: "Lead to another address",
+    title: "Redirect to another address",
     protocols: ["http"],
     policy: `on_http_request:
   - expressions: ["req.url.path == '/old'"]
@@ -65,7 +65,7 @@ on_http_response:
 `,
   },
   {
-    title: "Admit connections from addresses",
+    title: "Allow connections from addresses",
     protocols: ["tls", "tcp"],
     policy: `on_tcp_connect:
   - actions:

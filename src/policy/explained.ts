@@ -49,7 +49,7 @@ function shownValue(value: Result, secrets: ReadonlySet<string>): string {
   meter.steps = shownSteps;
   const written = value instanceof Failure ? value : textOf(value, meter);
   let text = written instanceof Failure ? `error: ${written.message}` : written;
-  if (written instanceof Failure && written !== value) return "too large to be shown";
+  if (written instanceof Failure && written !== value) return "too large to show";
   for (const secret of secrets) if (secret !== "") text = text.replaceAll(secret, secretMask);
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
 }

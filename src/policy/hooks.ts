@@ -257,7 +257,7 @@ function stepOf(end: PhaseEnd | undefined): Step {
     case "answer":
       return { by: policyModuleName, outcome: "answered", reason: "answered by a rule", answer: end.answer };
     case "refusal":
-      return { by: policyModuleName, outcome: "denied", reason: "refused by a rule", answer: end.answer };
+      return { by: policyModuleName, outcome: "denied", reason: "denied by a rule", answer: end.answer };
     case "close":
       return {
         by: policyModuleName,
@@ -271,7 +271,7 @@ function stepOf(end: PhaseEnd | undefined): Step {
   }
 }
 
-const broken = denied(policyModuleName, "policy_action_failed", "the answer's body could not be changed by its rules");
+const broken = denied(policyModuleName, "policy_action_failed", "its rules could not change the response's body");
 
 function finished(response: OwnResponse): Step | Promise<Step> {
   const answer = response.answer();

@@ -18,14 +18,14 @@ const phaseDocs: Readonly<Record<Phase, string>> = {
 };
 
 export function policyJsonSchema(): JsonSchema {
-  const both = "An older name of on_http_request, on TLS and TCP of on_tcp_connect.";
+  const both = "An older name of on_http_request; for TLS and TCP, of on_tcp_connect.";
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Traffic policy",
-    description: "Rules of expressions and actions, by phase.",
+    description: "Rules with expressions and actions, by phase.",
     type: "object",
     properties: {
-      enabled: { type: "boolean", description: "false: nothing of it runs.", default: true },
+      enabled: { type: "boolean", description: "false: disables the whole policy.", default: true },
       ...Object.fromEntries(phases.map((phase) => [phase, rulesSchema([phase], phaseDocs[phase])])),
       inbound: rulesSchema(["on_http_request", "on_tcp_connect"], both),
       outbound: rulesSchema(["on_http_response"], "An older name of on_http_response."),
@@ -44,7 +44,7 @@ function rulesSchema(of: readonly Phase[], description: string): JsonSchema {
     items: {
       type: "object",
       properties: {
-        name: { description: "What traces call it.", type: ["string", "number", "null"] },
+        name: { description: "Name of the rule in traces.", type: ["string", "number", "null"] },
         expressions: {
           description: "Conditions in CEL; all must be true.",
           type: ["array", "null"],
@@ -52,7 +52,7 @@ function rulesSchema(of: readonly Phase[], description: string): JsonSchema {
           items: { type: ["string", "boolean"] },
         },
         actions: {
-          description: "What is done, in order.",
+          description: "Actions to run, in order.",
           type: "array",
           minItems: 1,
           maxItems: maxActions,

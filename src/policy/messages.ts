@@ -50,7 +50,7 @@ function messageStage(
       context.enterMessage(message);
       const end = await runRules(rules, states, context, counts.seen <= maxTold ? steps : []);
       // The stream has begun: its client can be told of nothing any more, but that it is not complete.
-      if (end) throw new Error("a rule of the traffic policy has ended the event stream");
+      if (end) throw new Error("a rule of the traffic policy ended the event stream");
       const changed = context.message ?? message;
       if (changed !== message) counts.changed += 1;
       return changed;

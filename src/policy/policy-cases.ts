@@ -50,7 +50,7 @@ export async function runCases(given: JsonObject): Promise<readonly CaseResult[]
   const [first] = issues;
   if (first) throw new CaseFault(`policy: ${first.path} ${first.message}`);
   const cases = given["cases"];
-  if (!Array.isArray(cases) || cases.length === 0) throw new CaseFault("there are no cases in it");
+  if (!Array.isArray(cases) || cases.length === 0) throw new CaseFault("the file has no cases");
   const simulation = startSimulation(policy, {
     layer,
     host: endpoint?.hostname ?? "",
@@ -63,7 +63,7 @@ export async function runCases(given: JsonObject): Promise<readonly CaseResult[]
     if (typeof one !== "object" || one === null) throw new CaseFault(`case ${index + 1} is not an object`);
     const whole = { host: endpoint?.hostname, ...given, ...(one as JsonObject) };
     onlyKnown(one as JsonObject, [...inputs, ...outcomes, "connect"], `case ${index + 1}`);
-    if (!outcomes.some((name) => Object.hasOwn(one, name))) throw new CaseFault(`case ${index + 1} expects nothing`);
+    if (!outcomes.some((name) => Object.hasOwn(one, name))) throw new CaseFault(`case ${index + 1} has no expectation`);
     const name = textIn(one as JsonObject, "name", `case ${index + 1}`);
     results.push({ name, ...(await runCase(simulation, layer, whole, one as JsonObject)) });
   }
@@ -100,7 +100,7 @@ function requestOf(given: JsonObject): SimulatedRequest {
   const request = objectIn(given, "request");
   onlyKnown(request, ["method", "host", "target", "headers", "body"], "request");
   const at = textIn(given, "at", "0s");
-  if (!/^\d{1,9}(?:\.\d{1,3})?s$/.test(at)) throw new CaseFault(`at must be seconds, as in 90s: "${at}"`);
+  if (!/^\d{1,9}(?:\.\d{1,3})?s$/.test(at)) throw new CaseFault(`at must be seconds, such as 90s, not "${at}"`);
   return {
     nowMs: startMs + Math.round(Number(at.slice(0, -1)) * 1000),
     method: textIn(request, "method", "GET"),
@@ -136,7 +136,7 @@ function onlineIn(given: JsonObject): ReadonlyMap<string, SimulatedAnswer> {
     Object.entries(objectsIn(given, "online")).map(([url, answer]) => {
       const address = readInternalUrl(url);
       const host = internalNameIn(url) ?? (address && urlOf(address));
-      if (host === undefined) throw new CaseFault(`online: "${url}" is no URL of an internal endpoint`);
+      if (host === undefined) throw new CaseFault(`online: "${url}" is not the URL of an internal endpoint`);
       return [host, answerOf(answer, `online: ${url}`)] as const;
     }),
   );

@@ -105,7 +105,7 @@ export function startSimulation(policy: CompiledPolicy, place: SimulatedPlace): 
   const inside: InternalCalls = { send: ({ url }) => answerInside(url, world.online) };
   const { calls } = openOutside({ clock, allowLocal: false, ca: undefined, hosts: [], inside });
   const none = (what: string) => (id: string) => {
-    throw new Error(`find ${what} "${id}": nothing of an account is known here`);
+    throw new Error(`find ${what} "${id}": objects of accounts are not available here`);
   };
   const keySets = keySetsAmong(place.keySets);
   const hooks = policyHooks(policy, {

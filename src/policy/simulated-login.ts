@@ -19,11 +19,11 @@ export function simulatedLogin(asked: AskedLogin): LoginGuard {
   };
   const decide = (exchange: Exchange): Step => {
     const visitor = exchange.rehearsedAs;
-    if (!visitor) return answered(kind, "nobody is logged in: sent away to log in", sentAway);
+    if (!visitor) return answered(kind, "not logged in: redirected to the login", sentAway);
     if (!admits(visitor)) {
       return kind === "saml"
-        ? denied(kind, "saml_group", `${visitor.email} is in none of the listed groups`)
-        : denied(kind, "login_not_listed", `${visitor.email} is on none of the lists`);
+        ? denied(kind, "saml_group", `${visitor.email} is not in a listed group`)
+        : denied(kind, "login_not_listed", `${visitor.email} is not on a list`);
     }
     const { id: subject, email, emailVerified, name, groups } = visitor;
     exchange.login = { module: kind, clientId: "", subject, email, emailVerified, name, groups };

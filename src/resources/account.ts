@@ -19,23 +19,29 @@ export const account = defineResource({
   path: "/accounts",
   listKey: "accounts",
   idPrefix: "ac",
-  doc: "A tenant: everything else belongs to one account and is invisible to all others.",
+  doc: "A tenant. Every other object belongs to one account, and other accounts cannot see it.",
   fields: {
     name: f.string("Human-readable name; unique on the server.", { required: true, format: visibleName }),
     ...notes,
     domains: f.list(
-      "Host names that the operator grants it: they and what is below them need no other proof.",
+      "Host names that the operator grants to the account. These names and all names below need no other proof.",
       f.string("A host name, without `*.`.", { format: grantedDomain }),
       { maxItems: 100, unique: true },
     ),
-    api_key: f.nullableString("Its first API key: only in the response to its creation, null afterwards.", {
-      live: true,
-      example: exampleToken("postern_ak"),
-    }),
-    authtoken: f.nullableString("Its first agent token: only in the response to its creation, null afterwards.", {
-      live: true,
-      example: exampleToken("postern_at"),
-    }),
+    api_key: f.nullableString(
+      "The account's first API key. Returned only when the account is created, null afterwards.",
+      {
+        live: true,
+        example: exampleToken("postern_ak"),
+      },
+    ),
+    authtoken: f.nullableString(
+      "The account's first agent token. Returned only when the account is created, null afterwards.",
+      {
+        live: true,
+        example: exampleToken("postern_at"),
+      },
+    ),
   },
   operations: ["create", "get", "list", "update"],
   operatorOnly: true,

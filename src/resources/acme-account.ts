@@ -7,7 +7,7 @@ export const acmeAccount = defineResource({
   path: "/acme_accounts",
   listKey: "acme_accounts",
   idPrefix: "acmeacc",
-  doc: "The key by which a certificate authority knows this server; one for each authority.",
+  doc: "The key that identifies this server to a certificate authority; one for each authority.",
   fields: {
     directory: f.string("The authority's ACME directory.", { required: true, maxBytes: 2048 }),
     private_key_pem: f.string("The key, PKCS #8.", { required: true, secret: true, writeOnly: true, maxBytes: 4096 }),

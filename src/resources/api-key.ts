@@ -18,22 +18,25 @@ export const apiKey = defineResource({
   path: "/api_keys",
   listKey: "keys",
   idPrefix: "ak",
-  doc: "A key to this API.",
+  doc: "A key for this API.",
   fields: {
     ...notes,
     ...tokenFields,
-    operator: f.boolean("Whether the key may manage accounts. Only an operator's key can create another.", {
-      immutable: true,
-    }),
+    operator: f.boolean(
+      "Whether the key can manage accounts. Only an operator's key can create another operator's key.",
+      {
+        immutable: true,
+      },
+    ),
     scopes: f.list(
-      "What the key is limited to; empty: nothing. A limited key may do what its scopes allow together.",
+      "Scopes of the key; empty: no limit. A limited key can do everything that at least one scope allows.",
       f.string(
-        "`read` or `write`; `secrets` to see secrets, which are masked otherwise; `exchanges` to see what agents have kept of requests, and with `write` to have them sent again; `type:` and a kind of objects; `metadata:` and the beginning of their metadata.",
+        "`read` or `write`; `secrets` to read secrets in clear text; `exchanges` to read captured requests, and with `write` to replay them; `type:` and a kind of objects; `metadata:` and the start of the objects' metadata.",
         { format: scope, maxBytes: 255 },
       ),
       { maxItems: 100, unique: true, immutable: true },
     ),
-    last_used_at: f.timestamp("When it was last used, since the server started; else null.", { live: true }),
+    last_used_at: f.timestamp("Time of the last use since the server started; else null.", { live: true }),
   },
   issued: true,
   refusals: ["operator_only"],

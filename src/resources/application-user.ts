@@ -7,18 +7,18 @@ export const applicationUser = defineResource({
   path: "/app/users",
   listKey: "application_users",
   idPrefix: "appusr",
-  doc: "Somebody who has logged in at a route. Deleting a user ends all of the user's sessions.",
+  doc: "A person who has logged in at a route. Deleting a user ends all of the user's sessions.",
   fields: {
-    identity_provider: f.object("Who vouches for the user.", {
+    identity_provider: f.object("The identity provider of the user.", {
       name: f.string("Name of the provider."),
       url: f.string("URL of the provider.", { maxBytes: 2048 }),
     }),
-    provider_user_id: f.string("Id that the provider gives the user.", { maxBytes: 1024 }),
+    provider_user_id: f.string("The user's id at the provider.", { maxBytes: 1024 }),
     username: f.string("User name at the provider.", { maxBytes: 1024 }),
     email: f.string("E-mail address at the provider.", { maxBytes: 1024 }),
     name: f.string("Name at the provider.", { maxBytes: 1024 }),
-    last_active: f.timestamp("When the user was last seen."),
-    last_login: f.timestamp("When the user last logged in."),
+    last_active: f.timestamp("Time of the user's last request."),
+    last_login: f.timestamp("Time of the user's last login."),
   },
   operations: ["get", "list", "delete"],
   unrecorded: true,

@@ -8,7 +8,7 @@ export const botUser = defineResource({
   path: "/bot_users",
   listKey: "bot_users",
   idPrefix: "bot",
-  doc: "An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive.",
+  doc: "An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active.",
   fields: {
     name: f.string("Human-readable name identifying the bot; unique in the account.", {
       required: true,

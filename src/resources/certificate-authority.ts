@@ -11,7 +11,7 @@ export const certificateAuthority = defineResource({
   path: "/certificate_authorities",
   listKey: "certificate_authorities",
   idPrefix: "ca",
-  doc: "Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown is read from the first.",
+  doc: "CA certificates that verify client certificates. One upload can have several; the shown fields are from the first.",
   fields: {
     ...notes,
     ca_pem: f.string("One or more certificates in PEM form.", {
@@ -29,7 +29,7 @@ export const certificateAuthority = defineResource({
     if (typeof read === "string") return { path: "ca_pem", message: `must ${read}`, reason: "certificate_invalid" };
     const leaf = read.find((certificate) => !certificate.ca);
     if (leaf) {
-      const message = `must be certificates of authorities (basicConstraints CA); "${oneLine(leaf.subject)}" is not one`;
+      const message = `must be CA certificates (basicConstraints CA); "${oneLine(leaf.subject)}" is not one`;
       return { path: "ca_pem", message, reason: "certificate_invalid" };
     }
     return certificateDoc(certificateDetails(read[0] as (typeof read)[number]));

@@ -9,8 +9,8 @@ const readOnly = { readOnly: true } as const;
 /** What every certificate shows. */
 export const certificateFields = {
   subject_common_name: f.string("Common name of the subject.", { ...readOnly, maxBytes: 4096 }),
-  not_before: f.timestamp("Start of its validity.", readOnly),
-  not_after: f.timestamp("End of its validity.", readOnly),
+  not_before: f.timestamp("Start of the validity.", readOnly),
+  not_after: f.timestamp("End of the validity.", readOnly),
   key_usages: f.list("Key usages.", f.string("A usage."), readOnly),
   extended_key_usages: f.list("Extended key usages.", f.string("A usage."), readOnly),
 } as const;

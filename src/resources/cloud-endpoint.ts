@@ -22,17 +22,20 @@ export const cloudEndpoint = defineResource({
   path: "/endpoints",
   listKey: "endpoints",
   idPrefix: "ep",
-  doc: "An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes.",
+  doc: "An endpoint without an agent: a URL and a traffic policy that answers or forwards requests.",
   fields: {
     ...notes,
-    url: f.string("Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server.", {
-      required: true,
-      maxBytes: 300,
-      format: endpointUrl,
-      keepIfEmpty: true,
-    }),
+    url: f.string(
+      "The endpoint's URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`. Each URL has one owner on the server.",
+      {
+        required: true,
+        maxBytes: 300,
+        format: endpointUrl,
+        keepIfEmpty: true,
+      },
+    ),
     type: f.oneOf("Always `cloud`.", ["cloud"], { required: true, immutable: true }),
-    traffic_policy: f.string("The policy, as JSON or YAML; stored as it is given.", {
+    traffic_policy: f.string("The policy, as JSON or YAML, stored unchanged.", {
       required: true,
       maxBytes: maxPolicyBytes,
       sensitive: concealedPolicy,
@@ -41,7 +44,7 @@ export const cloudEndpoint = defineResource({
       keepIfEmpty: true,
     }),
     bindings: f.list(
-      "Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless given: `internal` below `.internal`, else `public`.",
+      "Visibility: `public`, or `internal` for policies of the same account. Default: `internal` for hosts below `.internal`, else `public`.",
       f.oneOf("A binding.", bindingNames()),
       {
         minItems: 1,
@@ -52,9 +55,9 @@ export const cloudEndpoint = defineResource({
       },
     ),
     pooling_enabled: f.boolean(
-      "Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for each request, or for each connection.",
+      "Allow several endpoints of the account, including endpoints of agents, with this URL if each has this field. The server chooses one at random for each request or connection.",
     ),
-    updated_at: f.timestamp("When it last changed.", { readOnly: true }),
+    updated_at: f.timestamp("Time of the last change.", { readOnly: true }),
     ...live(servedFields),
   },
   operations: ["create", "update", "delete"],
@@ -121,18 +124,20 @@ function internalIssue(url: string, bindings: readonly string[]): Issue | undefi
   const { scheme, hostport } = parseEndpointUrl(url);
   const isInternal = isInternalName(hostport.replace(/:\d+$/, ""));
   if (bindings.includes("internal") && !isInternal) {
-    const message = 'must have a host that ends in ".internal", as its binding is internal';
+    const message = 'must have a host that ends in ".internal" because the binding is internal';
     return { path: "url", message, reason: "internal_name_demanded" };
   }
   if (!isInternal) return undefined;
   if (bindings.includes("public")) {
-    const message = 'must not have "public", as the host ends in ".internal"; leave it out, or say "internal"';
+    const message = 'must not have "public" because the host ends in ".internal"; omit it, or set "internal"';
     return { path: "bindings", message, reason: "internal_binding_demanded" };
   }
   const { host, port } = splitHostport(hostport);
   const demand = internalNameDemand(host);
   if (demand !== undefined) return { path: "url", message: `must ${demand}` };
-  return scheme === "https" && port !== 443 ? { path: "url", message: "must have no other port than 443" } : undefined;
+  return scheme === "https" && port !== 443
+    ? { path: "url", message: "must not have a port other than 443" }
+    : undefined;
 }
 
 function live<const F extends Readonly<Record<string, Field>>>(

@@ -9,17 +9,19 @@ export const consoleCheck = defineResource({
   path: "/console_checks",
   listKey: "console_checks",
   idPrefix: "conk",
-  doc: "What the team's identity provider last said of somebody at the console, and what it is asked again with.",
+  doc: "The last identity data of a console user from the team's identity provider, and the tokens to refresh it.",
   fields: {
-    session: f.ref(
-      "Whom it is about.",
-      { to: "console_session", input: "session_id" },
-      { required: true, immutable: true },
-    ),
-    identity: f.string("What it said, as JSON.", { internal: true, maxBytes: 65_536 }),
+    session: f.ref("The user.", { to: "console_session", input: "session_id" }, { required: true, immutable: true }),
+    identity: f.string("The identity data, as JSON.", { internal: true, maxBytes: 65_536 }),
     tokens: f.string("The provider's tokens, as JSON.", { internal: true, secret: true, maxBytes: 65_536 }),
-    asked_at: f.number("When it was last asked, milliseconds since 1970.", { internal: true, ...milliseconds }),
-    checked_at: f.number("When it last answered, likewise.", { internal: true, ...milliseconds }),
+    asked_at: f.number("Time of the last request to the provider, in milliseconds since 1970.", {
+      internal: true,
+      ...milliseconds,
+    }),
+    checked_at: f.number("Time of the last answer from the provider, in milliseconds since 1970.", {
+      internal: true,
+      ...milliseconds,
+    }),
   },
   internal: true,
   unrecorded: true,

@@ -9,13 +9,13 @@ export const credential = defineResource({
   path: "/credentials",
   listKey: "credentials",
   idPrefix: "cr",
-  doc: "An agent token: agents connect with it.",
+  doc: "A token that agents use to connect.",
   fields: {
     ...notes,
     ...tokenFields,
     token: { ...tokenFields.token, example: exampleToken("postern_at") },
     acl: f.list(
-      "What agents may bind with it; empty: anything.",
+      "Names that agents can bind with the token; empty: all.",
       f.string("`*`, or `bind:` and a domain, a `host:port` or a label `key=value`, with `*` as wildcard.", {
         format: aclRule,
       }),

@@ -24,7 +24,7 @@ export function withDocumentKeys(resources: readonly ResourceDeclaration[]): rea
       ...resource,
       fields: {
         ...fields,
-        [documentKeyField]: f.nullableString("Its entry in a document.", { internal: true, maxBytes: 255 }),
+        [documentKeyField]: f.nullableString("The object's key in a document.", { internal: true, maxBytes: 255 }),
       },
       claims(doc: never) {
         const key = doc[documentKeyField] as string | null | undefined;

@@ -24,7 +24,7 @@ export const eventSubscription = defineResource({
   path: "/event_subscriptions",
   listKey: "event_subscriptions",
   idPrefix: "esb",
-  doc: "Sends the events of some types to some destinations: those of writes after the subscription was made.",
+  doc: "Sends events of the selected types to destinations. Write events from before the subscription's creation are not sent.",
   fields: {
     ...notes,
     sources: f.list(
@@ -33,7 +33,7 @@ export const eventSubscription = defineResource({
       { maxItems: 200, example: [{ type: "ip_policy_created.v0" } as never] },
     ),
     destinations: f.refList(
-      "Where the events are sent.",
+      "Destinations of the events.",
       { to: "event_destination", input: "destination_ids" },
       { required: true, minItems: 1, maxItems: 20 },
     ),

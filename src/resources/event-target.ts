@@ -24,7 +24,7 @@ const httpsUrl: StringFormat = {
   check(text) {
     const url = URL.parse(text);
     if (!url || !/^https?:$/.test(url.protocol)) return "be a URL that begins with https://";
-    return url.username !== "" || url.password !== "" ? "have no credentials in it" : undefined;
+    return url.username !== "" || url.password !== "" ? "not contain credentials" : undefined;
   },
 };
 
@@ -52,7 +52,7 @@ function arn(service: string, resource: RegExp, example: string): StringFormat {
 }
 
 const endpoint = (what: string) =>
-  f.string(`Where ${what} is reached instead of at its public address, such as a VPC endpoint; https.`, {
+  f.string(`URL of ${what} instead of its public address, such as a VPC endpoint; https.`, {
     maxBytes: 2048,
     format: { ...httpsUrl, example: "https://vpce-1.example.com" },
     sensitive: concealedUrl,
@@ -61,7 +61,7 @@ const endpoint = (what: string) =>
 const awsAuth = {
   ...f.object("How to sign in to AWS: `role` or `creds`.", {
     role: f.object(
-      "A role to take, with the AWS key that the operator has set; the account's id is the external id.",
+      "A role to assume with the operator's AWS key. The external id is the account's id.",
       {
         role_arn: f.string("ARN of the role.", {
           required: true,
@@ -85,15 +85,15 @@ const awsAuth = {
 
 const members = {
   webhook: f.object(
-    "An HTTP server: each event is a POST, signed as the Standard Webhooks specification says.",
+    "An HTTP server. Each event is a POST request, signed according to the Standard Webhooks specification.",
     {
-      url: f.string("Where to send events; https.", {
+      url: f.string("URL for the events; https.", {
         required: true,
         maxBytes: 2048,
         format: httpsUrl,
         sensitive: concealedUrl,
       }),
-      secret: f.string("What signatures are made with: `whsec_` and base64, or any text. Made when absent.", {
+      secret: f.string("Signing secret: `whsec_` and base64, or any text. Generated if absent.", {
         secret: true,
         format: {
           name: "webhook-secret",
@@ -105,7 +105,7 @@ const members = {
     nullable,
   ),
   file: f.object(
-    "A file of JSON lines below `events/` of the server's data directory. Only operators' keys can set it.",
+    "A file of JSON lines below `events/` in the server's data directory. Only operators' keys can set it.",
     {
       name: f.string("Name of the file.", {
         required: true,
@@ -173,18 +173,18 @@ const members = {
   datadog: f.object(
     "Datadog: each event is a log, through the intake's version 2.",
     {
-      api_key: f.string("Key of the account there.", {
+      api_key: f.string("API key of the Datadog account.", {
         required: true,
         secret: true,
         format: {
           name: "api-key",
           example: "0123456789abcdef0123456789abcdef",
-          check: (text) => (/^[!-~ ]+$/.test(text) ? undefined : "have printable ASCII characters only"),
+          check: (text) => (/^[!-~ ]+$/.test(text) ? undefined : "contain only printable ASCII characters"),
         },
       }),
-      ddtags: f.string("Tags of each event: `name:value`, with commas between them."),
-      service: f.string("Service that events are of."),
-      ddsite: f.string("Site that the account is on; `datadoghq.com` when empty.", {
+      ddtags: f.string("Tags of each event: `name:value`, separated by commas."),
+      service: f.string("Service name of the events."),
+      ddsite: f.string("Site of the account; `datadoghq.com` if empty.", {
         format: {
           name: "host",
           example: "datadoghq.eu",
@@ -192,25 +192,28 @@ const members = {
             /^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/.test(text) ? undefined : "be a site such as datadoghq.eu",
         },
       }),
-      endpoint: endpoint("the log intake, path and all,"),
+      endpoint: endpoint("the log intake, including its path,"),
     },
     nullable,
   ),
   azure_logs_ingestion: f.object(
-    "Azure Monitor's Logs Ingestion: each event is a row, its time in `TimeGenerated`.",
+    "Azure Monitor's Logs Ingestion. Each event is a row, with its time in `TimeGenerated`.",
     {
       tenant_id: f.string("Id of the tenant.", { required: true }),
       client_id: f.string("Id of the client.", { required: true }),
       client_secret: f.string("Secret of the client.", { required: true, secret: true }),
-      logs_ingestion_uri: f.string("Where to send events: the data collection endpoint, or the rule's own; https.", {
-        required: true,
-        maxBytes: 2048,
-        format: { ...httpsUrl, example: "https://events-x1y2.westeurope-1.ingest.monitor.azure.com" },
-        sensitive: concealedUrl,
-      }),
+      logs_ingestion_uri: f.string(
+        "URL for the events: the data collection endpoint, or the endpoint of the rule; https.",
+        {
+          required: true,
+          maxBytes: 2048,
+          format: { ...httpsUrl, example: "https://events-x1y2.westeurope-1.ingest.monitor.azure.com" },
+          sensitive: concealedUrl,
+        },
+      ),
       data_collection_rule_id: f.string("Immutable id of the data collection rule.", { required: true }),
       data_collection_stream_name: f.string("Name of the stream.", { required: true }),
-      authority_host: f.string("Where tokens are given; `https://login.microsoftonline.com` when empty.", {
+      authority_host: f.string("URL of the token service; `https://login.microsoftonline.com` if empty.", {
         maxBytes: 2048,
         format: { ...httpsUrl, example: "https://login.microsoftonline.us" },
         sensitive: concealedUrl,
@@ -221,7 +224,7 @@ const members = {
 } as const;
 
 export const eventTarget = {
-  ...f.object("Exactly one of the members.", members, {
+  ...f.object("Set exactly one of the members.", members, {
     schemaName: "EventTarget",
     example: { webhook: { url: "https://collector.example.com/events" } } as never,
   }),

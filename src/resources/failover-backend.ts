@@ -9,7 +9,7 @@ export const failoverBackend = defineResource({
   path: "/backends/failover",
   listKey: "backends",
   idPrefix: "bkdfo",
-  doc: "A backend that tries others in order: the next one only when the one before cannot be reached.",
+  doc: "A backend that tries other backends in order. It uses the next backend only if the previous one is unreachable.",
   fields: {
     ...notes,
     backends: f.refList(

@@ -10,7 +10,7 @@ export const firstToken = defineResource({
   path: "/first_tokens",
   listKey: "first_tokens",
   idPrefix: "firsttok",
-  doc: "A first API key or agent token that a start has created. A start never creates it again, also after it was deleted.",
+  doc: "A first API key or agent token that the server created at a start. The server never creates it again, even after it was deleted.",
   fields: {
     token_hash: f.string("SHA-256 of the token, in hexadecimal.", { internal: true }),
   },

@@ -11,7 +11,7 @@ export const httpsEdgeRoute = defineResource({
   path: "/edges/https/{edge_id}/routes",
   listKey: "routes",
   idPrefix: "edghtsrt",
-  doc: "What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the path, then the longest prefix.",
+  doc: "Access rules and destination for the matching requests of an HTTPS edge. The most specific host wins, then exact paths, then the longest prefix.",
   fields: {
     edge_id: f.ref(
       "Identifier of the owning edge.",
@@ -19,12 +19,12 @@ export const httpsEdgeRoute = defineResource({
       { bare: true, required: true, immutable: true },
     ),
     match_type: f.oneOf(
-      "How `match` is compared: with the whole path, or with its beginning on segment boundaries.",
+      "How `match` is compared: with the whole path, or with the start of the path in whole segments.",
       ["exact_path", "path_prefix"],
       { required: true, keepIfEmpty: true },
     ),
     match: f.string(
-      "What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first, then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings of it, such as `/%61pi`, are the same match.",
+      "The path (`/api`), the host (`app.example.com`, `*.example.com`), or the host and path to match. The edge's hostports must include the host; a host alone means all its paths. Routes with the exact host come first, then the longest wildcard, then routes without a host. The API returns the value as sent; equivalent spellings, such as `/%61pi`, are the same match.",
       { required: true, maxBytes: 1024, format: routeMatch, keepIfEmpty: true },
     ),
     ...notes,
@@ -52,5 +52,9 @@ const logins = ["oauth", "saml", "oidc"];
 function oneLogin(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const [, second] = logins.filter((name) => doc[name]);
   if (second === undefined) return undefined;
-  return { path: second, message: `must not be set beside another of ${logins.join(", ")}`, reason: "login_exclusive" };
+  return {
+    path: second,
+    message: `must not be set together with another of ${logins.join(", ")}`,
+    reason: "login_exclusive",
+  };
 }

@@ -12,7 +12,7 @@ export const ipPolicyRule = defineResource({
   doc: "An allow or deny entry of an IP policy.",
   fields: {
     ...notes,
-    cidr: f.string("An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128.", {
+    cidr: f.string("An IP address, or a range in CIDR notation, IPv4 or IPv6. An address means its /32 or /128.", {
       required: true,
       format: cidr,
     }),
@@ -21,7 +21,7 @@ export const ipPolicyRule = defineResource({
       { to: "ip_policy", input: "ip_policy_id" },
       { required: true, immutable: true },
     ),
-    action: f.oneOf("What happens to a matching source.", ["allow", "deny"], { required: true, immutable: true }),
+    action: f.oneOf("The action for a matching source.", ["allow", "deny"], { required: true, immutable: true }),
   },
   ownedBy: { kind: "ip_policy", field: "ip_policy_id" },
   traffic: true,

@@ -7,7 +7,7 @@ export const ipPolicy = defineResource({
   path: "/ip_policies",
   listKey: "ip_policies",
   idPrefix: "ipp",
-  doc: "A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody.",
+  doc: "A set of rules that allows or denies source addresses. A policy without an allow rule allows no address.",
   fields: notes,
   traffic: true,
 });

@@ -7,16 +7,16 @@ export const ipRestriction = defineResource({
   path: "/ip_restrictions",
   listKey: "ip_restrictions",
   idPrefix: "ipx",
-  doc: "Where a whole part of the account may be used from; one for each part.",
+  doc: "Addresses from which a part of the account can be used; one restriction for each part.",
   fields: {
     ...notes,
-    enforced: f.boolean("Whether others are refused."),
+    enforced: f.boolean("Whether other addresses are denied."),
     type: f.oneOf("The part of the account.", ["dashboard", "api", "agent", "endpoints"], {
       required: true,
       immutable: true,
     }),
     ip_policies: f.refList(
-      "IP policies that admit a source.",
+      "IP policies that allow a source.",
       { to: "ip_policy", input: "ip_policy_ids" },
       { required: true, minItems: 1, keepIfEmpty: true },
     ),

@@ -8,11 +8,11 @@ export const reservedAddr = defineResource({
   path: "/reserved_addrs",
   listKey: "reserved_addrs",
   idPrefix: "ra",
-  doc: "A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves.",
+  doc: "A TCP address that only this account can use. Hostports of TCP edges reserve their addresses automatically.",
   fields: {
     ...notes,
     addr: f.string("Host and port, chosen by the server.", { readOnly: true, maxBytes: 260 }),
-    region: f.string("Where it is served; empty: everywhere.", { immutable: true }),
+    region: f.string("Region of the address; empty: all regions.", { immutable: true }),
   },
   traffic: true,
   claims: ({ addr }) => [{ space: "address", name: portOf(addr), global: true }],

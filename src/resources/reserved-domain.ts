@@ -8,7 +8,7 @@ export const reservedDomain = defineResource({
   path: "/reserved_domains",
   listKey: "reserved_domains",
   idPrefix: "rd",
-  doc: "A host name that only this account may use. Hostports of edges reserve theirs by themselves.",
+  doc: "A host name that only this account can use. Hostports of edges reserve their domains automatically.",
   fields: {
     ...notes,
     domain: f.string("The host name, or `*.` and one; unique on the server.", {
@@ -17,61 +17,65 @@ export const reservedDomain = defineResource({
       alias: "name",
       format: domain,
     }),
-    region: f.string("Where it is served; empty: everywhere.", { immutable: true }),
+    region: f.string("Region of the domain; empty: all regions.", { immutable: true }),
     cname_target: f.nullableString(
-      "What a CNAME record of the domain should point to; null below the server's own domain.",
+      "Target for a CNAME record of the domain; null for names below the server's own domain.",
       { live: true },
     ),
-    certificate: f.ref("The certificate served for it.", { to: "tls_certificate", input: "certificate_id" }),
+    certificate: f.ref("The certificate for the domain.", { to: "tls_certificate", input: "certificate_id" }),
     certificate_management_policy: f.object(
-      "How the server gets a certificate for it by itself; excludes `certificate_id`.",
+      "Policy for automatic certificates; excludes `certificate_id`.",
       {
-        authority: f.oneOf("Who issues it.", ["letsencrypt"], { default: "letsencrypt" }),
-        private_key_type: f.oneOf("Kind of its key.", ["ecdsa", "rsa"], { default: "ecdsa" }),
+        authority: f.oneOf("Issuer of the certificates.", ["letsencrypt"], { default: "letsencrypt" }),
+        private_key_type: f.oneOf("Type of the certificate's key.", ["ecdsa", "rsa"], { default: "ecdsa" }),
       },
       { nullable: true },
     ),
     certificate_management_status: f.object(
-      "How far that is; null without a policy.",
+      "State of the automatic certificate; null without a policy.",
       {
-        renews_at: f.timestamp("When the certificate is renewed."),
+        renews_at: f.timestamp("Time when the certificate will be renewed."),
         provisioning_job: f.object(
-          "The attempt under way.",
+          "The current attempt.",
           {
-            error_code: f.nullableString("Why the last attempt failed."),
-            msg: f.string("What is being done.", { maxBytes: 4096 }),
-            started_at: f.timestamp("When it was started."),
-            retries_at: f.timestamp("When it is tried again."),
+            error_code: f.nullableString("Error of the last attempt."),
+            msg: f.string("Description of the current step.", { maxBytes: 4096 }),
+            started_at: f.timestamp("Start time of the attempt."),
+            retries_at: f.timestamp("Time of the next attempt."),
           },
           { nullable: true },
         ),
       },
       { nullable: true, live: true },
     ),
-    acme_challenge_cname_target: f.nullableString("What to point `_acme-challenge` to, where that is needed.", {
-      live: true,
-    }),
-    ownership: f.object(
-      "Whether the name is proven to be the account's, and by what it can be; null where no proof is wanted.",
+    acme_challenge_cname_target: f.nullableString(
+      "Target for a CNAME record at `_acme-challenge`, if the challenge needs one.",
       {
-        status: f.oneOf("`pending`: it is nobody's yet and cannot be used. `lapsed`: reserve it again.", [
-          "pending",
-          "proven",
-          "lapsed",
-        ]),
-        record_type: f.nullableString("Type of the DNS record to set; null where only the operator's word counts."),
+        live: true,
+      },
+    ),
+    ownership: f.object(
+      "State of the ownership proof and how to provide it; null if this server requires no proof.",
+      {
+        status: f.oneOf(
+          "`pending`: the domain is not proven and cannot be used yet. `lapsed`: reserve the domain again.",
+          ["pending", "proven", "lapsed"],
+        ),
+        record_type: f.nullableString(
+          "Type of the DNS record to set; null if only the operator can approve the domain.",
+        ),
         record_name: f.nullableString("Name of the record.", { maxBytes: 300 }),
         record_value: f.nullableString("Value of the record."),
-        msg: f.string("What was found last.", { maxBytes: 1024 }),
-        checked_at: f.timestamp("When it was last looked up."),
-        lapses_at: f.timestamp("Until when it is looked up; null when it is proven."),
+        msg: f.string("Result of the last check.", { maxBytes: 1024 }),
+        checked_at: f.timestamp("Time of the last check."),
+        lapses_at: f.timestamp("End of the checks; null after the proof."),
       },
       { nullable: true, live: true },
     ),
-    unproven: f.boolean("The name is yet to be proven, and is held by nobody until then.", { internal: true }),
+    unproven: f.boolean("The domain is not proven yet, and no account holds it until then.", { internal: true }),
     resolves_to: f.list(
-      "Addresses to resolve it to; empty: wherever the server is.",
-      f.object("One of them.", { value: f.string("The address, or a name for it.", { required: true }) }),
+      "IP addresses for the domain's DNS records; empty: all addresses of the server.",
+      f.object("One of them.", { value: f.string("The address, or a name for the address.", { required: true }) }),
       { maxItems: 10 },
     ),
   },

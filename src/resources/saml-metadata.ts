@@ -10,22 +10,22 @@ export const samlMetadata = defineResource({
   path: "/saml_metadata",
   listKey: "saml_metadata",
   idPrefix: "samlmd",
-  doc: "What was last found at the address of an identity provider, and was good.",
+  doc: "The last valid metadata from an identity provider's URL.",
   fields: {
-    asked_by: f.string("What its login is called: the id of a route, or the name of another one.", { maxBytes: 512 }),
-    asked_at: f.timestamp("When an edge has last asked for it, where no route does; it goes when nobody does."),
-    document: f.string("What such a login's configuration holds besides: it says whose metadata is expected.", {
+    asked_by: f.string("Name of the login: the id of a route, or another name for a policy.", { maxBytes: 512 }),
+    asked_at: f.timestamp("Last time an edge requested the metadata for a policy's login. Unused entries are deleted."),
+    document: f.string("Further configuration of the login: it identifies the expected provider.", {
       maxBytes: 262_144,
     }),
     url: f.string("The address.", { maxBytes: 2048 }),
-    entity_id: f.string("Whose it is: another provider's is not taken from there.", { maxBytes: 4096 }),
-    metadata: f.string("What was read of it, as JSON; empty while nothing good was found.", { maxBytes: 131_072 }),
-    problem: f.string("Why nothing was found the last time, if it was not; what was good before stays in use.", {
+    entity_id: f.string("The expected provider. Metadata of other providers is rejected.", { maxBytes: 4096 }),
+    metadata: f.string("The parsed metadata, as JSON; empty until valid metadata was found.", { maxBytes: 131_072 }),
+    problem: f.string("Error of the last fetch. The previous valid metadata stays in use.", {
       maxBytes: 4096,
     }),
-    etag: f.string("Its entity tag.", { maxBytes: 1024 }),
-    fetched_at: f.timestamp("When it was last seen there."),
-    good_until: f.timestamp("When it may not be used any more, unless it is seen again."),
+    etag: f.string("ETag of the metadata.", { maxBytes: 1024 }),
+    fetched_at: f.timestamp("Time of the last successful fetch."),
+    good_until: f.timestamp("Time when the metadata expires, unless it is fetched again."),
   },
   claims: ({ asked_by }) => (asked_by === "" ? [] : [{ space: metadataSpace, name: asked_by }]),
   traffic: true,

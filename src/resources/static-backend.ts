@@ -9,15 +9,15 @@ export const staticBackend = defineResource({
   path: "/backends/static",
   listKey: "backends",
   idPrefix: "bkdsc",
-  doc: "A backend at an address that the edge reaches by itself.",
+  doc: "A backend at an address that the edge connects to directly.",
   fields: {
     ...notes,
     address: f.string(
-      "Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to one is not dialled.",
+      "Host and port. The server rejects loopback, link-local and other forbidden addresses, and does not connect to names that resolve to them.",
       { required: true, maxBytes: 260, format: address, keepIfEmpty: true },
     ),
-    tls: f.object("How the address is spoken to.", {
-      enabled: f.boolean("Whether by TLS, with the certificate verified."),
+    tls: f.object("Protocol for the connection.", {
+      enabled: f.boolean("Whether to use TLS and verify the certificate."),
     }),
   },
   traffic: true,

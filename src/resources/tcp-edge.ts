@@ -9,7 +9,7 @@ export const tcpEdge = defineResource({
   path: "/edges/tcp",
   listKey: "tcp_edges",
   idPrefix: "edgtcp",
-  doc: "A public TCP endpoint: connections to its ports go to one backend.",
+  doc: "A public TCP endpoint. Connections to its ports go to one backend.",
   fields: { ...notes, hostports: hostportsField },
   modulesOn: "tcp_edge",
   traffic: true,

@@ -16,10 +16,10 @@ export const tlsCertificate = defineResource({
   path: "/tls_certificates",
   listKey: "tls_certificates",
   idPrefix: "cert",
-  doc: "A certificate, with its chain and private key, that edges present for the names in it.",
+  doc: "A certificate with its chain and private key. Edges present it for the names in it.",
   fields: {
     ...notes,
-    certificate_pem: f.string("The certificate and then its chain, in order, in PEM form.", {
+    certificate_pem: f.string("The certificate followed by its chain, in order, in PEM form.", {
       required: true,
       immutable: true,
       maxBytes: 131_072,
@@ -34,15 +34,18 @@ export const tlsCertificate = defineResource({
     }),
     ...certificateFields,
     subject_alternative_names: f.object(
-      "Names and addresses that it is valid for.",
+      "Names and addresses for which the certificate is valid.",
       {
         dns_names: f.list("DNS names.", f.string("A name."), { readOnly: true }),
         ips: f.list("Addresses.", f.string("An address."), { readOnly: true }),
       },
       { readOnly: true },
     ),
-    issued_at: f.timestamp("When the server obtained it by itself; null for an uploaded one.", { readOnly: true }),
-    private_key_type: f.string("Kind of the private key.", readOnly),
+    issued_at: f.timestamp(
+      "Time when the server obtained the certificate automatically; null for an uploaded certificate.",
+      { readOnly: true },
+    ),
+    private_key_type: f.string("Type of the private key.", readOnly),
     issuer_common_name: f.string("Common name of the issuer.", readOnly),
     serial_number: f.string("Serial number, lower-case hexadecimal.", readOnly),
     subject_organization: f.string("Organization of the subject.", readOnly),

@@ -10,7 +10,7 @@ export const tlsEdge = defineResource({
   path: "/edges/tls",
   listKey: "tls_edges",
   idPrefix: "edgtls",
-  doc: "A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through.",
+  doc: "A public TLS endpoint. Connections go to one backend. The edge terminates TLS or passes it through.",
   fields: { ...notes, hostports: hostportsField },
   modulesOn: "tls_edge",
   traffic: true,
@@ -27,7 +27,7 @@ function oneEndsTls(doc: Readonly<Record<string, unknown>>): Issue | undefined {
   const termination = doc["tls_termination"] as { readonly min_version?: string | null } | null | undefined;
   const other = doc["mutual_tls"] ? "mutual_tls" : termination?.min_version && "tls_termination.min_version";
   if (!other || typeof policy?.value !== "string" || !policyEndsTls(policy.value)) return undefined;
-  const message = `must not end TLS by terminate-tls while ${other} is set: give the action what it demands, and remove it`;
+  const message = `must not end TLS by terminate-tls while ${other} is set: configure the action instead, and remove it`;
   return { path: "traffic_policy", message, reason: "policy_action_protocol" };
 }
 

@@ -7,18 +7,18 @@ export function exampleToken(prefix: string): string {
 
 /** What API keys and agent tokens have in common: shown once, kept as a hash. */
 export const tokenFields = {
-  token: f.nullableString("The token itself: only in the response to its creation, null afterwards.", {
+  token: f.nullableString("The token. Returned only when it is created, null afterwards.", {
     live: true,
     example: exampleToken("postern_ak"),
   }),
   token_hash: f.string("SHA-256 of the token, hexadecimal.", { internal: true }),
-  fingerprint: f.string("Public part that the token is looked up by.", { internal: true }),
+  fingerprint: f.string("Public part of the token, for lookups.", { internal: true }),
   owner_id: f.ref(
-    "The bot user that it belongs to; it works only while that one is active. Null: the account itself.",
+    "The bot user that owns the token, which works only while the bot user is active. Null: the account.",
     { to: "bot_user", input: "owner_id" },
     { bare: true, immutable: true },
   ),
-  expires_at: f.timestamp("When it stops working, and sessions opened with it end; null: never.", { immutable: true }),
+  expires_at: f.timestamp("Time when the token and its sessions expire; null: never.", { immutable: true }),
 } as const;
 
 export function tokenClaims({ fingerprint }: { readonly fingerprint: string }) {

@@ -5,7 +5,7 @@ import { defineResource } from "../schema/resource.ts";
 
 /** Labels as backends watch for them and agents bind them. */
 const labelsField = f.map(
-  "Labels to watch for tunnels on: a tunnel matches when it has all of them.",
+  "Labels to watch for tunnels on. A tunnel matches if it has all of them.",
   f.string("The label's value.", { minBytes: 1, format: label }),
   {
     key: f.string("The label's name.", { minBytes: 1, format: label }),
@@ -22,11 +22,11 @@ export const tunnelGroupBackend = defineResource({
   path: "/backends/tunnel_group",
   listKey: "backends",
   idPrefix: "bkdtg",
-  doc: "A backend of all online tunnels that have its labels.",
+  doc: "A backend of all online tunnels with matching labels.",
   fields: {
     ...notes,
     labels: labelsField,
-    tunnels: f.refList("All online tunnels that match.", { to: "tunnel", input: "tunnels" }, { live: true }),
+    tunnels: f.refList("All matching online tunnels.", { to: "tunnel", input: "tunnels" }, { live: true }),
   },
   traffic: true,
 });

@@ -7,10 +7,10 @@ export const usedMessage = defineResource({
   path: "/used_messages",
   listKey: "used_messages",
   idPrefix: "usedmsg",
-  doc: "A message of an identity provider that was taken, and is not taken again by any edge.",
+  doc: "An identity provider's message that an edge has accepted. All edges reject a repetition.",
   fields: {
-    key: f.string("SHA-256 of what it is known by.", { required: true }),
-    until: f.timestamp("It is refused by itself from then on."),
+    key: f.string("SHA-256 of the message's identifier.", { required: true }),
+    until: f.timestamp("Time when the message expires. After it, edges reject the message without this entry."),
   },
   claims: ({ key }) => [{ space: "used message", name: key }],
   internal: true,

@@ -9,11 +9,11 @@ export const weightedBackend = defineResource({
   path: "/backends/weighted",
   listKey: "backends",
   idPrefix: "bkdwd",
-  doc: "A backend that shares traffic among others by weight.",
+  doc: "A backend that distributes traffic among other backends by weight.",
   fields: {
     ...notes,
     backends: f.map(
-      "Weight by backend id: 0 takes nothing, the others take weight divided by the sum.",
+      "Weight by backend id. A backend receives its weight divided by the sum of all weights; 0 receives no traffic.",
       f.uint32("The weight.", { max: 10_000, example: 1 }),
       { keysTo: backendKinds, required: true, minItems: 1, maxItems: 20, keepIfEmpty: true },
     ),

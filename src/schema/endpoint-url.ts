@@ -12,7 +12,7 @@ export const endpointUrl: StringFormat = {
   check(text) {
     const [, scheme = "", address = ""] = /^([a-z]+):\/\/([^/?#@]*)\/?$/i.exec(text) ?? [];
     if (!/^(?:https|tls|tcp)$/i.test(scheme)) return "be an https://, tls:// or tcp:// URL without a path";
-    if (/^tcp$/i.test(scheme) && !/:\d+$/.test(address)) return "name a port, as TCP has none of its own";
+    if (/^tcp$/i.test(scheme) && !/:\d+$/.test(address)) return "name a port because TCP has no default port";
     return hostportIssue(withPort(address));
   },
   normalize: (text) => text.toLowerCase().replace(/\/$/, ""),

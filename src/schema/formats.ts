@@ -80,7 +80,7 @@ export const address: StringFormat = {
     const [, host = "", port = ""] = /^(.*):([1-9][0-9]{0,4})$/.exec(text) ?? [];
     if (port === "" || Number(port) > 65_535) return "be a host and a port from 1 to 65535";
     const bracketed = /^\[([0-9a-f:.]+)\]$/i.exec(host)?.[1];
-    if (bracketed !== undefined) return cidrIssue(`${bracketed}/128`) && "have an IPv6 address in its brackets";
+    if (bracketed !== undefined) return cidrIssue(`${bracketed}/128`) && "have an IPv6 address in brackets";
     if (/^[0-9.]+$/.test(host)) return cidrIssue(`${host}/32`) && "have an IPv4 address or a host name";
     return host.includes("*") ? "name one host" : hostIssue(host);
   },
@@ -91,7 +91,7 @@ export const headerValue: StringFormat = {
   name: "header-value",
   example: "example",
   check: (text) =>
-    /^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "have no control characters, and none above U+00FF",
+    /^[\t\x20-\x7e\x80-\xff]*$/.test(text) ? undefined : "contain no control characters and none above U+00FF",
 };
 
 export const ipAddress: StringFormat = {

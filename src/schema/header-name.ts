@@ -26,7 +26,7 @@ export const headerName: StringFormat = {
   check(text) {
     if (!isHttpToken(text)) return "be a header name: letters, digits and !#$%&'*+.^_`|~- only";
     const name = text.toLowerCase();
-    return protectedNames.has(name) ? `not be "${name}", which the edge sets itself` : undefined;
+    return protectedNames.has(name) ? `not be "${name}", which only the edge sets` : undefined;
   },
   normalize: (text) => text.toLowerCase(),
 };

@@ -25,7 +25,7 @@ const emailDomain: StringFormat = {
 };
 
 function domainIssue(domain: string): string | undefined {
-  if (domain.startsWith("*.")) return "name one domain: subdomains are not included";
+  if (domain.startsWith("*.")) return "name one domain without subdomains";
   const issue = hostIssue(domain);
   return issue && `have a domain that must ${issue}`;
 }

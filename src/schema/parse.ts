@@ -61,7 +61,7 @@ function readFields(
   for (const given of Object.keys(body)) {
     if (known.has(given) || ignored.has(given)) continue;
     const names = [...known].filter((name) => isWritable(fields, name)).join(", ");
-    add(issues, { path: at + given, message: `is not known here; known are: ${names}`, reason: "unknown_field" });
+    add(issues, { path: at + given, message: `is unknown; known are: ${names}`, reason: "unknown_field" });
   }
   for (const [name, field] of Object.entries(fields)) {
     if (field.live) continue;
@@ -73,7 +73,7 @@ function readFields(
     const given = givenValue(body, key, field);
     const path = at + key;
     if (isContradicted(body, key, field)) {
-      add(issues, { path, message: `and "${field.alias}" are two names of one field, and have different values` });
+      add(issues, { path, message: `and "${field.alias}" are two names of the same field, but have different values` });
     }
     if (given === undefined) {
       if (mode === "update" && previous) doc[key] = previous[key];
@@ -82,7 +82,7 @@ function readFields(
     } else if (mode === "update" && previous && field.keepIfEmpty && isEmpty(field, given)) {
       doc[key] = previous[key];
     } else if (mode === "update" && field.immutable) {
-      add(issues, { path, message: "is set on creation and cannot be changed" });
+      add(issues, { path, message: "can be set only when the object is created" });
     } else {
       doc[key] = readValue(field, given, path, issues, previous?.[key]);
     }
@@ -199,7 +199,7 @@ function keptValue(field: Field, given: string, path: string, issues: Issue[], p
   if (!isStandIn(field, given)) return given;
   const isKept = field.sensitive && typeof previous === "string" && previous !== "";
   if (isKept && concealed(field, previous) === given) return previous;
-  const message = `must be the value itself: "${secretMask}" stands for one that the reader may not see`;
+  const message = `must be the real value: "${secretMask}" is a placeholder for a hidden secret`;
   add(issues, { path, message });
   return undefined;
 }

@@ -297,7 +297,7 @@ for (const database of databases) {
       ] as const) {
         const refused = await api.request("PATCH", path, { key: blind, body: change });
         assert.equal(refused.status, 400, refused.text);
-        assert.match(refused.body.details[at], /must be the value itself/);
+        assert.match(refused.body.details[at], /must be the real value/);
       }
       const created = await api.request("POST", "/backends/http_response", { key: blind, body: { body: "***" } });
       assert.equal(created.status, 400, created.text);

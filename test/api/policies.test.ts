@@ -55,7 +55,7 @@ describe("policies that are checked", () => {
     const named = `on_http_request:\n  - actions: [{ type: restrict-ips, config: { ip_policies: [${id}] } }]\n`;
     const { explanation } = await check({ policy: named });
     assert.deepEqual([explanation.outcome, explanation.status_code], ["failed", null]);
-    assert.match(explanation.steps[0].reason, /nothing of an account is known here/);
+    assert.match(explanation.steps[0].reason, /objects of accounts are not available here/);
   });
 
   it("policies that are checked are refused as a body, where that is what is wrong", async () => {

@@ -88,7 +88,7 @@ describe("postern api", () => {
       first ?? "",
       /^warning: traffic_policy\.value: .*line 1, column 1: "conn\.client_ip\.geo\.location\.city" is always/,
     );
-    assert.match(second ?? "", /^warning: traffic_policy\.value: .*admits nobody/);
+    assert.match(second ?? "", /^warning: traffic_policy\.value: .*allows no address/);
     assert.deepEqual(rest, [""]);
     await api.ok("DELETE", `/edges/tcp/${id}`);
   });
@@ -248,7 +248,12 @@ describe("postern api", () => {
   for (const [what, words, code, sentence] of [
     ["no resource", "", 2, /takes RESOURCE VERB/],
     ["an unknown resource", "ip_policy list", 2, /unknown resource "ip_policy" \(did you mean "ip_policies"\?\)/],
-    ["a resource with a dash", "ip-policies list", 2, /unknown resource "ip-policies" \(did you mean "ip_policies"\?\)/],
+    [
+      "a resource with a dash",
+      "ip-policies list",
+      2,
+      /unknown resource "ip-policies" \(did you mean "ip_policies"\?\)/,
+    ],
     ["a resource like no other", "dashboards list", 2, /unknown resource "dashboards", `postern api --help`/],
     ["a verb written wrongly", "ip_policies lst", 2, /no verb "lst" \(did you mean "list"\?\): create, list,/],
     ["an unknown verb", "ip_policies purge", 2, /ip_policies has no verb "purge": create, list, get, update, delete/],

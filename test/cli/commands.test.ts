@@ -68,17 +68,17 @@ describe("the command line", () => {
     [
       "a URL and labels",
       ["http", "3000", "--server", "localhost", "--token", "x", "--url", "https://a.b", "--label", "a=b"],
-      /--label cannot be given together: .*\(url, label\)/,
+      /--label cannot be combined: .*\(url, label\)/,
     ],
     [
       "a policy and labels",
       ["http", "3000", "--server", "localhost", "--token", "x", "--label", "a=b", "--traffic-policy-file", "p.yaml"],
-      /--label goes with no traffic policy/,
+      /--label does not work with a traffic policy/,
     ],
     [
       "a pool and labels",
       ["tcp", "3000", "--server", "localhost", "--token", "x", "--label", "a=b", "--pooling"],
-      /--label goes with no pooling/,
+      /--label does not work with pooling/,
     ],
     [
       "a policy that is not there",

@@ -123,10 +123,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
     for (const [what, port] of Object.entries(usual)) {
       const real = found[what as keyof typeof found];
       assert.ok(real > port && real < port + 100, `${what}: ${real}`);
-      assert.ok(
-        dev.stderr().includes(`postern: port ${port} is in use, so ${what} listens on ${real}\n`),
-        dev.stderr(),
-      );
+      assert.ok(dev.stderr().includes(`postern: port ${port} is in use, so ${what} uses port ${real}\n`), dev.stderr());
     }
     assert.equal(Number(new URL(facts.url).port), facts.https_port);
     assert.match(await curl(facts.ca_file, facts.url), /sample service/);
@@ -167,7 +164,7 @@ describe("postern dev", { skip: skipWithout("curl") }, () => {
         assert.equal(second.code, 2, second.stderr);
         assert.match(second.stderr, /^postern: [^\n]*stop it first[^\n]*\n$/);
         if (command === "serve") assert.match(second.stderr, /another process has it open/);
-        else assert.ok(second.stderr.includes(` already (${facts.url}, API ${facts.api_url}, process `), second.stderr);
+        else assert.ok(second.stderr.includes(` (${facts.url}, API ${facts.api_url}, process `), second.stderr);
       }
       await dev.end();
       await stored?.drop();

@@ -52,7 +52,7 @@ describe("documents on the command line", () => {
     assert.equal(planned.code, 8, planned.stderr);
     assert.match(planned.stdout, /^\+ https_edge_route shop-root$/m);
     assert.match(planned.stdout, /^ {4}edge_id +"shop"$/m);
-    assert.match(planned.stdout, /^\+ reserved_domain "shop\.example\.com" \(it follows from the others\)$/m);
+    assert.match(planned.stdout, /^\+ reserved_domain "shop\.example\.com" \(derived from other fields\)$/m);
     assert.match(planned.stdout, /^Document shop: 4 to create, 0 to change, 0 to delete, 0 unchanged\.$/m);
     const applied = await postern(["apply", file, "--env", "HOOK_SECRET", "--reason", "première, 東京, 100%"]);
     assert.equal(applied.code, 0, applied.stderr);
@@ -105,7 +105,7 @@ describe("documents on the command line", () => {
     writeFileSync(join(directory, "doubtful.yaml"), text);
     const { code, stdout } = await postern(["plan", "doubtful.yaml"]);
     assert.equal(code, 8);
-    assert.match(stdout, /^! tcp_edge db: traffic_policy\.value: on_tcp_connect\[0\].*admits nobody/m);
+    assert.match(stdout, /^! tcp_edge db: traffic_policy\.value: on_tcp_connect\[0\].*allows no address/m);
   });
 
   it("documents on the command line take what they refer to from variables and files, and say what is missing", async () => {
@@ -149,7 +149,7 @@ describe("documents on the command line", () => {
     ]) {
       const ended = await planned({ $file: path });
       assert.equal(ended.code, 2, path);
-      assert.match(ended.stderr, /outside of the document's folder|no regular file/);
+      assert.match(ended.stderr, /outside the document's folder|not a regular file/);
       assert.doesNotMatch(ended.stdout + ended.stderr, /canary/);
     }
     const secret = { POSTERN_CANARY: "canary-variable" };

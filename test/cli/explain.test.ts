@@ -132,7 +132,7 @@ describe("postern explain", () => {
     }
     assert.match(
       (await explain("tls://shop.localhost")).stderr,
-      /no TLS edge of this account, and no agent of it, serves "shop.localhost"/,
+      /no TLS edge and no agent of this account serves "shop.localhost"/,
     );
     const elsewhere = await explain("GET", "https://elsewhere.example/");
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [7, ""]);

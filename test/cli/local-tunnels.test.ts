@@ -123,7 +123,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
 
   for (const [what, body, status, code, err] of [
     ["without a name", { addr: "80" }, 400, 102, /needs a "name"/],
-    ["without an address", { name: "x", proto: "http" }, 400, 102, /needs an address/],
+    ["without an address", { name: "x", proto: "http" }, 400, 102, /needs the address of its service/],
     ["of another protocol", { name: "x", addr: "80", proto: "udp" }, 400, 102, /"proto" must be one of http/],
     ["with a key that there is not", { name: "x", addr: "80", options: {} }, 400, 102, /unknown key "options"/],
     ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" names a file/],

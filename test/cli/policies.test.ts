@@ -44,7 +44,7 @@ describe("postern policy check", () => {
         `bad.yaml:5: error: on_http_request[0].expressions[0]: line 1, column 12: "=" cannot stand here; to compare, write \`==\` (${errorCode("policy_expression_invalid")})`,
         "    req.method = 'GET'",
         "               ^",
-        `bad.yaml:7: error: on_http_request[0].actions[0].type: "denny" is not known; known are: ${stdout.split("known are: ")[1]?.split(";")[0]}; did you mean "deny"? (${errorCode("policy_action_unknown")})`,
+        `bad.yaml:7: error: on_http_request[0].actions[0].type: "denny" is unknown; known are: ${stdout.split("known are: ")[1]?.split(";")[0]}; did you mean "deny"? (${errorCode("policy_action_unknown")})`,
         "",
       ].join("\n"),
     );
@@ -100,7 +100,7 @@ describe("postern policy check", () => {
 
   it("postern policy check tells protocols apart, and files that are none", async () => {
     assert.equal((await policy("check", good)).code, 0);
-    assert.match((await policy("check", "--protocol", "tcp", good)).stdout, /is no phase here/);
+    assert.match((await policy("check", "--protocol", "tcp", good)).stdout, /is not a phase here/);
     const missing = await policy("check", "missing.yaml");
     assert.deepEqual([missing.code, missing.stdout], [2, ""]);
     assert.match(missing.stderr, /^postern: cannot read "missing\.yaml": .*ENOENT/);
@@ -160,9 +160,9 @@ cases:
   for (const [what, change, holds] of [
     ["what is misspelt", ["response:", "reponse:"], /case 1 has "reponse"; .*did you mean "response"\?/],
     ["what is misspelt inside", ["{ status: STATUS }", "{ state: 405 }"], /response has "state"; .*"status"/],
-    ["a case that expects nothing", [", response: { status: 200, body: up }", ""], /case 2 expects nothing/],
+    ["a case that expects nothing", [", response: { status: 200, body: up }", ""], /case 2 has no expectation/],
     ["a policy that cannot be", ["type: deny", "type: denny"], /policy: .*did you mean "deny"\?/],
-    ["a file without cases", ["cases:", "about:"], /about must be|there are no cases/],
+    ["a file without cases", ["cases:", "about:"], /about must be|the file has no cases/],
     ["a broken file", ["cases:", "cases: ]"], /is not valid YAML/],
     ["an expression that is none", ["status: STATUS", "headers: { a: '~(' }"], /"\(" is not a regular expression/],
   ] as const) {
@@ -377,7 +377,7 @@ describe("postern policy explain", () => {
       "on_http_request:\n  - actions: [{ type: restrict-ips, config: { ip_policies: [ipp_1] } }]\n",
     );
     const refused = await policy("explain", ips, "GET", "https://a.example");
-    assert.match(refused.stderr, /^postern: find IP policy "ipp_1": nothing of an account is known here$/m);
+    assert.match(refused.stderr, /^postern: find IP policy "ipp_1": objects of accounts are not available here$/m);
   });
 });
 

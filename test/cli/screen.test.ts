@@ -80,7 +80,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.equal(answer.resume().statusCode, 201);
     await callGrpc(platform, `https://rpc.localhost:${platform.httpsPort}`, Buffer.from("one"));
     const seen = await terminal.until((text) => text.includes("/shop.Orders/Get"));
-    assert.match(stripVTControlCharacters(seen), /^Requests +4 in all, /m);
+    assert.match(stripVTControlCharacters(seen), /^Requests +4 total, /m);
     stop();
   }
 
@@ -93,7 +93,7 @@ describe("the screen of an agent", { timeout: 120_000, skip: skipWithout("tmux")
     assert.match(plain, /^Status +online, (?:<1|\d+) ms to the server$/m);
     assert.ok(plain.includes(`${url} → http://localhost:${service.port}`), plain);
     assert.match(plain, /^Inspector +http:\/\/127\.0\.0\.1:\d+$/m);
-    assert.match(plain, /^Connections +\d now, \d in all, \d+\.\d\/s .*p50 .*, p90 .*$/m);
+    assert.match(plain, /^Connections +\d now, \d total, \d+\.\d\/s .*p50 .*, p90 .*$/m);
     assert.match(plain, /^Requests +3 total, \d+\.\d\/s .*p50 (?:<1|\d+) ms, p90 (?:<1|\d+) ms$/m);
     assert.match(plain, /GET +\/500.*\n.*GET +\/404.*\n.*GET +\/200/);
     for (const [status, colour] of [

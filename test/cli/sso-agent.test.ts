@@ -83,7 +83,7 @@ describe("postern http --sso dev", () => {
     const other = ["--server", "t.example.com:4443", "--data", directory];
     const elsewhere = await runSharedCommand(["http", "3000", "--sso", "dev", ...other], { env });
     assert.equal(elsewhere.code, 2);
-    assert.match(elsewhere.stderr, /t\.example\.com:4443 is not the one that runs on/);
+    assert.match(elsewhere.stderr, /t\.example\.com:4443 is a different server/);
     const labelled = await runSharedCommand(["http", "3000", "--sso", "dev", "--label", "app=web", ...other], { env });
     assert.equal(labelled.code, 2);
     assert.match(labelled.stderr, /--sso and --label exclude each other/);

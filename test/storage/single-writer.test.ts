@@ -11,7 +11,7 @@ for (const database of databases) {
     it(`a second control plane on ${database.name} is refused in one sentence while the first one lives, and welcome once it was killed`, async () => {
       const place = await database.create();
       const first = await startStoreProcess(place.url);
-      await assert.rejects(open(place.url), /^Error: open database: another process has it open.*stop that one first$/);
+      await assert.rejects(open(place.url), /^Error: open database: another process has it open.*stop it first$/);
       first.send("write unharmed");
       await first.line((line) => line === "stored unharmed");
       await first.kill();

@@ -113,7 +113,7 @@ for (const protocol of protocols) {
         offline: true,
         tunnel: { trafficPolicy: "on_request: []" },
       });
-      assert.match((await refused.ended).message, /did you mean|is no phase here/);
+      assert.match((await refused.ended).message, /did you mean|is not a phase here/);
     });
 
     it(`I2: a login behind forward-internal over ${protocol} is closed, with a word of its own`, async () => {

@@ -60,7 +60,7 @@ describe("explain of connections", { timeout: 30_000 }, () => {
     const explanation = await explain({ kind: "tls_edge", siteId: "edg_db" });
     assert.deepEqual(told(explanation), [
       ["on_tcp_connect[0]: expression 1 is false", ["false"], []],
-      ["on_tcp_connect[1]: terminate-tls: ended TLS, version 1.2", [], ["done"]],
+      ["on_tcp_connect[1]: terminate-tls: terminated TLS, version 1.2", [], ["done"]],
       ["on_tcp_connect[2]: forward-internal: forwarded to tls://db.internal:443", ["true"], ["ended"]],
       [explanation.steps.at(-2)?.reason, [], ["done"]],
     ]);

@@ -196,7 +196,7 @@ describe("an internal endpoint of TLS", { timeout: 30_000 }, () => {
       trafficPolicy: actions({ type: "terminate-tls", config: strict }),
     });
     await assert.rejects(say());
-    assert.equal((await told("by a handshake that demanded less")).outcome, "denied");
+    assert.equal((await told("by a handshake with fewer requirements")).outcome, "denied");
   });
 
   it("an internal endpoint of TLS is no name that a client can ask for", async () => {

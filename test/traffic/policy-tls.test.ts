@@ -283,6 +283,6 @@ describe("terminate-tls of a tls endpoint", { timeout: 60_000 }, () => {
     await once(socket, "secureConnect");
     await once(socket.resume(), "close");
     const { decision } = await told('"ep_1"');
-    assert.match(decision?.reason ?? "", /^on_tcp_connect\[0\]: terminate-tls: ended TLS, version 1\.3; deny: /);
+    assert.match(decision?.reason ?? "", /^on_tcp_connect\[0\]: terminate-tls: terminated TLS, version 1\.3; deny: /);
   });
 });

@@ -279,7 +279,7 @@ export interface Resources {
   loginAddresses(options?: LoginAddressesOptions): Promise<LoginAddresses>;
   /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
-  /** Change the account's objects to match a document. All changes apply together as one revision, or none. `POST /apply` */
+  /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
   apply(body: Document, options?: CallOptions): Promise<Plan>;
   /**
    * Write the account's objects down as a document whose application changes nothing; as YAML for `Accept:
@@ -740,8 +740,8 @@ export interface EdgesHttps {
 /** `/edges/https/{id}/tls_termination` */
 export interface EdgesHttpsTlsTermination {
   /**
-   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Says where TLS ends, and
-   * which versions of it are spoken. `PUT /edges/https/{id}/tls_termination`
+   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Sets where TLS ends, and
+   * the allowed TLS versions. `PUT /edges/https/{id}/tls_termination`
    */
   replace(id: string, body: EndpointTLSTerminationReplace, options?: CreateOptions): Promise<EndpointTLSTermination>;
   /** Get the tls_termination module. `GET /edges/https/{id}/tls_termination` */
@@ -756,8 +756,8 @@ export interface EdgesHttpsTlsTermination {
 /** `/edges/https/{id}/mutual_tls` */
 export interface EdgesHttpsMutualTls {
   /**
-   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Asks clients for a certificate
-   * in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the
+   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Requests a client certificate
+   * in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives the
    * certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/https/{id}/mutual_tls`
    */
   replace(id: string, body: EndpointMutualTLSReplace, options?: CreateOptions): Promise<EndpointMutualTLS>;
@@ -804,8 +804,8 @@ export interface EdgesHttpsRoutes {
 /** `/edges/https/{edge_id}/routes/{id}/ip_restriction` */
 export interface EdgesHttpsRoutesIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Admits a source address
-   * only if a rule of its IP policies allows it and none denies it. `PUT
+   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Allows a source address
+   * only if a rule of the IP policies allows it and no rule denies it. `PUT
    * /edges/https/{edge_id}/routes/{id}/ip_restriction`
    */
   replace(
@@ -826,10 +826,10 @@ export interface EdgesHttpsRoutesIpRestriction {
 /** `/edges/https/{edge_id}/routes/{id}/user_agent_filter` */
 export interface EdgesHttpsRoutesUserAgentFilter {
   /**
-   * Replace the user_agent_filter module as a whole; with `dry_run` say what would come of it. Refuses requests by
-   * their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes
-   * only if an expression of `allow` matches the empty string; one with several never does. Expressions are RE2 and
-   * match anywhere. `PUT /edges/https/{edge_id}/routes/{id}/user_agent_filter`
+   * Replace the user_agent_filter module as a whole; with `dry_run` say what would come of it. Denies requests by their
+   * User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only
+   * if an expression of `allow` matches the empty string. A request with several is always denied. Expressions are RE2
+   * and match anywhere. `PUT /edges/https/{edge_id}/routes/{id}/user_agent_filter`
    */
   replace(
     edgeId: string,
@@ -849,9 +849,9 @@ export interface EdgesHttpsRoutesUserAgentFilter {
 /** `/edges/https/{edge_id}/routes/{id}/webhook_verification` */
 export interface EdgesHttpsRoutesWebhookVerification {
   /**
-   * Replace the webhook_verification module as a whole; with `dry_run` say what would come of it. Lets only webhooks
-   * pass whose signature verifies. The body is held back until then and passed on unchanged; requests by which a
-   * provider tests the endpoint are answered at the edge. `PUT /edges/https/{edge_id}/routes/{id}/webhook_verification`
+   * Replace the webhook_verification module as a whole; with `dry_run` say what would come of it. Accepts only webhooks
+   * with a valid signature. The edge holds the body until the signature is verified, and then forwards it unchanged.
+   * The edge answers the provider's test requests. `PUT /edges/https/{edge_id}/routes/{id}/webhook_verification`
    */
   replace(
     edgeId: string,
@@ -871,8 +871,8 @@ export interface EdgesHttpsRoutesWebhookVerification {
 /** `/edges/https/{edge_id}/routes/{id}/oauth` */
 export interface EdgesHttpsRoutesOauth {
   /**
-   * Replace the oauth module as a whole; with `dry_run` say what would come of it. Lets only visitors in who sign in
-   * with a social identity provider and are on its lists. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
+   * Replace the oauth module as a whole; with `dry_run` say what would come of it. Requires a login with a social
+   * identity provider. Only visitors on the lists have access. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
    */
   replace(edgeId: string, id: string, body: EndpointOAuthReplace, options?: CreateOptions): Promise<EndpointOAuth>;
   /** Get the oauth module. `GET /edges/https/{edge_id}/routes/{id}/oauth` */
@@ -887,8 +887,8 @@ export interface EdgesHttpsRoutesOauth {
 /** `/edges/https/{edge_id}/routes/{id}/oidc` */
 export interface EdgesHttpsRoutesOidc {
   /**
-   * Replace the oidc module as a whole; with `dry_run` say what would come of it. Lets only visitors in who sign in
-   * with an OpenID Connect provider. `PUT /edges/https/{edge_id}/routes/{id}/oidc`
+   * Replace the oidc module as a whole; with `dry_run` say what would come of it. Requires a login with an OpenID
+   * Connect provider. `PUT /edges/https/{edge_id}/routes/{id}/oidc`
    */
   replace(edgeId: string, id: string, body: EndpointOIDCReplace, options?: CreateOptions): Promise<EndpointOIDC>;
   /** Get the oidc module. `GET /edges/https/{edge_id}/routes/{id}/oidc` */
@@ -903,8 +903,8 @@ export interface EdgesHttpsRoutesOidc {
 /** `/edges/https/{edge_id}/routes/{id}/saml` */
 export interface EdgesHttpsRoutesSaml {
   /**
-   * Replace the saml module as a whole; with `dry_run` say what would come of it. Lets only visitors in who sign in
-   * with a SAML identity provider. `PUT /edges/https/{edge_id}/routes/{id}/saml`
+   * Replace the saml module as a whole; with `dry_run` say what would come of it. Requires a login with a SAML identity
+   * provider. `PUT /edges/https/{edge_id}/routes/{id}/saml`
    */
   replace(edgeId: string, id: string, body: EndpointSAMLReplace, options?: CreateOptions): Promise<EndpointSAML>;
   /** Get the saml module. `GET /edges/https/{edge_id}/routes/{id}/saml` */
@@ -920,7 +920,7 @@ export interface EdgesHttpsRoutesSaml {
 export interface EdgesHttpsRoutesTrafficPolicy {
   /**
    * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
-   * rules of expressions and actions, by phase. `PUT /edges/https/{edge_id}/routes/{id}/traffic_policy`
+   * rules with expressions and actions, by phase. `PUT /edges/https/{edge_id}/routes/{id}/traffic_policy`
    */
   replace(
     edgeId: string,
@@ -940,8 +940,8 @@ export interface EdgesHttpsRoutesTrafficPolicy {
 /** `/edges/https/{edge_id}/routes/{id}/circuit_breaker` */
 export interface EdgesHttpsRoutesCircuitBreaker {
   /**
-   * Replace the circuit_breaker module as a whole; with `dry_run` say what would come of it. Stops sending requests to
-   * an upstream that fails, and tries again after a pause. A failure is a status of 500 or more, or no response. `PUT
+   * Replace the circuit_breaker module as a whole; with `dry_run` say what would come of it. Stops requests to a
+   * failing upstream, and retries after a pause. A failure is a status of 500 or more, or no response. `PUT
    * /edges/https/{edge_id}/routes/{id}/circuit_breaker`
    */
   replace(
@@ -962,9 +962,9 @@ export interface EdgesHttpsRoutesCircuitBreaker {
 /** `/edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
 export interface EdgesHttpsRoutesWebsocketTcpConverter {
   /**
-   * Replace the websocket_tcp_converter module as a whole; with `dry_run` say what would come of it. Turns WebSockets
-   * into TCP: binary messages become bytes on a connection to the backend, and its bytes binary messages. Text messages
-   * and requests that are no WebSocket upgrade are refused. `PUT
+   * Replace the websocket_tcp_converter module as a whole; with `dry_run` say what would come of it. Converts
+   * WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend become
+   * binary messages. Text messages and requests without a WebSocket upgrade are rejected. `PUT
    * /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
    */
   replace(
@@ -986,7 +986,8 @@ export interface EdgesHttpsRoutesWebsocketTcpConverter {
 export interface EdgesHttpsRoutesRequestHeaders {
   /**
    * Replace the request_headers module as a whole; with `dry_run` say what would come of it. Removes, then adds header
-   * fields of the request, last before it goes upstream. `PUT /edges/https/{edge_id}/routes/{id}/request_headers`
+   * fields of the request, just before the request goes upstream. `PUT
+   * /edges/https/{edge_id}/routes/{id}/request_headers`
    */
   replace(
     edgeId: string,
@@ -1044,8 +1045,8 @@ export interface EdgesHttpsRoutesBackend {
 export interface EdgesHttpsRoutesCompression {
   /**
    * Replace the compression module as a whole; with `dry_run` say what would come of it. Compresses responses with
-   * gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that are encoded already or
-   * do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of
+   * gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies that are already encoded
+   * or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of
    * visitors whom the edge has logged in. `PUT /edges/https/{edge_id}/routes/{id}/compression`
    */
   replace(
@@ -1067,7 +1068,7 @@ export interface EdgesHttpsRoutesCompression {
 export interface EdgesHttpsRoutesResponseHeaders {
   /**
    * Replace the response_headers module as a whole; with `dry_run` say what would come of it. Removes, then adds header
-   * fields of the response, last before it goes to the client. `PUT
+   * fields of the response, just before the response goes to the client. `PUT
    * /edges/https/{edge_id}/routes/{id}/response_headers`
    */
   replace(
@@ -1116,8 +1117,8 @@ export interface EdgesTls {
 /** `/edges/tls/{id}/tls_termination` */
 export interface EdgesTlsTlsTermination {
   /**
-   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Says where TLS ends, and
-   * which versions of it are spoken. `PUT /edges/tls/{id}/tls_termination`
+   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Sets where TLS ends, and
+   * the allowed TLS versions. `PUT /edges/tls/{id}/tls_termination`
    */
   replace(id: string, body: EndpointTLSTerminationReplace, options?: CreateOptions): Promise<EndpointTLSTermination>;
   /** Get the tls_termination module. `GET /edges/tls/{id}/tls_termination` */
@@ -1132,8 +1133,8 @@ export interface EdgesTlsTlsTermination {
 /** `/edges/tls/{id}/mutual_tls` */
 export interface EdgesTlsMutualTls {
   /**
-   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Asks clients for a certificate
-   * in the TLS handshake and refuses those without one of the given authorities. The upstream is told of the
+   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Requests a client certificate
+   * in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives the
    * certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/tls/{id}/mutual_tls`
    */
   replace(id: string, body: EndpointMutualTLSReplace, options?: CreateOptions): Promise<EndpointMutualTLS>;
@@ -1146,8 +1147,8 @@ export interface EdgesTlsMutualTls {
 /** `/edges/tls/{id}/ip_restriction` */
 export interface EdgesTlsIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Admits a source address
-   * only if a rule of its IP policies allows it and none denies it. `PUT /edges/tls/{id}/ip_restriction`
+   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Allows a source address
+   * only if a rule of the IP policies allows it and no rule denies it. `PUT /edges/tls/{id}/ip_restriction`
    */
   replace(id: string, body: EndpointIPPolicyReplace, options?: CreateOptions): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/tls/{id}/ip_restriction` */
@@ -1163,7 +1164,7 @@ export interface EdgesTlsIpRestriction {
 export interface EdgesTlsTrafficPolicy {
   /**
    * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
-   * rules of expressions and actions, by phase. `PUT /edges/tls/{id}/traffic_policy`
+   * rules with expressions and actions, by phase. `PUT /edges/tls/{id}/traffic_policy`
    */
   replace(id: string, body: EndpointTrafficPolicyReplace, options?: CreateOptions): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/tls/{id}/traffic_policy` */
@@ -1217,8 +1218,8 @@ export interface EdgesTcp {
 /** `/edges/tcp/{id}/ip_restriction` */
 export interface EdgesTcpIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Admits a source address
-   * only if a rule of its IP policies allows it and none denies it. `PUT /edges/tcp/{id}/ip_restriction`
+   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Allows a source address
+   * only if a rule of the IP policies allows it and no rule denies it. `PUT /edges/tcp/{id}/ip_restriction`
    */
   replace(id: string, body: EndpointIPPolicyReplace, options?: CreateOptions): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/tcp/{id}/ip_restriction` */
@@ -1234,7 +1235,7 @@ export interface EdgesTcpIpRestriction {
 export interface EdgesTcpTrafficPolicy {
   /**
    * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
-   * rules of expressions and actions, by phase. `PUT /edges/tcp/{id}/traffic_policy`
+   * rules with expressions and actions, by phase. `PUT /edges/tcp/{id}/traffic_policy`
    */
   replace(id: string, body: EndpointTrafficPolicyReplace, options?: CreateOptions): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/tcp/{id}/traffic_policy` */

@@ -6,7 +6,7 @@ export interface Ref {
   readonly uri: string;
 }
 
-/** A tenant: everything else belongs to one account and is invisible to all others. */
+/** A tenant. Every other object belongs to one account, and other accounts cannot see it. */
 export interface Account {
   /** Identifier. */
   readonly id: string;
@@ -20,15 +20,20 @@ export interface Account {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Host names that the operator grants it: they and what is below them need no other proof. (at most 100) */
+  /**
+   * Host names that the operator grants to the account. These names and all names below need no other proof. (at most
+   * 100)
+   */
   readonly domains: readonly string[];
-  /** Its first API key: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  /** The account's first API key. Returned only when the account is created, null afterwards. (at most 255 bytes) */
   readonly api_key: string | null;
-  /** Its first agent token: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  /**
+   * The account's first agent token. Returned only when the account is created, null afterwards. (at most 255 bytes)
+   */
   readonly authtoken: string | null;
 }
 
-/** A tenant: everything else belongs to one account and is invisible to all others. */
+/** A tenant. Every other object belongs to one account, and other accounts cannot see it. */
 export interface AccountCreate {
   /** Human-readable name; unique on the server. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -36,11 +41,14 @@ export interface AccountCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Host names that the operator grants it: they and what is below them need no other proof. (at most 100) */
+  /**
+   * Host names that the operator grants to the account. These names and all names below need no other proof. (at most
+   * 100)
+   */
   readonly domains?: readonly string[] | null | undefined;
 }
 
-/** A tenant: everything else belongs to one account and is invisible to all others. */
+/** A tenant. Every other object belongs to one account, and other accounts cannot see it. */
 export interface AccountUpdate {
   /** Human-readable name; unique on the server. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
@@ -48,11 +56,14 @@ export interface AccountUpdate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Host names that the operator grants it: they and what is below them need no other proof. (at most 100) */
+  /**
+   * Host names that the operator grants to the account. These names and all names below need no other proof. (at most
+   * 100)
+   */
   readonly domains?: readonly string[] | null | undefined;
 }
 
-/** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
+/** An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active. */
 export interface BotUser {
   /** Identifier. */
   readonly id: string;
@@ -66,7 +77,7 @@ export interface BotUser {
   readonly active: boolean;
 }
 
-/** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
+/** An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active. */
 export interface BotUserCreate {
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -74,7 +85,7 @@ export interface BotUserCreate {
   readonly active?: boolean | null | undefined;
 }
 
-/** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
+/** An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active. */
 export interface BotUserUpdate {
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
@@ -82,7 +93,7 @@ export interface BotUserUpdate {
   readonly active?: boolean | null | undefined;
 }
 
-/** A key to this API. */
+/** A key for this API. */
 export interface APIKey {
   /** Identifier. */
   readonly id: string;
@@ -94,43 +105,47 @@ export interface APIKey {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** The token itself: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  /** The token. Returned only when it is created, null afterwards. (at most 255 bytes) */
   readonly token: string | null;
   /**
-   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * The bot user that owns the token, which works only while the bot user is active. Null: the account. (id of a bot
    * user)
    */
   readonly owner_id: string | null;
-  /** When it stops working, and sessions opened with it end; null: never. */
+  /** Time when the token and its sessions expire; null: never. */
   readonly expires_at: string | null;
-  /** Whether the key may manage accounts. Only an operator's key can create another. */
+  /** Whether the key can manage accounts. Only an operator's key can create another operator's key. */
   readonly operator: boolean;
-  /** What the key is limited to; empty: nothing. A limited key may do what its scopes allow together. (at most 100) */
+  /**
+   * Scopes of the key; empty: no limit. A limited key can do everything that at least one scope allows. (at most 100)
+   */
   readonly scopes: readonly string[];
-  /** When it was last used, since the server started; else null. */
+  /** Time of the last use since the server started; else null. */
   readonly last_used_at: string | null;
 }
 
-/** A key to this API. */
+/** A key for this API. */
 export interface APIKeyCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * The bot user that owns the token, which works only while the bot user is active. Null: the account. (id of a bot
    * user)
    */
   readonly owner_id?: string | null | undefined;
-  /** When it stops working, and sessions opened with it end; null: never. */
+  /** Time when the token and its sessions expire; null: never. */
   readonly expires_at?: string | null | undefined;
-  /** Whether the key may manage accounts. Only an operator's key can create another. (default false) */
+  /** Whether the key can manage accounts. Only an operator's key can create another operator's key. (default false) */
   readonly operator?: boolean | null | undefined;
-  /** What the key is limited to; empty: nothing. A limited key may do what its scopes allow together. (at most 100) */
+  /**
+   * Scopes of the key; empty: no limit. A limited key can do everything that at least one scope allows. (at most 100)
+   */
   readonly scopes?: readonly string[] | null | undefined;
 }
 
-/** A key to this API. */
+/** A key for this API. */
 export interface APIKeyUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -139,8 +154,8 @@ export interface APIKeyUpdate {
 }
 
 /**
- * Somebody who uses the console, with what an API key may do, or what rules say of who they are at the team's identity
- * provider. Deleting it logs them out, and so does deleting the key.
+ * A login to the console, with the permissions of an API key or of a user at the team's identity provider. Deleting the
+ * session or its key logs the user out.
  */
 export interface ConsoleSession {
   /** Identifier. */
@@ -149,19 +164,19 @@ export interface ConsoleSession {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** The key with which they came: the session may do what it may; null for who came by the identity provider. */
+  /** The API key of the login, whose permissions apply; null for a login through the identity provider. */
   readonly api_key: Ref | null;
-  /** Who they are, where they came by the identity provider. (at most 1024 bytes) */
+  /** The user, if the login used the identity provider. (at most 1024 bytes) */
   readonly person: string;
-  /** Where they came from. (at most 255 bytes) */
+  /** The user's address. (at most 255 bytes) */
   readonly ip_address: string;
-  /** What their browser says of itself. (at most 255 bytes) */
+  /** What the user's browser reports. (at most 255 bytes) */
   readonly user_agent: string;
-  /** When it ends by itself. */
+  /** Time when the session expires. */
   readonly expires_at: string | null;
 }
 
-/** An agent token: agents connect with it. */
+/** A token that agents use to connect. */
 export interface Credential {
   /** Identifier. */
   readonly id: string;
@@ -173,47 +188,47 @@ export interface Credential {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** The token itself: only in the response to its creation, null afterwards. (at most 255 bytes) */
+  /** The token. Returned only when it is created, null afterwards. (at most 255 bytes) */
   readonly token: string | null;
   /**
-   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * The bot user that owns the token, which works only while the bot user is active. Null: the account. (id of a bot
    * user)
    */
   readonly owner_id: string | null;
-  /** When it stops working, and sessions opened with it end; null: never. */
+  /** Time when the token and its sessions expire; null: never. */
   readonly expires_at: string | null;
-  /** What agents may bind with it; empty: anything. (at most 100) */
+  /** Names that agents can bind with the token; empty: all. (at most 100) */
   readonly acl: readonly string[];
 }
 
-/** An agent token: agents connect with it. */
+/** A token that agents use to connect. */
 export interface CredentialCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * The bot user that it belongs to; it works only while that one is active. Null: the account itself. (id of a bot
+   * The bot user that owns the token, which works only while the bot user is active. Null: the account. (id of a bot
    * user)
    */
   readonly owner_id?: string | null | undefined;
-  /** When it stops working, and sessions opened with it end; null: never. */
+  /** Time when the token and its sessions expire; null: never. */
   readonly expires_at?: string | null | undefined;
-  /** What agents may bind with it; empty: anything. (at most 100) */
+  /** Names that agents can bind with the token; empty: all. (at most 100) */
   readonly acl?: readonly string[] | null | undefined;
 }
 
-/** An agent token: agents connect with it. */
+/** A token that agents use to connect. */
 export interface CredentialUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** What agents may bind with it; empty: anything. (at most 100) */
+  /** Names that agents can bind with the token; empty: all. (at most 100) */
   readonly acl?: readonly string[] | null | undefined;
 }
 
-/** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+/** A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
 export interface IPPolicy {
   /** Identifier. */
   readonly id: string;
@@ -227,7 +242,7 @@ export interface IPPolicy {
   readonly metadata: string;
 }
 
-/** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+/** A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
 export interface IPPolicyCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -235,7 +250,7 @@ export interface IPPolicyCreate {
   readonly metadata?: string | null | undefined;
 }
 
-/** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+/** A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
 export interface IPPolicyUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -256,13 +271,13 @@ export interface IPPolicyRule {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
   /**
-   * An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128. (at most 255 bytes;
+   * An IP address, or a range in CIDR notation, IPv4 or IPv6. An address means its /32 or /128. (at most 255 bytes;
    * cidr)
    */
   readonly cidr: string;
   /** The IP policy the rule belongs to. */
   readonly ip_policy: Ref;
-  /** What happens to a matching source. */
+  /** The action for a matching source. */
   readonly action: "allow" | "deny";
 }
 
@@ -273,13 +288,13 @@ export interface IPPolicyRuleCreate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128. (at most 255 bytes;
+   * An IP address, or a range in CIDR notation, IPv4 or IPv6. An address means its /32 or /128. (at most 255 bytes;
    * cidr)
    */
   readonly cidr: string;
   /** The IP policy the rule belongs to. (id of an ip policy) */
   readonly ip_policy_id: string;
-  /** What happens to a matching source. */
+  /** The action for a matching source. */
   readonly action: "allow" | "deny";
 }
 
@@ -290,13 +305,13 @@ export interface IPPolicyRuleUpdate {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * An IP address, or a range in CIDR notation, IPv4 or IPv6; an address means its /32 or /128. (at most 255 bytes;
+   * An IP address, or a range in CIDR notation, IPv4 or IPv6. An address means its /32 or /128. (at most 255 bytes;
    * cidr)
    */
   readonly cidr?: string | undefined;
 }
 
-/** Where a whole part of the account may be used from; one for each part. */
+/** Addresses from which a part of the account can be used; one restriction for each part. */
 export interface IPRestriction {
   /** Identifier. */
   readonly id: string;
@@ -308,43 +323,42 @@ export interface IPRestriction {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Whether others are refused. */
+  /** Whether other addresses are denied. */
   readonly enforced: boolean;
   /** The part of the account. */
   readonly type: "dashboard" | "api" | "agent" | "endpoints";
-  /** IP policies that admit a source. */
+  /** IP policies that allow a source. */
   readonly ip_policies: readonly Ref[];
 }
 
-/** Where a whole part of the account may be used from; one for each part. */
+/** Addresses from which a part of the account can be used; one restriction for each part. */
 export interface IPRestrictionCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Whether others are refused. (default false) */
+  /** Whether other addresses are denied. (default false) */
   readonly enforced?: boolean | null | undefined;
   /** The part of the account. */
   readonly type: "dashboard" | "api" | "agent" | "endpoints";
-  /** IP policies that admit a source. (id of an ip policy) */
+  /** IP policies that allow a source. (id of an ip policy) */
   readonly ip_policy_ids: readonly string[];
 }
 
-/** Where a whole part of the account may be used from; one for each part. */
+/** Addresses from which a part of the account can be used; one restriction for each part. */
 export interface IPRestrictionUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Whether others are refused. */
+  /** Whether other addresses are denied. */
   readonly enforced?: boolean | null | undefined;
-  /** IP policies that admit a source. (id of an ip policy) */
+  /** IP policies that allow a source. (id of an ip policy) */
   readonly ip_policy_ids?: readonly string[] | undefined;
 }
 
 /**
- * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown
- * is read from the first.
+ * CA certificates that verify client certificates. One upload can have several; the shown fields are from the first.
  */
 export interface CertificateAuthority {
   /** Identifier. */
@@ -361,9 +375,9 @@ export interface CertificateAuthority {
   readonly ca_pem: string;
   /** Common name of the subject. (at most 4096 bytes) */
   readonly subject_common_name: string;
-  /** Start of its validity. */
+  /** Start of the validity. */
   readonly not_before: string | null;
-  /** End of its validity. */
+  /** End of the validity. */
   readonly not_after: string | null;
   /** Key usages. (at most 1000) */
   readonly key_usages: readonly string[];
@@ -372,8 +386,7 @@ export interface CertificateAuthority {
 }
 
 /**
- * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown
- * is read from the first.
+ * CA certificates that verify client certificates. One upload can have several; the shown fields are from the first.
  */
 export interface CertificateAuthorityCreate {
   /** Human-readable description. (at most 255 bytes) */
@@ -385,8 +398,7 @@ export interface CertificateAuthorityCreate {
 }
 
 /**
- * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is shown
- * is read from the first.
+ * CA certificates that verify client certificates. One upload can have several; the shown fields are from the first.
  */
 export interface CertificateAuthorityUpdate {
   /** Human-readable description. (at most 255 bytes) */
@@ -395,7 +407,7 @@ export interface CertificateAuthorityUpdate {
   readonly metadata?: string | null | undefined;
 }
 
-/** A certificate, with its chain and private key, that edges present for the names in it. */
+/** A certificate with its chain and private key. Edges present it for the names in it. */
 export interface TLSCertificate {
   /** Identifier. */
   readonly id: string;
@@ -407,28 +419,28 @@ export interface TLSCertificate {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** The certificate and then its chain, in order, in PEM form. (at most 131072 bytes) */
+  /** The certificate followed by its chain, in order, in PEM form. (at most 131072 bytes) */
   readonly certificate_pem: string;
   /** Common name of the subject. (at most 4096 bytes) */
   readonly subject_common_name: string;
-  /** Start of its validity. */
+  /** Start of the validity. */
   readonly not_before: string | null;
-  /** End of its validity. */
+  /** End of the validity. */
   readonly not_after: string | null;
   /** Key usages. (at most 1000) */
   readonly key_usages: readonly string[];
   /** Extended key usages. (at most 1000) */
   readonly extended_key_usages: readonly string[];
-  /** Names and addresses that it is valid for. */
+  /** Names and addresses for which the certificate is valid. */
   readonly subject_alternative_names: {
     /** DNS names. (at most 1000) */
     readonly dns_names: readonly string[];
     /** Addresses. (at most 1000) */
     readonly ips: readonly string[];
   };
-  /** When the server obtained it by itself; null for an uploaded one. */
+  /** Time when the server obtained the certificate automatically; null for an uploaded certificate. */
   readonly issued_at: string | null;
-  /** Kind of the private key. (at most 4096 bytes) */
+  /** Type of the private key. (at most 4096 bytes) */
   readonly private_key_type: string;
   /** Common name of the issuer. (at most 4096 bytes) */
   readonly issuer_common_name: string;
@@ -446,19 +458,19 @@ export interface TLSCertificate {
   readonly subject_country: string;
 }
 
-/** A certificate, with its chain and private key, that edges present for the names in it. */
+/** A certificate with its chain and private key. Edges present it for the names in it. */
 export interface TLSCertificateCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** The certificate and then its chain, in order, in PEM form. (at most 131072 bytes) */
+  /** The certificate followed by its chain, in order, in PEM form. (at most 131072 bytes) */
   readonly certificate_pem: string;
   /** Its private key in PEM form, unencrypted. (at most 32768 bytes; secret) */
   readonly private_key_pem: string;
 }
 
-/** A certificate, with its chain and private key, that edges present for the names in it. */
+/** A certificate with its chain and private key. Edges present it for the names in it. */
 export interface TLSCertificateUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -466,7 +478,7 @@ export interface TLSCertificateUpdate {
   readonly metadata?: string | null | undefined;
 }
 
-/** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+/** A host name that only this account can use. Hostports of edges reserve their domains automatically. */
 export interface ReservedDomain {
   /** Identifier. */
   readonly id: string;
@@ -480,62 +492,62 @@ export interface ReservedDomain {
   readonly metadata: string;
   /** The host name, or `*.` and one; unique on the server. (at most 255 bytes; domain) */
   readonly domain: string;
-  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  /** Region of the domain; empty: all regions. (at most 255 bytes) */
   readonly region: string;
-  /** What a CNAME record of the domain should point to; null below the server's own domain. (at most 255 bytes) */
+  /** Target for a CNAME record of the domain; null for names below the server's own domain. (at most 255 bytes) */
   readonly cname_target: string | null;
-  /** The certificate served for it. */
+  /** The certificate for the domain. */
   readonly certificate: Ref | null;
-  /** How the server gets a certificate for it by itself; excludes `certificate_id`. */
+  /** Policy for automatic certificates; excludes `certificate_id`. */
   readonly certificate_management_policy: {
-    /** Who issues it. */
+    /** Issuer of the certificates. */
     readonly authority: "letsencrypt";
-    /** Kind of its key. */
+    /** Type of the certificate's key. */
     readonly private_key_type: "ecdsa" | "rsa";
   } | null;
-  /** How far that is; null without a policy. */
+  /** State of the automatic certificate; null without a policy. */
   readonly certificate_management_status: {
-    /** When the certificate is renewed. */
+    /** Time when the certificate will be renewed. */
     readonly renews_at: string | null;
-    /** The attempt under way. */
+    /** The current attempt. */
     readonly provisioning_job: {
-      /** Why the last attempt failed. (at most 255 bytes) */
+      /** Error of the last attempt. (at most 255 bytes) */
       readonly error_code: string | null;
-      /** What is being done. (at most 4096 bytes) */
+      /** Description of the current step. (at most 4096 bytes) */
       readonly msg: string;
-      /** When it was started. */
+      /** Start time of the attempt. */
       readonly started_at: string | null;
-      /** When it is tried again. */
+      /** Time of the next attempt. */
       readonly retries_at: string | null;
     } | null;
   } | null;
-  /** What to point `_acme-challenge` to, where that is needed. (at most 255 bytes) */
+  /** Target for a CNAME record at `_acme-challenge`, if the challenge needs one. (at most 255 bytes) */
   readonly acme_challenge_cname_target: string | null;
-  /** Whether the name is proven to be the account's, and by what it can be; null where no proof is wanted. */
+  /** State of the ownership proof and how to provide it; null if this server requires no proof. */
   readonly ownership: {
-    /** `pending`: it is nobody's yet and cannot be used. `lapsed`: reserve it again. */
+    /** `pending`: the domain is not proven and cannot be used yet. `lapsed`: reserve the domain again. */
     readonly status: "pending" | "proven" | "lapsed";
-    /** Type of the DNS record to set; null where only the operator's word counts. (at most 255 bytes) */
+    /** Type of the DNS record to set; null if only the operator can approve the domain. (at most 255 bytes) */
     readonly record_type: string | null;
     /** Name of the record. (at most 300 bytes) */
     readonly record_name: string | null;
     /** Value of the record. (at most 255 bytes) */
     readonly record_value: string | null;
-    /** What was found last. (at most 1024 bytes) */
+    /** Result of the last check. (at most 1024 bytes) */
     readonly msg: string;
-    /** When it was last looked up. */
+    /** Time of the last check. */
     readonly checked_at: string | null;
-    /** Until when it is looked up; null when it is proven. */
+    /** End of the checks; null after the proof. */
     readonly lapses_at: string | null;
   } | null;
-  /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
+  /** IP addresses for the domain's DNS records; empty: all addresses of the server. (at most 10) */
   readonly resolves_to: readonly {
-    /** The address, or a name for it. (at most 255 bytes) */
+    /** The address, or a name for the address. (at most 255 bytes) */
     readonly value: string;
   }[];
 }
 
-/** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+/** A host name that only this account can use. Hostports of edges reserve their domains automatically. */
 export interface ReservedDomainCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -543,47 +555,47 @@ export interface ReservedDomainCreate {
   readonly metadata?: string | null | undefined;
   /** The host name, or `*.` and one; unique on the server. (at most 255 bytes; domain) */
   readonly domain: string;
-  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  /** Region of the domain; empty: all regions. (at most 255 bytes) */
   readonly region?: string | null | undefined;
-  /** The certificate served for it. (id of a tls certificate) */
+  /** The certificate for the domain. (id of a tls certificate) */
   readonly certificate_id?: string | null | undefined;
-  /** How the server gets a certificate for it by itself; excludes `certificate_id`. */
+  /** Policy for automatic certificates; excludes `certificate_id`. */
   readonly certificate_management_policy?: {
-    /** Who issues it. (default letsencrypt) */
+    /** Issuer of the certificates. (default letsencrypt) */
     readonly authority?: "letsencrypt" | null | undefined;
-    /** Kind of its key. (default ecdsa) */
+    /** Type of the certificate's key. (default ecdsa) */
     readonly private_key_type?: "ecdsa" | "rsa" | null | undefined;
   } | null | undefined;
-  /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
+  /** IP addresses for the domain's DNS records; empty: all addresses of the server. (at most 10) */
   readonly resolves_to?: readonly {
-    /** The address, or a name for it. (at most 255 bytes) */
+    /** The address, or a name for the address. (at most 255 bytes) */
     readonly value: string;
   }[] | null | undefined;
 }
 
-/** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+/** A host name that only this account can use. Hostports of edges reserve their domains automatically. */
 export interface ReservedDomainUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** The certificate served for it. (id of a tls certificate) */
+  /** The certificate for the domain. (id of a tls certificate) */
   readonly certificate_id?: string | null | undefined;
-  /** How the server gets a certificate for it by itself; excludes `certificate_id`. */
+  /** Policy for automatic certificates; excludes `certificate_id`. */
   readonly certificate_management_policy?: {
-    /** Who issues it. (default letsencrypt) */
+    /** Issuer of the certificates. (default letsencrypt) */
     readonly authority?: "letsencrypt" | null | undefined;
-    /** Kind of its key. (default ecdsa) */
+    /** Type of the certificate's key. (default ecdsa) */
     readonly private_key_type?: "ecdsa" | "rsa" | null | undefined;
   } | null | undefined;
-  /** Addresses to resolve it to; empty: wherever the server is. (at most 10) */
+  /** IP addresses for the domain's DNS records; empty: all addresses of the server. (at most 10) */
   readonly resolves_to?: readonly {
-    /** The address, or a name for it. (at most 255 bytes) */
+    /** The address, or a name for the address. (at most 255 bytes) */
     readonly value: string;
   }[] | null | undefined;
 }
 
-/** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+/** A TCP address that only this account can use. Hostports of TCP edges reserve their addresses automatically. */
 export interface ReservedAddr {
   /** Identifier. */
   readonly id: string;
@@ -597,21 +609,21 @@ export interface ReservedAddr {
   readonly metadata: string;
   /** Host and port, chosen by the server. (at most 260 bytes) */
   readonly addr: string;
-  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  /** Region of the address; empty: all regions. (at most 255 bytes) */
   readonly region: string;
 }
 
-/** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+/** A TCP address that only this account can use. Hostports of TCP edges reserve their addresses automatically. */
 export interface ReservedAddrCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Where it is served; empty: everywhere. (at most 255 bytes) */
+  /** Region of the address; empty: all regions. (at most 255 bytes) */
   readonly region?: string | null | undefined;
 }
 
-/** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+/** A TCP address that only this account can use. Hostports of TCP edges reserve their addresses automatically. */
 export interface ReservedAddrUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -619,7 +631,7 @@ export interface ReservedAddrUpdate {
   readonly metadata?: string | null | undefined;
 }
 
-/** A backend of all online tunnels that have its labels. */
+/** A backend of all online tunnels with matching labels. */
 export interface TunnelGroupBackend {
   /** Identifier. */
   readonly id: string;
@@ -631,33 +643,33 @@ export interface TunnelGroupBackend {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
+  /** Labels to watch for tunnels on. A tunnel matches if it has all of them. (at most 32) */
   readonly labels: Readonly<Record<string, string>>;
-  /** All online tunnels that match. */
+  /** All matching online tunnels. */
   readonly tunnels: readonly Ref[];
 }
 
-/** A backend of all online tunnels that have its labels. */
+/** A backend of all online tunnels with matching labels. */
 export interface TunnelGroupBackendCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
+  /** Labels to watch for tunnels on. A tunnel matches if it has all of them. (at most 32) */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A backend of all online tunnels that have its labels. */
+/** A backend of all online tunnels with matching labels. */
 export interface TunnelGroupBackendUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Labels to watch for tunnels on: a tunnel matches when it has all of them. (at most 32) */
+  /** Labels to watch for tunnels on. A tunnel matches if it has all of them. (at most 32) */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A backend that tries others in order: the next one only when the one before cannot be reached. */
+/** A backend that tries other backends in order. It uses the next backend only if the previous one is unreachable. */
 export interface FailoverBackend {
   /** Identifier. */
   readonly id: string;
@@ -676,7 +688,7 @@ export interface FailoverBackend {
   readonly backends: readonly string[];
 }
 
-/** A backend that tries others in order: the next one only when the one before cannot be reached. */
+/** A backend that tries other backends in order. It uses the next backend only if the previous one is unreachable. */
 export interface FailoverBackendCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -689,7 +701,7 @@ export interface FailoverBackendCreate {
   readonly backends: readonly string[];
 }
 
-/** A backend that tries others in order: the next one only when the one before cannot be reached. */
+/** A backend that tries other backends in order. It uses the next backend only if the previous one is unreachable. */
 export interface FailoverBackendUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -702,7 +714,7 @@ export interface FailoverBackendUpdate {
   readonly backends?: readonly string[] | undefined;
 }
 
-/** A backend that shares traffic among others by weight. */
+/** A backend that distributes traffic among other backends by weight. */
 export interface WeightedBackend {
   /** Identifier. */
   readonly id: string;
@@ -714,27 +726,36 @@ export interface WeightedBackend {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Weight by backend id: 0 takes nothing, the others take weight divided by the sum. (at most 20) */
+  /**
+   * Weight by backend id. A backend receives its weight divided by the sum of all weights; 0 receives no traffic. (at
+   * most 20)
+   */
   readonly backends: Readonly<Record<string, number>>;
 }
 
-/** A backend that shares traffic among others by weight. */
+/** A backend that distributes traffic among other backends by weight. */
 export interface WeightedBackendCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Weight by backend id: 0 takes nothing, the others take weight divided by the sum. (at most 20) */
+  /**
+   * Weight by backend id. A backend receives its weight divided by the sum of all weights; 0 receives no traffic. (at
+   * most 20)
+   */
   readonly backends: Readonly<Record<string, number>>;
 }
 
-/** A backend that shares traffic among others by weight. */
+/** A backend that distributes traffic among other backends by weight. */
 export interface WeightedBackendUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Weight by backend id: 0 takes nothing, the others take weight divided by the sum. (at most 20) */
+  /**
+   * Weight by backend id. A backend receives its weight divided by the sum of all weights; 0 receives no traffic. (at
+   * most 20)
+   */
   readonly backends?: Readonly<Record<string, number>> | undefined;
 }
 
@@ -786,7 +807,7 @@ export interface HTTPResponseBackendUpdate {
   readonly status_code?: number | null | undefined;
 }
 
-/** A backend at an address that the edge reaches by itself. */
+/** A backend at an address that the edge connects to directly. */
 export interface StaticBackend {
   /** Identifier. */
   readonly id: string;
@@ -799,49 +820,49 @@ export interface StaticBackend {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
   /**
-   * Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to
-   * one is not dialled. (at most 260 bytes; address)
+   * Host and port. The server rejects loopback, link-local and other forbidden addresses, and does not connect to names
+   * that resolve to them. (at most 260 bytes; address)
    */
   readonly address: string;
-  /** How the address is spoken to. */
+  /** Protocol for the connection. */
   readonly tls: {
-    /** Whether by TLS, with the certificate verified. */
+    /** Whether to use TLS and verify the certificate. */
     readonly enabled: boolean;
   };
 }
 
-/** A backend at an address that the edge reaches by itself. */
+/** A backend at an address that the edge connects to directly. */
 export interface StaticBackendCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to
-   * one is not dialled. (at most 260 bytes; address)
+   * Host and port. The server rejects loopback, link-local and other forbidden addresses, and does not connect to names
+   * that resolve to them. (at most 260 bytes; address)
    */
   readonly address: string;
-  /** How the address is spoken to. */
+  /** Protocol for the connection. */
   readonly tls?: {
-    /** Whether by TLS, with the certificate verified. (default false) */
+    /** Whether to use TLS and verify the certificate. (default false) */
     readonly enabled?: boolean | null | undefined;
   } | null | undefined;
 }
 
-/** A backend at an address that the edge reaches by itself. */
+/** A backend at an address that the edge connects to directly. */
 export interface StaticBackendUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Host and port. Loopback, link-local and other addresses that nothing is sent to are refused; a name that leads to
-   * one is not dialled. (at most 260 bytes; address)
+   * Host and port. The server rejects loopback, link-local and other forbidden addresses, and does not connect to names
+   * that resolve to them. (at most 260 bytes; address)
    */
   readonly address?: string | undefined;
-  /** How the address is spoken to. */
+  /** Protocol for the connection. */
   readonly tls?: {
-    /** Whether by TLS, with the certificate verified. (default false) */
+    /** Whether to use TLS and verify the certificate. (default false) */
     readonly enabled?: boolean | null | undefined;
   } | null | undefined;
 }
@@ -862,11 +883,11 @@ export interface HTTPSEdge {
   readonly hostports: readonly string[];
   /** Routes of the edge. */
   readonly routes: readonly HTTPSEdgeRoute[];
-  /** Says where TLS ends, and which versions of it are spoken. */
+  /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination: EndpointTLSTermination | null;
   /**
-   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
-   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+   * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
    */
   readonly mutual_tls: EndpointMutualTLS | null;
 }
@@ -879,11 +900,11 @@ export interface HTTPSEdgeCreate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
-  /** Says where TLS ends, and which versions of it are spoken. */
+  /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
   /**
-   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
-   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+   * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
    */
   readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
 }
@@ -896,66 +917,66 @@ export interface HTTPSEdgeUpdate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
-  /** Says where TLS ends, and which versions of it are spoken. */
+  /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
   /**
-   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
-   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+   * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
    */
   readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
 }
 
-/** Says where TLS ends, and which versions of it are spoken. */
+/** Sets where TLS ends, and the allowed TLS versions. */
 export interface EndpointTLSTermination {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * `edge`: the edge terminates TLS. `upstream` (or `agent`, its older name): TLS is passed through untouched; only on
-   * TLS edges.
+   * `edge`: the edge terminates TLS. `upstream` (or the older name `agent`): the edge passes TLS through; only on TLS
+   * edges.
    */
   readonly terminate_at: "edge" | "upstream" | "agent";
-  /** Minimum TLS version of the handshake; 1.2 when unset. Must be null when TLS is passed through. */
+  /** Minimum TLS version; 1.2 if unset. Must be null if TLS is passed through. */
   readonly min_version: "1.2" | "1.3" | null;
 }
 
-/** Says where TLS ends, and which versions of it are spoken. */
+/** Sets where TLS ends, and the allowed TLS versions. */
 export interface EndpointTLSTerminationReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * `edge`: the edge terminates TLS. `upstream` (or `agent`, its older name): TLS is passed through untouched; only on
-   * TLS edges. (default edge)
+   * `edge`: the edge terminates TLS. `upstream` (or the older name `agent`): the edge passes TLS through; only on TLS
+   * edges. (default edge)
    */
   readonly terminate_at?: "edge" | "upstream" | "agent" | null | undefined;
-  /** Minimum TLS version of the handshake; 1.2 when unset. Must be null when TLS is passed through. */
+  /** Minimum TLS version; 1.2 if unset. Must be null if TLS is passed through. */
   readonly min_version?: "1.2" | "1.3" | null | undefined;
 }
 
 /**
- * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
- * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+ * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+ * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
  */
 export interface EndpointMutualTLS {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** Certificate authorities that client certificates must chain to. */
+  /** CAs that client certificates must chain to. */
   readonly certificate_authorities: readonly Ref[];
 }
 
 /**
- * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
- * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+ * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+ * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
  */
 export interface EndpointMutualTLSReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** Certificate authorities that client certificates must chain to. (id of a certificate authority) */
+  /** CAs that client certificates must chain to. (id of a certificate authority) */
   readonly certificate_authority_ids: readonly string[];
 }
 
 /**
- * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the
- * path, then the longest prefix.
+ * Access rules and destination for the matching requests of an HTTPS edge. The most specific host wins, then exact
+ * paths, then the longest prefix.
  */
 export interface HTTPSEdgeRoute {
   /** Identifier. */
@@ -966,197 +987,197 @@ export interface HTTPSEdgeRoute {
   readonly created_at: string;
   /** Identifier of the owning edge. (id of an https edge) */
   readonly edge_id: string;
-  /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
+  /** How `match` is compared: with the whole path, or with the start of the path in whole segments. */
   readonly match_type: "exact_path" | "path_prefix";
   /**
-   * What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one
-   * that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first,
-   * then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings
-   * of it, such as `/%61pi`, are the same match. (at most 1024 bytes; route match)
+   * The path (`/api`), the host (`app.example.com`, `*.example.com`), or the host and path to match. The edge's
+   * hostports must include the host; a host alone means all its paths. Routes with the exact host come first, then the
+   * longest wildcard, then routes without a host. The API returns the value as sent; equivalent spellings, such as
+   * `/%61pi`, are the same match. (at most 1024 bytes; route match)
    */
   readonly match: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
   /**
-   * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
-   * without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does.
-   * Expressions are RE2 and match anywhere.
+   * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
+   * always denied. Expressions are RE2 and match anywhere.
    */
   readonly user_agent_filter: EndpointUserAgentFilter | null;
   /**
-   * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged;
-   * requests by which a provider tests the endpoint are answered at the edge.
+   * Accepts only webhooks with a valid signature. The edge holds the body until the signature is verified, and then
+   * forwards it unchanged. The edge answers the provider's test requests.
    */
   readonly webhook_verification: EndpointWebhookValidation | null;
-  /** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+  /** Requires a login with a social identity provider. Only visitors on the lists have access. */
   readonly oauth: EndpointOAuth | null;
-  /** Lets only visitors in who sign in with an OpenID Connect provider. */
+  /** Requires a login with an OpenID Connect provider. */
   readonly oidc: EndpointOIDC | null;
-  /** Lets only visitors in who sign in with a SAML identity provider. */
+  /** Requires a login with a SAML identity provider. */
   readonly saml: EndpointSAML | null;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy: EndpointTrafficPolicy | null;
   /**
-   * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
-   * more, or no response.
+   * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
+   * response.
    */
   readonly circuit_breaker: EndpointCircuitBreaker | null;
   /**
-   * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
-   * messages. Text messages and requests that are no WebSocket upgrade are refused.
+   * Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend
+   * become binary messages. Text messages and requests without a WebSocket upgrade are rejected.
    */
   readonly websocket_tcp_converter: EndpointWebsocketTCPConverter | null;
-  /** Removes, then adds header fields of the request, last before it goes upstream. */
+  /** Removes, then adds header fields of the request, just before the request goes upstream. */
   readonly request_headers: EndpointRequestHeaders | null;
   /** Sets limits on how requests are forwarded to the upstream. */
   readonly forwarding: EndpointForwarding | null;
   /** Sends traffic to a backend. */
   readonly backend: EndpointBackend | null;
   /**
-   * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies
-   * that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and
+   * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are
+   * bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and
    * answers to input in requests of visitors whom the edge has logged in.
    */
   readonly compression: EndpointCompression | null;
-  /** Removes, then adds header fields of the response, last before it goes to the client. */
+  /** Removes, then adds header fields of the response, just before the response goes to the client. */
   readonly response_headers: EndpointResponseHeaders | null;
 }
 
 /**
- * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the
- * path, then the longest prefix.
+ * Access rules and destination for the matching requests of an HTTPS edge. The most specific host wins, then exact
+ * paths, then the longest prefix.
  */
 export interface HTTPSEdgeRouteCreate {
-  /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
+  /** How `match` is compared: with the whole path, or with the start of the path in whole segments. */
   readonly match_type: "exact_path" | "path_prefix";
   /**
-   * What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one
-   * that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first,
-   * then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings
-   * of it, such as `/%61pi`, are the same match. (at most 1024 bytes; route match)
+   * The path (`/api`), the host (`app.example.com`, `*.example.com`), or the host and path to match. The edge's
+   * hostports must include the host; a host alone means all its paths. Routes with the exact host come first, then the
+   * longest wildcard, then routes without a host. The API returns the value as sent; equivalent spellings, such as
+   * `/%61pi`, are the same match. (at most 1024 bytes; route match)
    */
   readonly match: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
-   * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
-   * without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does.
-   * Expressions are RE2 and match anywhere.
+   * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
+   * always denied. Expressions are RE2 and match anywhere.
    */
   readonly user_agent_filter?: EndpointUserAgentFilterReplace | null | undefined;
   /**
-   * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged;
-   * requests by which a provider tests the endpoint are answered at the edge.
+   * Accepts only webhooks with a valid signature. The edge holds the body until the signature is verified, and then
+   * forwards it unchanged. The edge answers the provider's test requests.
    */
   readonly webhook_verification?: EndpointWebhookValidationReplace | null | undefined;
-  /** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+  /** Requires a login with a social identity provider. Only visitors on the lists have access. */
   readonly oauth?: EndpointOAuthReplace | null | undefined;
-  /** Lets only visitors in who sign in with an OpenID Connect provider. */
+  /** Requires a login with an OpenID Connect provider. */
   readonly oidc?: EndpointOIDCReplace | null | undefined;
-  /** Lets only visitors in who sign in with a SAML identity provider. */
+  /** Requires a login with a SAML identity provider. */
   readonly saml?: EndpointSAMLReplace | null | undefined;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /**
-   * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
-   * more, or no response.
+   * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
+   * response.
    */
   readonly circuit_breaker?: EndpointCircuitBreakerReplace | null | undefined;
   /**
-   * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
-   * messages. Text messages and requests that are no WebSocket upgrade are refused.
+   * Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend
+   * become binary messages. Text messages and requests without a WebSocket upgrade are rejected.
    */
   readonly websocket_tcp_converter?: EndpointWebsocketTCPConverterReplace | null | undefined;
-  /** Removes, then adds header fields of the request, last before it goes upstream. */
+  /** Removes, then adds header fields of the request, just before the request goes upstream. */
   readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
   /** Sets limits on how requests are forwarded to the upstream. */
   readonly forwarding?: EndpointForwardingReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
-   * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies
-   * that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and
+   * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are
+   * bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and
    * answers to input in requests of visitors whom the edge has logged in.
    */
   readonly compression?: EndpointCompressionReplace | null | undefined;
-  /** Removes, then adds header fields of the response, last before it goes to the client. */
+  /** Removes, then adds header fields of the response, just before the response goes to the client. */
   readonly response_headers?: EndpointResponseHeadersReplace | null | undefined;
 }
 
 /**
- * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of the
- * path, then the longest prefix.
+ * Access rules and destination for the matching requests of an HTTPS edge. The most specific host wins, then exact
+ * paths, then the longest prefix.
  */
 export interface HTTPSEdgeRouteUpdate {
-  /** How `match` is compared: with the whole path, or with its beginning on segment boundaries. */
+  /** How `match` is compared: with the whole path, or with the start of the path in whole segments. */
   readonly match_type?: "exact_path" | "path_prefix" | undefined;
   /**
-   * What to match: a path (`/api`), a host (`app.example.com`, `*.example.com`), or a host and a path. The host is one
-   * that a hostport of the edge covers; alone, it stands for all its paths. Routes with the request's host come first,
-   * then those with the longest wildcard over it, then those without a host. Answered as it was sent; other spellings
-   * of it, such as `/%61pi`, are the same match. (at most 1024 bytes; route match)
+   * The path (`/api`), the host (`app.example.com`, `*.example.com`), or the host and path to match. The edge's
+   * hostports must include the host; a host alone means all its paths. Routes with the exact host come first, then the
+   * longest wildcard, then routes without a host. The API returns the value as sent; equivalent spellings, such as
+   * `/%61pi`, are the same match. (at most 1024 bytes; route match)
    */
   readonly match?: string | undefined;
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
-   * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
-   * without User-Agent passes only if an expression of `allow` matches the empty string; one with several never does.
-   * Expressions are RE2 and match anywhere.
+   * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
+   * always denied. Expressions are RE2 and match anywhere.
    */
   readonly user_agent_filter?: EndpointUserAgentFilterReplace | null | undefined;
   /**
-   * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged;
-   * requests by which a provider tests the endpoint are answered at the edge.
+   * Accepts only webhooks with a valid signature. The edge holds the body until the signature is verified, and then
+   * forwards it unchanged. The edge answers the provider's test requests.
    */
   readonly webhook_verification?: EndpointWebhookValidationReplace | null | undefined;
-  /** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+  /** Requires a login with a social identity provider. Only visitors on the lists have access. */
   readonly oauth?: EndpointOAuthReplace | null | undefined;
-  /** Lets only visitors in who sign in with an OpenID Connect provider. */
+  /** Requires a login with an OpenID Connect provider. */
   readonly oidc?: EndpointOIDCReplace | null | undefined;
-  /** Lets only visitors in who sign in with a SAML identity provider. */
+  /** Requires a login with a SAML identity provider. */
   readonly saml?: EndpointSAMLReplace | null | undefined;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /**
-   * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
-   * more, or no response.
+   * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
+   * response.
    */
   readonly circuit_breaker?: EndpointCircuitBreakerReplace | null | undefined;
   /**
-   * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
-   * messages. Text messages and requests that are no WebSocket upgrade are refused.
+   * Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend
+   * become binary messages. Text messages and requests without a WebSocket upgrade are rejected.
    */
   readonly websocket_tcp_converter?: EndpointWebsocketTCPConverterReplace | null | undefined;
-  /** Removes, then adds header fields of the request, last before it goes upstream. */
+  /** Removes, then adds header fields of the request, just before the request goes upstream. */
   readonly request_headers?: EndpointRequestHeadersReplace | null | undefined;
   /** Sets limits on how requests are forwarded to the upstream. */
   readonly forwarding?: EndpointForwardingReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
-   * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies
-   * that are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and
+   * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are
+   * bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and
    * answers to input in requests of visitors whom the edge has logged in.
    */
   readonly compression?: EndpointCompressionReplace | null | undefined;
-  /** Removes, then adds header fields of the response, last before it goes to the client. */
+  /** Removes, then adds header fields of the response, just before the response goes to the client. */
   readonly response_headers?: EndpointResponseHeadersReplace | null | undefined;
 }
 
-/** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+/** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
 export interface EndpointIPPolicy {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
@@ -1164,7 +1185,7 @@ export interface EndpointIPPolicy {
   readonly ip_policies: readonly Ref[];
 }
 
-/** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+/** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
 export interface EndpointIPPolicyReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
@@ -1173,45 +1194,45 @@ export interface EndpointIPPolicyReplace {
 }
 
 /**
- * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
- * User-Agent passes only if an expression of `allow` matches the empty string; one with several never does. Expressions
- * are RE2 and match anywhere.
+ * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+ * User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied.
+ * Expressions are RE2 and match anywhere.
  */
 export interface EndpointUserAgentFilter {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** Expressions for user agents that pass whatever `deny` says. (at most 100) */
+  /** Expressions for user agents that are always allowed. (at most 100) */
   readonly allow: readonly string[];
-  /** Expressions for user agents that are refused. (at most 100) */
+  /** Expressions for user agents that are denied. (at most 100) */
   readonly deny: readonly string[];
 }
 
 /**
- * Refuses requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
- * User-Agent passes only if an expression of `allow` matches the empty string; one with several never does. Expressions
- * are RE2 and match anywhere.
+ * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+ * User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied.
+ * Expressions are RE2 and match anywhere.
  */
 export interface EndpointUserAgentFilterReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** Expressions for user agents that pass whatever `deny` says. (at most 100) */
+  /** Expressions for user agents that are always allowed. (at most 100) */
   readonly allow?: readonly string[] | null | undefined;
-  /** Expressions for user agents that are refused. (at most 100) */
+  /** Expressions for user agents that are denied. (at most 100) */
   readonly deny?: readonly string[] | null | undefined;
 }
 
 /**
- * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged; requests
- * by which a provider tests the endpoint are answered at the edge.
+ * Accepts only webhooks with a valid signature. The edge holds the body until the signature is verified, and then
+ * forwards it unchanged. The edge answers the provider's test requests.
  */
 export interface EndpointWebhookValidation {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** The webhook provider sending to the endpoint. (at most 255 bytes; webhook provider) */
+  /** The webhook provider. (at most 255 bytes; webhook provider) */
   readonly provider: string;
   /**
-   * Secret shared with the provider; for SendGrid its public key. Required for all providers except AWS SNS. (at most
-   * 4096 bytes; secret)
+   * Secret that you share with the provider; for SendGrid its public key. Required for all providers except AWS SNS.
+   * (at most 4096 bytes; secret)
    */
   readonly secret: string;
   /**
@@ -1227,17 +1248,17 @@ export interface EndpointWebhookValidation {
 }
 
 /**
- * Lets only webhooks pass whose signature verifies. The body is held back until then and passed on unchanged; requests
- * by which a provider tests the endpoint are answered at the edge.
+ * Accepts only webhooks with a valid signature. The edge holds the body until the signature is verified, and then
+ * forwards it unchanged. The edge answers the provider's test requests.
  */
 export interface EndpointWebhookValidationReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** The webhook provider sending to the endpoint. (at most 255 bytes; webhook provider) */
+  /** The webhook provider. (at most 255 bytes; webhook provider) */
   readonly provider: string;
   /**
-   * Secret shared with the provider; for SendGrid its public key. Required for all providers except AWS SNS. (at most
-   * 4096 bytes; secret)
+   * Secret that you share with the provider; for SendGrid its public key. Required for all providers except AWS SNS.
+   * (at most 4096 bytes; secret)
    */
   readonly secret?: string | null | undefined;
   /**
@@ -1252,11 +1273,11 @@ export interface EndpointWebhookValidationReplace {
   readonly sns_topics?: readonly string[] | null | undefined;
 }
 
-/** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+/** Requires a login with a social identity provider. Only visitors on the lists have access. */
 export interface EndpointOAuth {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** Identity provider and who may access; exactly one of them is set. */
+  /** Identity provider and access lists. Set exactly one provider. */
   readonly provider: EndpointOAuthProvider;
   /**
    * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
@@ -1278,11 +1299,11 @@ export interface EndpointOAuth {
   readonly auth_check_interval: number;
 }
 
-/** Lets only visitors in who sign in with a social identity provider and are on its lists. */
+/** Requires a login with a social identity provider. Only visitors on the lists have access. */
 export interface EndpointOAuthReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** Identity provider and who may access; exactly one of them is set. */
+  /** Identity provider and access lists. Set exactly one provider. */
   readonly provider: EndpointOAuthProviderReplace;
   /**
    * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
@@ -1305,7 +1326,7 @@ export interface EndpointOAuthReplace {
   readonly auth_check_interval?: number | null | undefined;
 }
 
-/** Identity provider and who may access; exactly one of them is set. */
+/** Identity provider and access lists. Set exactly one provider. */
 export interface EndpointOAuthProvider {
   /** Sign-in with GitHub. */
   readonly github: EndpointOAuthGitHub | null;
@@ -1325,7 +1346,7 @@ export interface EndpointOAuthProvider {
   readonly amazon: EndpointOAuthAmazon | null;
 }
 
-/** Identity provider and who may access; exactly one of them is set. */
+/** Identity provider and access lists. Set exactly one provider. */
 export interface EndpointOAuthProviderReplace {
   /** Sign-in with GitHub. */
   readonly github?: EndpointOAuthGitHubReplace | null | undefined;
@@ -1347,7 +1368,7 @@ export interface EndpointOAuthProviderReplace {
 
 /** Sign-in with GitHub. */
 export interface EndpointOAuthGitHub {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1357,15 +1378,15 @@ export interface EndpointOAuthGitHub {
   readonly email_addresses: readonly string[];
   /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
   readonly email_domains: readonly string[];
-  /** Teams whose members may access. (at most 1000) */
+  /** Teams whose members have access. (at most 1000) */
   readonly teams: readonly string[];
-  /** Organizations whose members may access. (at most 1000) */
+  /** Organizations whose members have access. (at most 1000) */
   readonly organizations: readonly string[];
 }
 
 /** Sign-in with GitHub. */
 export interface EndpointOAuthGitHubReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1375,15 +1396,15 @@ export interface EndpointOAuthGitHubReplace {
   readonly email_addresses?: readonly string[] | null | undefined;
   /** E-mail domains of authenticated users allowed access; subdomains are not included. (at most 1000) */
   readonly email_domains?: readonly string[] | null | undefined;
-  /** Teams whose members may access. (at most 1000) */
+  /** Teams whose members have access. (at most 1000) */
   readonly teams?: readonly string[] | null | undefined;
-  /** Organizations whose members may access. (at most 1000) */
+  /** Organizations whose members have access. (at most 1000) */
   readonly organizations?: readonly string[] | null | undefined;
 }
 
 /** Sign-in with Facebook. */
 export interface EndpointOAuthFacebook {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1397,7 +1418,7 @@ export interface EndpointOAuthFacebook {
 
 /** Sign-in with Facebook. */
 export interface EndpointOAuthFacebookReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1411,7 +1432,7 @@ export interface EndpointOAuthFacebookReplace {
 
 /** Sign-in with Microsoft. */
 export interface EndpointOAuthMicrosoft {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1425,7 +1446,7 @@ export interface EndpointOAuthMicrosoft {
 
 /** Sign-in with Microsoft. */
 export interface EndpointOAuthMicrosoftReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1439,7 +1460,7 @@ export interface EndpointOAuthMicrosoftReplace {
 
 /** Sign-in with Google. */
 export interface EndpointOAuthGoogle {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1453,7 +1474,7 @@ export interface EndpointOAuthGoogle {
 
 /** Sign-in with Google. */
 export interface EndpointOAuthGoogleReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1467,7 +1488,7 @@ export interface EndpointOAuthGoogleReplace {
 
 /** Sign-in with LinkedIn. */
 export interface EndpointOAuthLinkedIn {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1481,7 +1502,7 @@ export interface EndpointOAuthLinkedIn {
 
 /** Sign-in with LinkedIn. */
 export interface EndpointOAuthLinkedInReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1495,7 +1516,7 @@ export interface EndpointOAuthLinkedInReplace {
 
 /** Sign-in with GitLab. */
 export interface EndpointOAuthGitLab {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1509,7 +1530,7 @@ export interface EndpointOAuthGitLab {
 
 /** Sign-in with GitLab. */
 export interface EndpointOAuthGitLabReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1523,7 +1544,7 @@ export interface EndpointOAuthGitLabReplace {
 
 /** Sign-in with Twitch. */
 export interface EndpointOAuthTwitch {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1537,7 +1558,7 @@ export interface EndpointOAuthTwitch {
 
 /** Sign-in with Twitch. */
 export interface EndpointOAuthTwitchReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1551,7 +1572,7 @@ export interface EndpointOAuthTwitchReplace {
 
 /** Sign-in with Amazon. */
 export interface EndpointOAuthAmazon {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id: string;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret: string;
@@ -1565,7 +1586,7 @@ export interface EndpointOAuthAmazon {
 
 /** Sign-in with Amazon. */
 export interface EndpointOAuthAmazonReplace {
-  /** OAuth app client ID; unset: the server's own app for the provider, where it has one. (at most 255 bytes) */
+  /** OAuth app client ID. If unset: the server's own app for the provider, if it has one. (at most 255 bytes) */
   readonly client_id?: string | null | undefined;
   /** OAuth app client secret. (at most 1024 bytes; secret) */
   readonly client_secret?: string | null | undefined;
@@ -1577,7 +1598,7 @@ export interface EndpointOAuthAmazonReplace {
   readonly email_domains?: readonly string[] | null | undefined;
 }
 
-/** Lets only visitors in who sign in with an OpenID Connect provider. */
+/** Requires a login with an OpenID Connect provider. */
 export interface EndpointOIDC {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
@@ -1604,7 +1625,7 @@ export interface EndpointOIDC {
   readonly scopes: readonly string[];
 }
 
-/** Lets only visitors in who sign in with an OpenID Connect provider. */
+/** Requires a login with an OpenID Connect provider. */
 export interface EndpointOIDCReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
@@ -1632,7 +1653,7 @@ export interface EndpointOIDCReplace {
   readonly scopes?: readonly string[] | null | undefined;
 }
 
-/** Lets only visitors in who sign in with a SAML identity provider. */
+/** Requires a login with a SAML identity provider. */
 export interface EndpointSAML {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
@@ -1651,7 +1672,7 @@ export interface EndpointSAML {
   readonly maximum_duration: number;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata: string;
-  /** Where the EntityDescriptor is to be had, instead of giving it. (at most 2048 bytes; uri) */
+  /** URL of the EntityDescriptor, instead of the document. (at most 2048 bytes; uri) */
   readonly idp_metadata_url: string;
   /** If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session. */
   readonly force_authn: boolean;
@@ -1673,7 +1694,7 @@ export interface EndpointSAML {
   readonly metadata_url: string;
 }
 
-/** Lets only visitors in who sign in with a SAML identity provider. */
+/** Requires a login with a SAML identity provider. */
 export interface EndpointSAMLReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
@@ -1693,7 +1714,7 @@ export interface EndpointSAMLReplace {
   readonly maximum_duration?: number | null | undefined;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata?: string | null | undefined;
-  /** Where the EntityDescriptor is to be had, instead of giving it. (at most 2048 bytes; uri) */
+  /** URL of the EntityDescriptor, instead of the document. (at most 2048 bytes; uri) */
   readonly idp_metadata_url?: string | null | undefined;
   /**
    * If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session. (default false)
@@ -1707,63 +1728,63 @@ export interface EndpointSAMLReplace {
   readonly nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified" | null | undefined;
 }
 
-/** Applies a traffic policy: rules of expressions and actions, by phase. */
+/** Applies a traffic policy: rules with expressions and actions, by phase. */
 export interface EndpointTrafficPolicy {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly value: string;
 }
 
-/** Applies a traffic policy: rules of expressions and actions, by phase. */
+/** Applies a traffic policy: rules with expressions and actions, by phase. */
 export interface EndpointTrafficPolicyReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly value: string;
 }
 
 /**
- * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
- * more, or no response.
+ * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
+ * response.
  */
 export interface EndpointCircuitBreaker {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
-  /** Seconds to wait after tripping before a request probes the upstream's health. (0 to 4294967295) */
+  /** Seconds to wait after tripping before a request tests the upstream. (0 to 4294967295) */
   readonly tripped_duration: number;
   /** Seconds of the statistical window. (0 to 4294967295) */
   readonly rolling_window: number;
-  /** Parts of the window that are counted apart and forgotten one by one. (0 to 128) */
+  /** Number of buckets in the window. The oldest bucket is discarded first. (0 to 128) */
   readonly num_buckets: number;
-  /** Requests in a window below which the circuit never trips. (0 to 4294967295) */
+  /** Minimum requests in a window before the circuit can trip. (0 to 4294967295) */
   readonly volume_threshold: number;
-  /** Share of failures, 0 to 1, from which on the circuit trips. (0 to 1) */
+  /** Share of failures, 0 to 1, at which the circuit trips. (0 to 1) */
   readonly error_threshold_percentage: number;
 }
 
 /**
- * Stops sending requests to an upstream that fails, and tries again after a pause. A failure is a status of 500 or
- * more, or no response.
+ * Stops requests to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no
+ * response.
  */
 export interface EndpointCircuitBreakerReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
-  /** Seconds to wait after tripping before a request probes the upstream's health. (0 to 4294967295; default 10) */
+  /** Seconds to wait after tripping before a request tests the upstream. (0 to 4294967295; default 10) */
   readonly tripped_duration?: number | null | undefined;
   /** Seconds of the statistical window. (0 to 4294967295; default 10) */
   readonly rolling_window?: number | null | undefined;
-  /** Parts of the window that are counted apart and forgotten one by one. (0 to 128; default 10) */
+  /** Number of buckets in the window. The oldest bucket is discarded first. (0 to 128; default 10) */
   readonly num_buckets?: number | null | undefined;
-  /** Requests in a window below which the circuit never trips. (0 to 4294967295; default 20) */
+  /** Minimum requests in a window before the circuit can trip. (0 to 4294967295; default 20) */
   readonly volume_threshold?: number | null | undefined;
-  /** Share of failures, 0 to 1, from which on the circuit trips. (0 to 1; default 0.5) */
+  /** Share of failures, 0 to 1, at which the circuit trips. (0 to 1; default 0.5) */
   readonly error_threshold_percentage?: number | null | undefined;
 }
 
 /**
- * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
- * messages. Text messages and requests that are no WebSocket upgrade are refused.
+ * Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend
+ * become binary messages. Text messages and requests without a WebSocket upgrade are rejected.
  */
 export interface EndpointWebsocketTCPConverter {
   /** True if the module is applied to traffic, false to disable. */
@@ -1771,15 +1792,15 @@ export interface EndpointWebsocketTCPConverter {
 }
 
 /**
- * Turns WebSockets into TCP: binary messages become bytes on a connection to the backend, and its bytes binary
- * messages. Text messages and requests that are no WebSocket upgrade are refused.
+ * Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend
+ * become binary messages. Text messages and requests without a WebSocket upgrade are rejected.
  */
 export interface EndpointWebsocketTCPConverterReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
 }
 
-/** Removes, then adds header fields of the request, last before it goes upstream. */
+/** Removes, then adds header fields of the request, just before the request goes upstream. */
 export interface EndpointRequestHeaders {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
@@ -1792,7 +1813,7 @@ export interface EndpointRequestHeaders {
   readonly remove: readonly string[];
 }
 
-/** Removes, then adds header fields of the request, last before it goes upstream. */
+/** Removes, then adds header fields of the request, just before the request goes upstream. */
 export interface EndpointRequestHeadersReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
@@ -1810,13 +1831,13 @@ export interface EndpointForwarding {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * Seconds that a request may wait for the first byte of the response, at most 86400; 0 uses the server's
-   * `--response-timeout`. (0 to 86400)
+   * Maximum seconds to the first byte of the response, at most 86400; 0 uses the server's `--response-timeout`. (0 to
+   * 86400)
    */
   readonly response_timeout: number;
   /**
-   * Accept paths with encoded slashes (`%2F`), or with bytes that are not UTF-8, if routes or rules tell paths apart. A
-   * path is still refused if decoding its slashes first leads to another route.
+   * Accept paths with encoded slashes (`%2F`) or bytes that are not UTF-8, even if routes or rules distinguish paths.
+   * The server still rejects a path if decoding its slashes leads to another route.
    */
   readonly encoded_slashes: boolean;
 }
@@ -1826,13 +1847,13 @@ export interface EndpointForwardingReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Seconds that a request may wait for the first byte of the response, at most 86400; 0 uses the server's
-   * `--response-timeout`. (0 to 86400; default 0)
+   * Maximum seconds to the first byte of the response, at most 86400; 0 uses the server's `--response-timeout`. (0 to
+   * 86400; default 0)
    */
   readonly response_timeout?: number | null | undefined;
   /**
-   * Accept paths with encoded slashes (`%2F`), or with bytes that are not UTF-8, if routes or rules tell paths apart. A
-   * path is still refused if decoding its slashes first leads to another route. (default false)
+   * Accept paths with encoded slashes (`%2F`) or bytes that are not UTF-8, even if routes or rules distinguish paths.
+   * The server still rejects a path if decoding its slashes leads to another route. (default false)
    */
   readonly encoded_slashes?: boolean | null | undefined;
 }
@@ -1857,9 +1878,9 @@ export interface EndpointBackendReplace {
 }
 
 /**
- * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that
- * are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to
- * input in requests of visitors whom the edge has logged in.
+ * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies
+ * that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers
+ * to input in requests of visitors whom the edge has logged in.
  */
 export interface EndpointCompression {
   /** True if the module is applied to traffic, false to disable. */
@@ -1867,16 +1888,16 @@ export interface EndpointCompression {
 }
 
 /**
- * Compresses responses with gzip, deflate, br or zstd, as the client's Accept-Encoding asks. Left alone are bodies that
- * are encoded already or do not shrink, parts of bodies, responses with `Cache-Control: no-transform`, and answers to
- * input in requests of visitors whom the edge has logged in.
+ * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies
+ * that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers
+ * to input in requests of visitors whom the edge has logged in.
  */
 export interface EndpointCompressionReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
 }
 
-/** Removes, then adds header fields of the response, last before it goes to the client. */
+/** Removes, then adds header fields of the response, just before the response goes to the client. */
 export interface EndpointResponseHeaders {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
@@ -1889,7 +1910,7 @@ export interface EndpointResponseHeaders {
   readonly remove: readonly string[];
 }
 
-/** Removes, then adds header fields of the response, last before it goes to the client. */
+/** Removes, then adds header fields of the response, just before the response goes to the client. */
 export interface EndpointResponseHeadersReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
@@ -1902,7 +1923,7 @@ export interface EndpointResponseHeadersReplace {
   readonly remove?: readonly string[] | null | undefined;
 }
 
-/** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+/** A public TLS endpoint. Connections go to one backend. The edge terminates TLS or passes it through. */
 export interface TLSEdge {
   /** Identifier. */
   readonly id: string;
@@ -1916,22 +1937,22 @@ export interface TLSEdge {
   readonly metadata: string;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports: readonly string[];
-  /** Says where TLS ends, and which versions of it are spoken. */
+  /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination: EndpointTLSTermination | null;
   /**
-   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
-   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+   * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
    */
   readonly mutual_tls: EndpointMutualTLS | null;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy: EndpointTrafficPolicy | null;
   /** Sends traffic to a backend. */
   readonly backend: EndpointBackend | null;
 }
 
-/** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+/** A public TLS endpoint. Connections go to one backend. The edge terminates TLS or passes it through. */
 export interface TLSEdgeCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -1939,22 +1960,22 @@ export interface TLSEdgeCreate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
-  /** Says where TLS ends, and which versions of it are spoken. */
+  /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
   /**
-   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
-   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+   * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
    */
   readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
 }
 
-/** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+/** A public TLS endpoint. Connections go to one backend. The edge terminates TLS or passes it through. */
 export interface TLSEdgeUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -1962,22 +1983,22 @@ export interface TLSEdgeUpdate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
-  /** Says where TLS ends, and which versions of it are spoken. */
+  /** Sets where TLS ends, and the allowed TLS versions. */
   readonly tls_termination?: EndpointTLSTerminationReplace | null | undefined;
   /**
-   * Asks clients for a certificate in the TLS handshake and refuses those without one of the given authorities. The
-   * upstream is told of the certificate's subject in `ngrok-mtls-*` header fields.
+   * Requests a client certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The
+   * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
    */
   readonly mutual_tls?: EndpointMutualTLSReplace | null | undefined;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
 }
 
-/** A public TCP endpoint: connections to its ports go to one backend. */
+/** A public TCP endpoint. Connections to its ports go to one backend. */
 export interface TCPEdge {
   /** Identifier. */
   readonly id: string;
@@ -1991,15 +2012,15 @@ export interface TCPEdge {
   readonly metadata: string;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports: readonly string[];
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy: EndpointTrafficPolicy | null;
   /** Sends traffic to a backend. */
   readonly backend: EndpointBackend | null;
 }
 
-/** A public TCP endpoint: connections to its ports go to one backend. */
+/** A public TCP endpoint. Connections to its ports go to one backend. */
 export interface TCPEdgeCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2007,15 +2028,15 @@ export interface TCPEdgeCreate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
 }
 
-/** A public TCP endpoint: connections to its ports go to one backend. */
+/** A public TCP endpoint. Connections to its ports go to one backend. */
 export interface TCPEdgeUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2023,9 +2044,9 @@ export interface TCPEdgeUpdate {
   readonly metadata?: string | null | undefined;
   /** Hostports served by the edge; the port is the advertised one. (at most 100) */
   readonly hostports?: readonly string[] | null | undefined;
-  /** Admits a source address only if a rule of its IP policies allows it and none denies it. */
+  /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
-  /** Applies a traffic policy: rules of expressions and actions, by phase. */
+  /** Applies a traffic policy: rules with expressions and actions, by phase. */
   readonly traffic_policy?: EndpointTrafficPolicyReplace | null | undefined;
   /** Sends traffic to a backend. */
   readonly backend?: EndpointBackendReplace | null | undefined;
@@ -2067,7 +2088,7 @@ export interface VaultUpdate {
   readonly metadata?: string | null | undefined;
 }
 
-/** A value that traffic policies use and nobody can read back. */
+/** A write-only value for traffic policies. The API never returns the value. */
 export interface Secret {
   /** Identifier. */
   readonly id: string;
@@ -2081,11 +2102,11 @@ export interface Secret {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** The vault that it is in. */
+  /** The vault of the secret. */
   readonly vault: Ref | null;
 }
 
-/** A value that traffic policies use and nobody can read back. */
+/** A write-only value for traffic policies. The API never returns the value. */
 export interface SecretCreate {
   /** Name; unique in its vault. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -2095,13 +2116,13 @@ export interface SecretCreate {
   readonly metadata?: string | null | undefined;
   /** The value. (at most 4096 bytes; secret) */
   readonly value: string;
-  /** The vault that it is in. (id of a vault) */
+  /** The vault of the secret. (id of a vault) */
   readonly vault_id?: string | null | undefined;
-  /** Name of the vault, in place of its id. (at most 255 bytes) */
+  /** Name of the vault, instead of its id. (at most 255 bytes) */
   readonly vault_name?: string | null | undefined;
 }
 
-/** A value that traffic policies use and nobody can read back. */
+/** A write-only value for traffic policies. The API never returns the value. */
 export interface SecretUpdate {
   /** Name; unique in its vault. (at most 255 bytes; not blank) */
   readonly name?: string | undefined;
@@ -2114,8 +2135,8 @@ export interface SecretUpdate {
 }
 
 /**
- * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the last
- * 5,000 wait while the target does not take them.
+ * A receiver of events. Write events arrive in order and at least once, with retries for a day. For traffic events, at
+ * most the last 5,000 wait for the target.
  */
 export interface EventDestination {
   /** Identifier. */
@@ -2128,68 +2149,68 @@ export interface EventDestination {
   readonly description: string;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
-  /** How events are written. */
+  /** Format of the events. */
   readonly format: "json";
-  /** Exactly one of the members. */
+  /** Set exactly one of the members. */
   readonly target: EventTarget;
-  /** How delivery goes, since the server started. */
+  /** State of the delivery since the server started. */
   readonly delivery: {
-    /** `unsupported`: this server cannot deliver to the target, and says why. */
+    /** `unsupported`: this server cannot deliver to the target, and `error` has the reason. */
     readonly state: "idle" | "delivering" | "retrying" | "unsupported";
-    /** What went wrong last; empty once an event was delivered. (at most 1024 bytes) */
+    /** The last error; empty after a successful delivery. (at most 1024 bytes) */
     readonly error: string;
-    /** When an event was last delivered. */
+    /** Time of the last successful delivery. */
     readonly last_delivered_at: string | null;
     /** Events delivered. (0 to 4294967295) */
     readonly delivered: number;
-    /** Events that were given up: after a day, or because too many waited. (0 to 4294967295) */
+    /** Events that were discarded: after a day, or because too many were waiting. (0 to 4294967295) */
     readonly dropped: number;
   };
 }
 
 /**
- * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the last
- * 5,000 wait while the target does not take them.
+ * A receiver of events. Write events arrive in order and at least once, with retries for a day. For traffic events, at
+ * most the last 5,000 wait for the target.
  */
 export interface EventDestinationCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** How events are written. (default json) */
+  /** Format of the events. (default json) */
   readonly format?: "json" | null | undefined;
-  /** Exactly one of the members. */
+  /** Set exactly one of the members. */
   readonly target: EventTargetReplace;
 }
 
 /**
- * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the last
- * 5,000 wait while the target does not take them.
+ * A receiver of events. Write events arrive in order and at least once, with retries for a day. For traffic events, at
+ * most the last 5,000 wait for the target.
  */
 export interface EventDestinationUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** How events are written. */
+  /** Format of the events. */
   readonly format?: "json" | null | undefined;
-  /** Exactly one of the members. */
+  /** Set exactly one of the members. */
   readonly target?: EventTargetReplace | undefined;
 }
 
-/** Exactly one of the members. */
+/** Set exactly one of the members. */
 export interface EventTarget {
-  /** An HTTP server: each event is a POST, signed as the Standard Webhooks specification says. */
+  /** An HTTP server. Each event is a POST request, signed according to the Standard Webhooks specification. */
   readonly webhook: {
-    /** Where to send events; https. (at most 2048 bytes; https url) */
+    /** URL for the events; https. (at most 2048 bytes; https url) */
     readonly url: string;
     /**
-     * What signatures are made with: `whsec_` and base64, or any text. Made when absent. (at most 255 bytes; webhook
-     * secret; secret)
+     * Signing secret: `whsec_` and base64, or any text. Generated if absent. (at most 255 bytes; webhook secret;
+     * secret)
      */
     readonly secret: string;
   } | null;
-  /** A file of JSON lines below `events/` of the server's data directory. Only operators' keys can set it. */
+  /** A file of JSON lines below `events/` in the server's data directory. Only operators' keys can set it. */
   readonly file: {
     /** Name of the file. (at most 100 bytes; file name) */
     readonly name: string;
@@ -2198,7 +2219,7 @@ export interface EventTarget {
   readonly firehose: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
+      /** A role to assume with the operator's AWS key. The external id is the account's id. */
       readonly role: {
         /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
@@ -2213,17 +2234,14 @@ export interface EventTarget {
     };
     /** ARN of the stream. (at most 255 bytes; arn) */
     readonly delivery_stream_arn: string;
-    /**
-     * Where Firehose is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
-     * https url)
-     */
+    /** URL of Firehose instead of its public address, such as a VPC endpoint; https. (at most 2048 bytes; https url) */
     readonly endpoint: string;
   } | null;
   /** AWS Kinesis Data Streams: each event is a record. */
   readonly kinesis: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
+      /** A role to assume with the operator's AWS key. The external id is the account's id. */
       readonly role: {
         /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
@@ -2238,17 +2256,14 @@ export interface EventTarget {
     };
     /** ARN of the stream. (at most 255 bytes; arn) */
     readonly stream_arn: string;
-    /**
-     * Where Kinesis is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
-     * https url)
-     */
+    /** URL of Kinesis instead of its public address, such as a VPC endpoint; https. (at most 2048 bytes; https url) */
     readonly endpoint: string;
   } | null;
   /** AWS CloudWatch Logs: each event is a log event, in the log stream `postern/` and the destination's id. */
   readonly cloudwatch_logs: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
+      /** A role to assume with the operator's AWS key. The external id is the account's id. */
       readonly role: {
         /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
@@ -2264,28 +2279,28 @@ export interface EventTarget {
     /** ARN of the log group. (at most 255 bytes; arn) */
     readonly log_group_arn: string;
     /**
-     * Where CloudWatch Logs is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048
-     * bytes; https url)
+     * URL of CloudWatch Logs instead of its public address, such as a VPC endpoint; https. (at most 2048 bytes; https
+     * url)
      */
     readonly endpoint: string;
   } | null;
   /** Datadog: each event is a log, through the intake's version 2. */
   readonly datadog: {
-    /** Key of the account there. (at most 255 bytes; api key; secret) */
+    /** API key of the Datadog account. (at most 255 bytes; api key; secret) */
     readonly api_key: string;
-    /** Tags of each event: `name:value`, with commas between them. (at most 255 bytes) */
+    /** Tags of each event: `name:value`, separated by commas. (at most 255 bytes) */
     readonly ddtags: string;
-    /** Service that events are of. (at most 255 bytes) */
+    /** Service name of the events. (at most 255 bytes) */
     readonly service: string;
-    /** Site that the account is on; `datadoghq.com` when empty. (at most 255 bytes; host) */
+    /** Site of the account; `datadoghq.com` if empty. (at most 255 bytes; host) */
     readonly ddsite: string;
     /**
-     * Where the log intake, path and all, is reached instead of at its public address, such as a VPC endpoint; https.
-     * (at most 2048 bytes; https url)
+     * URL of the log intake, including its path, instead of its public address, such as a VPC endpoint; https. (at most
+     * 2048 bytes; https url)
      */
     readonly endpoint: string;
   } | null;
-  /** Azure Monitor's Logs Ingestion: each event is a row, its time in `TimeGenerated`. */
+  /** Azure Monitor's Logs Ingestion. Each event is a row, with its time in `TimeGenerated`. */
   readonly azure_logs_ingestion: {
     /** Id of the tenant. (at most 255 bytes) */
     readonly tenant_id: string;
@@ -2293,30 +2308,33 @@ export interface EventTarget {
     readonly client_id: string;
     /** Secret of the client. (at most 255 bytes; secret) */
     readonly client_secret: string;
-    /** Where to send events: the data collection endpoint, or the rule's own; https. (at most 2048 bytes; https url) */
+    /**
+     * URL for the events: the data collection endpoint, or the endpoint of the rule; https. (at most 2048 bytes; https
+     * url)
+     */
     readonly logs_ingestion_uri: string;
     /** Immutable id of the data collection rule. (at most 255 bytes) */
     readonly data_collection_rule_id: string;
     /** Name of the stream. (at most 255 bytes) */
     readonly data_collection_stream_name: string;
-    /** Where tokens are given; `https://login.microsoftonline.com` when empty. (at most 2048 bytes; https url) */
+    /** URL of the token service; `https://login.microsoftonline.com` if empty. (at most 2048 bytes; https url) */
     readonly authority_host: string;
   } | null;
 }
 
-/** Exactly one of the members. */
+/** Set exactly one of the members. */
 export interface EventTargetReplace {
-  /** An HTTP server: each event is a POST, signed as the Standard Webhooks specification says. */
+  /** An HTTP server. Each event is a POST request, signed according to the Standard Webhooks specification. */
   readonly webhook?: {
-    /** Where to send events; https. (at most 2048 bytes; https url) */
+    /** URL for the events; https. (at most 2048 bytes; https url) */
     readonly url: string;
     /**
-     * What signatures are made with: `whsec_` and base64, or any text. Made when absent. (at most 255 bytes; webhook
-     * secret; secret)
+     * Signing secret: `whsec_` and base64, or any text. Generated if absent. (at most 255 bytes; webhook secret;
+     * secret)
      */
     readonly secret?: string | null | undefined;
   } | null | undefined;
-  /** A file of JSON lines below `events/` of the server's data directory. Only operators' keys can set it. */
+  /** A file of JSON lines below `events/` in the server's data directory. Only operators' keys can set it. */
   readonly file?: {
     /** Name of the file. (at most 100 bytes; file name) */
     readonly name: string;
@@ -2325,7 +2343,7 @@ export interface EventTargetReplace {
   readonly firehose?: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
+      /** A role to assume with the operator's AWS key. The external id is the account's id. */
       readonly role?: {
         /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
@@ -2340,17 +2358,14 @@ export interface EventTargetReplace {
     };
     /** ARN of the stream. (at most 255 bytes; arn) */
     readonly delivery_stream_arn: string;
-    /**
-     * Where Firehose is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
-     * https url)
-     */
+    /** URL of Firehose instead of its public address, such as a VPC endpoint; https. (at most 2048 bytes; https url) */
     readonly endpoint?: string | null | undefined;
   } | null | undefined;
   /** AWS Kinesis Data Streams: each event is a record. */
   readonly kinesis?: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
+      /** A role to assume with the operator's AWS key. The external id is the account's id. */
       readonly role?: {
         /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
@@ -2365,17 +2380,14 @@ export interface EventTargetReplace {
     };
     /** ARN of the stream. (at most 255 bytes; arn) */
     readonly stream_arn: string;
-    /**
-     * Where Kinesis is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048 bytes;
-     * https url)
-     */
+    /** URL of Kinesis instead of its public address, such as a VPC endpoint; https. (at most 2048 bytes; https url) */
     readonly endpoint?: string | null | undefined;
   } | null | undefined;
   /** AWS CloudWatch Logs: each event is a log event, in the log stream `postern/` and the destination's id. */
   readonly cloudwatch_logs?: {
     /** How to sign in to AWS: `role` or `creds`. */
     readonly auth: {
-      /** A role to take, with the AWS key that the operator has set; the account's id is the external id. */
+      /** A role to assume with the operator's AWS key. The external id is the account's id. */
       readonly role?: {
         /** ARN of the role. (at most 255 bytes; arn) */
         readonly role_arn: string;
@@ -2391,28 +2403,28 @@ export interface EventTargetReplace {
     /** ARN of the log group. (at most 255 bytes; arn) */
     readonly log_group_arn: string;
     /**
-     * Where CloudWatch Logs is reached instead of at its public address, such as a VPC endpoint; https. (at most 2048
-     * bytes; https url)
+     * URL of CloudWatch Logs instead of its public address, such as a VPC endpoint; https. (at most 2048 bytes; https
+     * url)
      */
     readonly endpoint?: string | null | undefined;
   } | null | undefined;
   /** Datadog: each event is a log, through the intake's version 2. */
   readonly datadog?: {
-    /** Key of the account there. (at most 255 bytes; api key; secret) */
+    /** API key of the Datadog account. (at most 255 bytes; api key; secret) */
     readonly api_key: string;
-    /** Tags of each event: `name:value`, with commas between them. (at most 255 bytes) */
+    /** Tags of each event: `name:value`, separated by commas. (at most 255 bytes) */
     readonly ddtags?: string | null | undefined;
-    /** Service that events are of. (at most 255 bytes) */
+    /** Service name of the events. (at most 255 bytes) */
     readonly service?: string | null | undefined;
-    /** Site that the account is on; `datadoghq.com` when empty. (at most 255 bytes; host) */
+    /** Site of the account; `datadoghq.com` if empty. (at most 255 bytes; host) */
     readonly ddsite?: string | null | undefined;
     /**
-     * Where the log intake, path and all, is reached instead of at its public address, such as a VPC endpoint; https.
-     * (at most 2048 bytes; https url)
+     * URL of the log intake, including its path, instead of its public address, such as a VPC endpoint; https. (at most
+     * 2048 bytes; https url)
      */
     readonly endpoint?: string | null | undefined;
   } | null | undefined;
-  /** Azure Monitor's Logs Ingestion: each event is a row, its time in `TimeGenerated`. */
+  /** Azure Monitor's Logs Ingestion. Each event is a row, with its time in `TimeGenerated`. */
   readonly azure_logs_ingestion?: {
     /** Id of the tenant. (at most 255 bytes) */
     readonly tenant_id: string;
@@ -2420,18 +2432,24 @@ export interface EventTargetReplace {
     readonly client_id: string;
     /** Secret of the client. (at most 255 bytes; secret) */
     readonly client_secret: string;
-    /** Where to send events: the data collection endpoint, or the rule's own; https. (at most 2048 bytes; https url) */
+    /**
+     * URL for the events: the data collection endpoint, or the endpoint of the rule; https. (at most 2048 bytes; https
+     * url)
+     */
     readonly logs_ingestion_uri: string;
     /** Immutable id of the data collection rule. (at most 255 bytes) */
     readonly data_collection_rule_id: string;
     /** Name of the stream. (at most 255 bytes) */
     readonly data_collection_stream_name: string;
-    /** Where tokens are given; `https://login.microsoftonline.com` when empty. (at most 2048 bytes; https url) */
+    /** URL of the token service; `https://login.microsoftonline.com` if empty. (at most 2048 bytes; https url) */
     readonly authority_host?: string | null | undefined;
   } | null | undefined;
 }
 
-/** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+/**
+ * Sends events of the selected types to destinations. Write events from before the subscription's creation are not
+ * sent.
+ */
 export interface EventSubscription {
   /** Identifier. */
   readonly id: string;
@@ -2445,11 +2463,14 @@ export interface EventSubscription {
   readonly metadata: string;
   /** Types of events. (at most 200) */
   readonly sources: readonly EventSource[];
-  /** Where the events are sent. */
+  /** Destinations of the events. */
   readonly destinations: readonly Ref[];
 }
 
-/** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+/**
+ * Sends events of the selected types to destinations. Write events from before the subscription's creation are not
+ * sent.
+ */
 export interface EventSubscriptionCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2457,11 +2478,14 @@ export interface EventSubscriptionCreate {
   readonly metadata?: string | null | undefined;
   /** Types of events. (at most 200) */
   readonly sources?: readonly EventSourceReplace[] | null | undefined;
-  /** Where the events are sent. (id of an event destination) */
+  /** Destinations of the events. (id of an event destination) */
   readonly destination_ids: readonly string[];
 }
 
-/** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+/**
+ * Sends events of the selected types to destinations. Write events from before the subscription's creation are not
+ * sent.
+ */
 export interface EventSubscriptionUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
@@ -2469,7 +2493,7 @@ export interface EventSubscriptionUpdate {
   readonly metadata?: string | null | undefined;
   /** Types of events. (at most 200) */
   readonly sources?: readonly EventSourceReplace[] | null | undefined;
-  /** Where the events are sent. (id of an event destination) */
+  /** Destinations of the events. (id of an event destination) */
   readonly destination_ids?: readonly string[] | undefined;
 }
 
@@ -2495,7 +2519,7 @@ export interface EventSourceReplace {
   readonly type: string;
 }
 
-/** Somebody who has logged in at a route. Deleting a user ends all of the user's sessions. */
+/** A person who has logged in at a route. Deleting a user ends all of the user's sessions. */
 export interface ApplicationUser {
   /** Identifier. */
   readonly id: string;
@@ -2503,14 +2527,14 @@ export interface ApplicationUser {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Who vouches for the user. */
+  /** The identity provider of the user. */
   readonly identity_provider: {
     /** Name of the provider. (at most 255 bytes) */
     readonly name: string;
     /** URL of the provider. (at most 2048 bytes) */
     readonly url: string;
   };
-  /** Id that the provider gives the user. (at most 1024 bytes) */
+  /** The user's id at the provider. (at most 1024 bytes) */
   readonly provider_user_id: string;
   /** User name at the provider. (at most 1024 bytes) */
   readonly username: string;
@@ -2518,13 +2542,13 @@ export interface ApplicationUser {
   readonly email: string;
   /** Name at the provider. (at most 1024 bytes) */
   readonly name: string;
-  /** When the user was last seen. */
+  /** Time of the user's last request. */
   readonly last_active: string | null;
-  /** When the user last logged in. */
+  /** Time of the user's last login. */
   readonly last_login: string | null;
 }
 
-/** A login at a route. Deleting it logs the visitor out. */
+/** A login at a route. Deleting the session logs the visitor out. */
 export interface ApplicationSession {
   /** Identifier. */
   readonly id: string;
@@ -2532,11 +2556,11 @@ export interface ApplicationSession {
   readonly uri: string;
   /** When it was created. */
   readonly created_at: string;
-  /** Where the visitor logged in. (at most 2048 bytes) */
+  /** The address of the login. (at most 2048 bytes) */
   readonly public_url: string;
   /** The visitor's browser. */
   readonly browser_session: {
-    /** What the browser says of itself. */
+    /** What the browser reports. */
     readonly user_agent: {
       /** The User-Agent header. (at most 2048 bytes) */
       readonly raw: string;
@@ -2553,23 +2577,23 @@ export interface ApplicationSession {
     };
     /** Source address. (at most 255 bytes) */
     readonly ip_address: string;
-    /** Where the address is; null where that is not known. */
+    /** Location of the address; null if unknown. */
     readonly location: {
       /** ISO 3166 code of the country. (at most 255 bytes) */
       readonly country_code: string;
     } | null;
   };
-  /** Who logged in. */
+  /** The logged-in visitor. */
   readonly application_user: Ref;
-  /** What the provider has said of the visitor, as lists and rules judge it. */
+  /** Identity data from the provider, as lists and rules evaluate it. */
   readonly claims: {
     /** Id at the provider. (at most 1024 bytes) */
     readonly subject: string;
     /** E-mail address. (at most 1024 bytes) */
     readonly email: string;
-    /** Whether the provider vouches for it. */
+    /** Whether the provider has verified the address. */
     readonly email_verified: boolean;
-    /** Domain that the address is managed by. (at most 1024 bytes) */
+    /** Domain that manages the address. (at most 1024 bytes) */
     readonly managed_domain: string;
     /** Name. (at most 1024 bytes) */
     readonly name: string;
@@ -2577,12 +2601,12 @@ export interface ApplicationSession {
     readonly username: string;
     /** Teams, organizations and groups. (at most 1000) */
     readonly groups: readonly string[];
-    /** When the visitor last showed credentials; null where that is not told. */
+    /** Time of the visitor's last authentication; null if the provider does not send it. */
     readonly authenticated_at: string | null;
   };
-  /** When the session was last used. */
+  /** Time of the last use of the session. */
   readonly last_active: string | null;
-  /** When it ends by itself. */
+  /** Time when the session expires. */
   readonly expires_at: string | null;
   /** The endpoint. */
   readonly endpoint: Ref | null;
@@ -2600,7 +2624,7 @@ export interface TunnelSession {
   readonly uri: string;
   /** Version that the agent reports. (at most 255 bytes) */
   readonly agent_version: string;
-  /** The agent token that it connected with. */
+  /** The agent token of the session. */
   readonly credential: Ref | null;
   /** Source address of the connection. (at most 255 bytes) */
   readonly ip: string;
@@ -2608,46 +2632,46 @@ export interface TunnelSession {
   readonly metadata: string;
   /** Operating system that the agent reports. (at most 255 bytes) */
   readonly os: string;
-  /** Where the session is held. (at most 255 bytes) */
+  /** Region of the session. (at most 255 bytes) */
   readonly region: string;
-  /** When it was opened. */
+  /** Start time of the session. */
   readonly started_at: string | null;
   /** Protocol of the session. (at most 255 bytes) */
   readonly transport: string;
 }
 
-/** A server: one, or each of those that share a database. */
+/** A running server, alone or one of several with the same database. */
 export interface Node {
   /** Identifier. */
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** Version of Postern that it runs. (at most 255 bytes) */
+  /** Postern version of the server. (at most 255 bytes) */
   readonly version: string;
-  /** Where it stands, as its setting `region` says. (at most 255 bytes) */
+  /** Region of the server, from its setting `region`. (at most 255 bytes) */
   readonly region: string;
-  /** Where its API is reached. (at most 255 bytes) */
+  /** URL of the server's API. (at most 255 bytes) */
   readonly api_url: string;
-  /** Where the other nodes reach it; null where they do not. (at most 255 bytes) */
+  /** Address for other nodes; null if they do not connect to this node. (at most 255 bytes) */
   readonly peer_address: string | null;
-  /** When it was started. */
+  /** Start time of the server. */
   readonly started_at: string | null;
-  /** The last revision that is in effect there. (0 to 9007199254740991) */
+  /** The last revision that the server has applied. (0 to 9007199254740991) */
   readonly configuration_revision: number;
   /** Connected agents. (0 to 2147483647) */
   readonly agents: number;
   /** Open connections of visitors. (0 to 2147483647) */
   readonly connections: number;
   /**
-   * Whether the others count on it: `none` of a server that shares its database with no others, `over` of one that is
-   * cut off or has died.
+   * State of the node's lease: `none` for a server that does not share its database, `over` for a server that is
+   * disconnected or has failed.
    */
   readonly lease: "none" | "held" | "over";
-  /** When it last renewed its lease, as the answering node sees it; of one without others, now. */
+  /** Time of the last lease renewal, as seen by the answering node; for a single server, the current time. */
   readonly renewed_at: string | null;
 }
 
-/** An online tunnel: an agent's own endpoint, or a backend tunnel that has labels. */
+/** An online tunnel: an agent's own endpoint, or a backend tunnel with labels. */
 export interface Tunnel {
   /** Identifier. */
   readonly id: string;
@@ -2655,51 +2679,51 @@ export interface Tunnel {
   readonly uri: string;
   /** URL of the public endpoint; "" for a backend tunnel. (at most 2048 bytes) */
   readonly public_url: string;
-  /** When it came online. */
+  /** Time when the tunnel came online. */
   readonly started_at: string | null;
   /** Metadata from the agent's configuration. (at most 4096 bytes) */
   readonly metadata: string;
   /** Protocol of the public endpoint; "" for a backend tunnel. */
   readonly proto: "" | "http" | "https" | "tcp" | "tls";
-  /** Where the tunnel runs. (at most 255 bytes) */
+  /** Region of the tunnel. (at most 255 bytes) */
   readonly region: string;
-  /** The session that it was started on. */
+  /** The session of the tunnel. */
   readonly tunnel_session: Ref | null;
-  /** Its endpoint; null for a backend tunnel. */
+  /** The tunnel's endpoint; null for a backend tunnel. */
   readonly endpoint: Ref | null;
   /** Labels that backends match against. (at most 1000) */
   readonly labels: Readonly<Record<string, string>>;
-  /** All tunnel group backends that it serves. */
+  /** All tunnel group backends that the tunnel serves. */
   readonly backends: readonly Ref[];
-  /** Upstream address that the agent forwards to. (at most 2048 bytes) */
+  /** Upstream address to which the agent forwards. (at most 2048 bytes) */
   readonly forwards_to: string;
 }
 
-/** An address that answers now: published by an agent, an edge with an online backend, or a cloud endpoint. */
+/** An address that is online: published by an agent, an edge with an online backend, or a cloud endpoint. */
 export interface Endpoint {
   /** Identifier. */
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it came online; for what is configured, when it was made. */
+  /** Time when it came online; for configured endpoints, the creation time. */
   readonly created_at: string | null;
-  /** When it last changed. */
+  /** Time of the last change. */
   readonly updated_at: string | null;
-  /** Its URL, as newer clients read it. (at most 2048 bytes) */
+  /** The endpoint's URL, for newer clients. (at most 2048 bytes) */
   readonly url: string;
-  /** What serves it. */
+  /** Kind of object that serves the endpoint. */
   readonly type: "ephemeral" | "edge" | "cloud";
   /** Description of the tunnel's endpoint, the edge or the cloud endpoint. (at most 255 bytes) */
   readonly description: string;
   /** Metadata of the tunnel, edge or cloud endpoint. (at most 4096 bytes) */
   readonly metadata: string;
-  /** Who can reach it. (at most 1000) */
+  /** Visibility of the endpoint. (at most 1000) */
   readonly bindings: readonly string[];
-  /** Policy of a cloud endpoint; empty for the others. (at most 65536 bytes) */
+  /** Policy of a cloud endpoint; empty for other kinds. (at most 65536 bytes) */
   readonly traffic_policy: string;
-  /** Others may serve its URL beside it; false for an edge. */
+  /** Whether other endpoints can serve the same URL; false for an edge. */
   readonly pooling_enabled: boolean;
-  /** Where it is served. (at most 255 bytes) */
+  /** The region of the endpoint. (at most 255 bytes) */
   readonly region: string;
   /** Its URL. (at most 2048 bytes) */
   readonly public_url: string;
@@ -2713,27 +2737,27 @@ export interface Endpoint {
   readonly host: string;
   /** Port. (0 to 4294967295) */
   readonly port: number;
-  /** As its agent calls it; empty for what is configured. (at most 255 bytes) */
+  /** The endpoint's name at its agent; empty for configured endpoints. (at most 255 bytes) */
   readonly name: string;
   /** The reserved domain. */
   readonly domain: Ref | null;
   /** The reserved address. */
   readonly tcp_addr: Ref | null;
-  /** The tunnel that serves it. */
+  /** The tunnel that serves the endpoint. */
   readonly tunnel: Ref | null;
-  /** The edge that serves it. */
+  /** The edge that serves the endpoint. */
   readonly edge: Ref | null;
   /** The session of the tunnel. */
   readonly tunnel_session: Ref | null;
   /** The owner of the agent token. */
   readonly principal: Ref | null;
-  /** Where the agent forwards to. (at most 2048 bytes) */
+  /** Address to which the agent forwards. (at most 2048 bytes) */
   readonly upstream_url: string;
   /** Protocol to the upstream. (at most 255 bytes) */
   readonly upstream_protocol: string;
 }
 
-/** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
+/** An endpoint without an agent: a URL and a traffic policy that answers or forwards requests. */
 export interface CloudEndpoint {
   /** Identifier. */
   readonly id: string;
@@ -2746,27 +2770,27 @@ export interface CloudEndpoint {
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata: string;
   /**
-   * Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server. (at most 300 bytes;
-   * endpoint url)
+   * The endpoint's URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`. Each URL has one owner on the server. (at
+   * most 300 bytes; endpoint url)
    */
   readonly url: string;
   /** Always `cloud`. */
   readonly type: "cloud";
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly traffic_policy: string;
   /**
-   * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
-   * given: `internal` below `.internal`, else `public`. (at most 3)
+   * Visibility: `public`, or `internal` for policies of the same account. Default: `internal` for hosts below
+   * `.internal`, else `public`. (at most 3)
    */
   readonly bindings: readonly ("public" | "internal" | "kubernetes")[];
   /**
-   * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
-   * each request, or for each connection.
+   * Allow several endpoints of the account, including endpoints of agents, with this URL if each has this field. The
+   * server chooses one at random for each request or connection.
    */
   readonly pooling_enabled: boolean;
-  /** When it last changed. */
+  /** Time of the last change. */
   readonly updated_at: string | null;
-  /** Where it is served. (at most 255 bytes) */
+  /** The region of the endpoint. (at most 255 bytes) */
   readonly region: string;
   /** Its URL. (at most 2048 bytes) */
   readonly public_url: string;
@@ -2780,79 +2804,79 @@ export interface CloudEndpoint {
   readonly host: string;
   /** Port. (0 to 4294967295) */
   readonly port: number;
-  /** As its agent calls it; empty for what is configured. (at most 255 bytes) */
+  /** The endpoint's name at its agent; empty for configured endpoints. (at most 255 bytes) */
   readonly name: string;
   /** The reserved domain. */
   readonly domain: Ref | null;
   /** The reserved address. */
   readonly tcp_addr: Ref | null;
-  /** The tunnel that serves it. */
+  /** The tunnel that serves the endpoint. */
   readonly tunnel: Ref | null;
-  /** The edge that serves it. */
+  /** The edge that serves the endpoint. */
   readonly edge: Ref | null;
   /** The session of the tunnel. */
   readonly tunnel_session: Ref | null;
   /** The owner of the agent token. */
   readonly principal: Ref | null;
-  /** Where the agent forwards to. (at most 2048 bytes) */
+  /** Address to which the agent forwards. (at most 2048 bytes) */
   readonly upstream_url: string;
   /** Protocol to the upstream. (at most 255 bytes) */
   readonly upstream_protocol: string;
 }
 
-/** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
+/** An endpoint without an agent: a URL and a traffic policy that answers or forwards requests. */
 export interface CloudEndpointCreate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server. (at most 300 bytes;
-   * endpoint url)
+   * The endpoint's URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`. Each URL has one owner on the server. (at
+   * most 300 bytes; endpoint url)
    */
   readonly url: string;
   /** Always `cloud`. */
   readonly type: "cloud";
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly traffic_policy: string;
   /**
-   * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
-   * given: `internal` below `.internal`, else `public`. (at most 3)
+   * Visibility: `public`, or `internal` for policies of the same account. Default: `internal` for hosts below
+   * `.internal`, else `public`. (at most 3)
    */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /**
-   * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
-   * each request, or for each connection. (default false)
+   * Allow several endpoints of the account, including endpoints of agents, with this URL if each has this field. The
+   * server chooses one at random for each request or connection. (default false)
    */
   readonly pooling_enabled?: boolean | null | undefined;
 }
 
-/** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
+/** An endpoint without an agent: a URL and a traffic policy that answers or forwards requests. */
 export interface CloudEndpointUpdate {
   /** Human-readable description. (at most 255 bytes) */
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
   /**
-   * Its URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`; one holder on the whole server. (at most 300 bytes;
-   * endpoint url)
+   * The endpoint's URL: `https://HOST`, `tls://HOST` or `tcp://HOST:PORT`. Each URL has one owner on the server. (at
+   * most 300 bytes; endpoint url)
    */
   readonly url?: string | undefined;
-  /** The policy, as JSON or YAML; stored as it is given. (at most 65536 bytes; traffic policy) */
+  /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly traffic_policy?: string | undefined;
   /**
-   * Who can reach it: `public`, everybody, or `internal`, only policies of the account. What its host says unless
-   * given: `internal` below `.internal`, else `public`. (at most 3)
+   * Visibility: `public`, or `internal` for policies of the same account. Default: `internal` for hosts below
+   * `.internal`, else `public`. (at most 3)
    */
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /**
-   * Several endpoints of the account may have its URL, of agents too, if each has this: one is chosen at random for
-   * each request, or for each connection.
+   * Allow several endpoints of the account, including endpoints of agents, with this URL if each has this field. The
+   * server chooses one at random for each request or connection.
    */
   readonly pooling_enabled?: boolean | null | undefined;
 }
 
-/** A page: A tenant: everything else belongs to one account and is invisible to all others. */
+/** A page: A tenant. Every other object belongs to one account, and other accounts cannot see it. */
 export interface AccountList {
   /** (at most 100) */
   readonly accounts: readonly Account[];
@@ -2863,7 +2887,7 @@ export interface AccountList {
 }
 
 /**
- * A page: An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive.
+ * A page: An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active.
  */
 export interface BotUserList {
   /** (at most 100) */
@@ -2875,7 +2899,7 @@ export interface BotUserList {
 }
 
 /**
- * A page: An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive.
+ * A page: An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active.
  */
 export interface BotUserListAtServiceUsers {
   /** (at most 100) */
@@ -2886,7 +2910,7 @@ export interface BotUserListAtServiceUsers {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A key to this API. */
+/** A page: A key for this API. */
 export interface APIKeyList {
   /** (at most 100) */
   readonly keys: readonly APIKey[];
@@ -2897,8 +2921,8 @@ export interface APIKeyList {
 }
 
 /**
- * A page: Somebody who uses the console, with what an API key may do, or what rules say of who they are at the team's
- * identity provider. Deleting it logs them out, and so does deleting the key.
+ * A page: A login to the console, with the permissions of an API key or of a user at the team's identity provider.
+ * Deleting the session or its key logs the user out.
  */
 export interface ConsoleSessionList {
   /** (at most 100) */
@@ -2909,7 +2933,7 @@ export interface ConsoleSessionList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: An agent token: agents connect with it. */
+/** A page: A token that agents use to connect. */
 export interface CredentialList {
   /** (at most 100) */
   readonly credentials: readonly Credential[];
@@ -2919,7 +2943,7 @@ export interface CredentialList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+/** A page: A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
 export interface IPPolicyList {
   /** (at most 100) */
   readonly ip_policies: readonly IPPolicy[];
@@ -2939,7 +2963,7 @@ export interface IPPolicyRuleList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: Where a whole part of the account may be used from; one for each part. */
+/** A page: Addresses from which a part of the account can be used; one restriction for each part. */
 export interface IPRestrictionList {
   /** (at most 100) */
   readonly ip_restrictions: readonly IPRestriction[];
@@ -2950,8 +2974,8 @@ export interface IPRestrictionList {
 }
 
 /**
- * A page: Certificates of authorities that client certificates are verified with. Several may be in one upload; what is
- * shown is read from the first.
+ * A page: CA certificates that verify client certificates. One upload can have several; the shown fields are from the
+ * first.
  */
 export interface CertificateAuthorityList {
   /** (at most 100) */
@@ -2962,7 +2986,7 @@ export interface CertificateAuthorityList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A certificate, with its chain and private key, that edges present for the names in it. */
+/** A page: A certificate with its chain and private key. Edges present it for the names in it. */
 export interface TLSCertificateList {
   /** (at most 100) */
   readonly tls_certificates: readonly TLSCertificate[];
@@ -2972,7 +2996,7 @@ export interface TLSCertificateList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+/** A page: A host name that only this account can use. Hostports of edges reserve their domains automatically. */
 export interface ReservedDomainList {
   /** (at most 100) */
   readonly reserved_domains: readonly ReservedDomain[];
@@ -2982,7 +3006,9 @@ export interface ReservedDomainList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+/**
+ * A page: A TCP address that only this account can use. Hostports of TCP edges reserve their addresses automatically.
+ */
 export interface ReservedAddrList {
   /** (at most 100) */
   readonly reserved_addrs: readonly ReservedAddr[];
@@ -2992,7 +3018,7 @@ export interface ReservedAddrList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A backend of all online tunnels that have its labels. */
+/** A page: A backend of all online tunnels with matching labels. */
 export interface TunnelGroupBackendList {
   /** (at most 100) */
   readonly backends: readonly TunnelGroupBackend[];
@@ -3002,7 +3028,10 @@ export interface TunnelGroupBackendList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A backend that tries others in order: the next one only when the one before cannot be reached. */
+/**
+ * A page: A backend that tries other backends in order. It uses the next backend only if the previous one is
+ * unreachable.
+ */
 export interface FailoverBackendList {
   /** (at most 100) */
   readonly backends: readonly FailoverBackend[];
@@ -3012,7 +3041,7 @@ export interface FailoverBackendList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A backend that shares traffic among others by weight. */
+/** A page: A backend that distributes traffic among other backends by weight. */
 export interface WeightedBackendList {
   /** (at most 100) */
   readonly backends: readonly WeightedBackend[];
@@ -3032,7 +3061,7 @@ export interface HTTPResponseBackendList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A backend at an address that the edge reaches by itself. */
+/** A page: A backend at an address that the edge connects to directly. */
 export interface StaticBackendList {
   /** (at most 100) */
   readonly backends: readonly StaticBackend[];
@@ -3052,7 +3081,7 @@ export interface HTTPSEdgeList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+/** A page: A public TLS endpoint. Connections go to one backend. The edge terminates TLS or passes it through. */
 export interface TLSEdgeList {
   /** (at most 100) */
   readonly tls_edges: readonly TLSEdge[];
@@ -3062,7 +3091,7 @@ export interface TLSEdgeList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A public TCP endpoint: connections to its ports go to one backend. */
+/** A page: A public TCP endpoint. Connections to its ports go to one backend. */
 export interface TCPEdgeList {
   /** (at most 100) */
   readonly tcp_edges: readonly TCPEdge[];
@@ -3082,7 +3111,7 @@ export interface VaultList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A value that traffic policies use and nobody can read back. */
+/** A page: A write-only value for traffic policies. The API never returns the value. */
 export interface SecretList {
   /** (at most 100) */
   readonly secrets: readonly Secret[];
@@ -3093,8 +3122,8 @@ export interface SecretList {
 }
 
 /**
- * A page: Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the
- * last 5,000 wait while the target does not take them.
+ * A page: A receiver of events. Write events arrive in order and at least once, with retries for a day. For traffic
+ * events, at most the last 5,000 wait for the target.
  */
 export interface EventDestinationList {
   /** (at most 100) */
@@ -3105,7 +3134,10 @@ export interface EventDestinationList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: Sends the events of some types to some destinations: those of writes after the subscription was made. */
+/**
+ * A page: Sends events of the selected types to destinations. Write events from before the subscription's creation are
+ * not sent.
+ */
 export interface EventSubscriptionList {
   /** (at most 100) */
   readonly event_subscriptions: readonly EventSubscription[];
@@ -3115,7 +3147,7 @@ export interface EventSubscriptionList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: Somebody who has logged in at a route. Deleting a user ends all of the user's sessions. */
+/** A page: A person who has logged in at a route. Deleting a user ends all of the user's sessions. */
 export interface ApplicationUserList {
   /** (at most 100) */
   readonly application_users: readonly ApplicationUser[];
@@ -3125,7 +3157,7 @@ export interface ApplicationUserList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A login at a route. Deleting it logs the visitor out. */
+/** A page: A login at a route. Deleting the session logs the visitor out. */
 export interface ApplicationSessionList {
   /** (at most 100) */
   readonly application_sessions: readonly ApplicationSession[];
@@ -3145,7 +3177,7 @@ export interface TunnelSessionList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: A server: one, or each of those that share a database. */
+/** A page: A running server, alone or one of several with the same database. */
 export interface NodeList {
   /** (at most 100) */
   readonly nodes: readonly Node[];
@@ -3155,7 +3187,7 @@ export interface NodeList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: An online tunnel: an agent's own endpoint, or a backend tunnel that has labels. */
+/** A page: An online tunnel: an agent's own endpoint, or a backend tunnel with labels. */
 export interface TunnelList {
   /** (at most 100) */
   readonly tunnels: readonly Tunnel[];
@@ -3165,7 +3197,7 @@ export interface TunnelList {
   readonly next_page_uri: string | null;
 }
 
-/** A page: An address that answers now: published by an agent, an edge with an online backend, or a cloud endpoint. */
+/** A page: An address that is online: published by an agent, an edge with an online backend, or a cloud endpoint. */
 export interface EndpointList {
   /** (at most 100) */
   readonly endpoints: readonly Endpoint[];
@@ -3901,58 +3933,63 @@ export interface Document {
   readonly prune?: boolean;
   /** At most 10000 in all. */
   readonly objects: {
-    /** An identity that is not a person. API keys and agent tokens that it owns stop working while it is inactive. */
+    /** An identity for a program. API keys and agent tokens of a bot user work only while the bot user is active. */
     readonly bot_user?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A set of rules that admits or denies source addresses. Without a rule that allows, it admits nobody. */
+    /** A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
     readonly ip_policy?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** An allow or deny entry of an IP policy. */
     readonly ip_policy_rule?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** Where a whole part of the account may be used from; one for each part. */
+    /** Addresses from which a part of the account can be used; one restriction for each part. */
     readonly ip_restriction?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /**
-     * Certificates of authorities that client certificates are verified with. Several may be in one upload; what is
-     * shown is read from the first.
+     * CA certificates that verify client certificates. One upload can have several; the shown fields are from the
+     * first.
      */
     readonly certificate_authority?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A certificate, with its chain and private key, that edges present for the names in it. */
+    /** A certificate with its chain and private key. Edges present it for the names in it. */
     readonly tls_certificate?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A host name that only this account may use. Hostports of edges reserve theirs by themselves. */
+    /** A host name that only this account can use. Hostports of edges reserve their domains automatically. */
     readonly reserved_domain?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A TCP address that only this account may use. Hostports of TCP edges reserve theirs by themselves. */
+    /** A TCP address that only this account can use. Hostports of TCP edges reserve their addresses automatically. */
     readonly reserved_addr?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A backend of all online tunnels that have its labels. */
+    /** A backend of all online tunnels with matching labels. */
     readonly tunnel_group_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A backend that tries others in order: the next one only when the one before cannot be reached. */
+    /**
+     * A backend that tries other backends in order. It uses the next backend only if the previous one is unreachable.
+     */
     readonly failover_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A backend that shares traffic among others by weight. */
+    /** A backend that distributes traffic among other backends by weight. */
     readonly weighted_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A backend that answers every request with the same response. */
     readonly http_response_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A backend at an address that the edge reaches by itself. */
+    /** A backend at an address that the edge connects to directly. */
     readonly static_backend?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A public HTTPS endpoint: hostports, TLS settings and a list of routes. */
     readonly https_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /**
-     * What happens to requests of an HTTPS edge that it matches. The nearest host comes first, then exact matches of
-     * the path, then the longest prefix.
+     * Access rules and destination for the matching requests of an HTTPS edge. The most specific host wins, then exact
+     * paths, then the longest prefix.
      */
     readonly https_edge_route?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A public TLS endpoint: connections go to one backend, with TLS terminated here or passed through. */
+    /** A public TLS endpoint. Connections go to one backend. The edge terminates TLS or passes it through. */
     readonly tls_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A public TCP endpoint: connections to its ports go to one backend. */
+    /** A public TCP endpoint. Connections to its ports go to one backend. */
     readonly tcp_edge?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /** A named set of secrets. */
     readonly vault?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** A value that traffic policies use and nobody can read back. */
+    /** A write-only value for traffic policies. The API never returns the value. */
     readonly secret?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
     /**
-     * Where events are sent. Those of writes: in order, at least once, tried again for a day. Those of traffic: the
-     * last 5,000 wait while the target does not take them.
+     * A receiver of events. Write events arrive in order and at least once, with retries for a day. For traffic events,
+     * at most the last 5,000 wait for the target.
      */
     readonly event_destination?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** Sends the events of some types to some destinations: those of writes after the subscription was made. */
+    /**
+     * Sends events of the selected types to destinations. Write events from before the subscription's creation are not
+     * sent.
+     */
     readonly event_subscription?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
-    /** An endpoint that is nothing but a URL and a traffic policy, which answers or forwards what comes. */
+    /** An endpoint without an agent: a URL and a traffic policy that answers or forwards requests. */
     readonly cloud_endpoint?: Readonly<Record<string, Readonly<Record<string, unknown>> | null>> | null;
   };
 }

@@ -275,13 +275,16 @@ tunnels:
       "tunnels:\n  db: { addr: 80, proto: tcp, compression: true }",
       '2:44: a tcp tunnel does not support "compression": remove it',
     ],
-    ["tunnels:\n  web: { domain: a.example }", /^2:3: the tunnel "web" needs an address of its service/],
-    ["tunnels:\n  web: { addr: 80, domain: a.example, subdomain: b }", /^2:50: "subdomain" cannot be given together/],
+    ["tunnels:\n  web: { domain: a.example }", /^2:3: the tunnel "web" needs the address of its service/],
+    ["tunnels:\n  web: { addr: 80, domain: a.example, subdomain: b }", /^2:50: "subdomain" cannot be combined/],
     [
       "tunnels:\n  web: { addr: 80, url: 'https://a.b', schemes: [http, https] }",
       /^2:25: "url" must be an http:\/\/ URL without a path/,
     ],
-    ["tunnels:\n  web: { addr: 80, labels: [a=b], compression: true }", /^2:28: "labels" goes with no Compression/],
+    [
+      "tunnels:\n  web: { addr: 80, labels: [a=b], compression: true }",
+      /^2:28: "labels" does not work with Compression/,
+    ],
     [
       "tunnels:\n  web: { addr: 80, oauth: { client_id: x } }",
       /^2:40: "oauth.client_id" needs "oauth.provider": set both/,
@@ -297,11 +300,11 @@ tunnels:
     ],
     [
       "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent }",
-      /^2:46: "terminate_at" must be edge or upstream, unless crt and key/,
+      /^2:46: "terminate_at" must be edge or upstream, or agent together with crt and key/,
     ],
     [
       "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent, crt: some.pem, key: some.pem }",
-      /^2:58: "crt" is no certificate that goes with its key/,
+      /^2:58: "crt" does not match its key/,
     ],
     [
       "tunnels:\n  tls: { addr: 80, proto: tls, terminate_at: agent, crt: some.pem, key: some.pem, proxy_proto: 2 }",

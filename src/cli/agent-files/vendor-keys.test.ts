@@ -282,7 +282,7 @@ endpoints:
 `);
     assert.deepEqual(
       issues.map(({ line, message }) => [line, message.split(":")[0]]),
-      [[7, '"agent_tls_termination.server_certificate" is no certificate that goes with its key']],
+      [[7, '"agent_tls_termination.server_certificate" does not match its key']],
     );
   });
 

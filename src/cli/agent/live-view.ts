@@ -109,7 +109,7 @@ function numbers({ connections, requests }: Totals): [string, string][] {
 function paceOf({ count, rates: [lastMinute = 0, lastFive = 0], percentile }: Measured): string {
   const pace = `${count} total, ${lastMinute.toFixed(1)}/s (5 min: ${lastFive.toFixed(1)}/s)`;
   const [half, most] = [0.5, 0.9].map((share) => renderDuration(percentile(share)));
-  return count === 0 ? `${count} in all` : `${pace}, p50 ${half}, p90 ${most}`;
+  return count === 0 ? `${count} total` : `${pace}, p50 ${half}, p90 ${most}`;
 }
 
 /** As the clock on the wall has it. */

@@ -10,7 +10,7 @@ const replaced: ReadonlySet<string> = new Set(["host"]);
 export const addHeaders = defineAction({
   type: "add-headers",
   phases: ["on_http_request", "on_http_response"],
-  doc: "Adds header fields to the request, or to the response; `host` takes the place of the present one.",
+  doc: "Adds header fields to the request or response. `host` replaces the current host.",
   config: { headers: headersToAdd },
   results: { name: "add_headers", fields: { headers_added: mapOf(types.string, types.string) } },
   tells: (phase) => (phase === "on_http_response" ? "the client" : undefined),

@@ -22,11 +22,11 @@ const realmText: StringFormat = {
 export const basicAuth = defineAction({
   type: "basic-auth",
   phases: ["on_http_request"],
-  doc: "Asks for a user's name and password.",
+  doc: "Requires a user name and a password.",
   config: {
     credentials: f.list(
-      "Who is let in, as `user:password`; passwords have 8 to 128 bytes.",
-      f.string("A user and a password; may hold `${…}`.", { minBytes: 1, maxBytes: 4096, secret: true }),
+      "Allowed users, as `user:password`; passwords have 8 to 128 bytes.",
+      f.string("A user and a password; can contain `${…}`.", { minBytes: 1, maxBytes: 4096, secret: true }),
       { required: true, minItems: 1, maxItems: 10 },
     ),
     realm: f.string("The realm that clients show.", { maxBytes: 128, format: realmText, default: "ngrok" }),

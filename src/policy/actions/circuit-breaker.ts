@@ -18,7 +18,7 @@ interface Circuit {
 
 const outcomes: Readonly<Record<Admission, ActionOutcome>> = {
   closed: done("closed"),
-  probe: done("half-open: this request probes the upstream"),
+  probe: done("half-open: this request tests the upstream"),
   open: endedBy("open: the upstream failed too often", { by: "refusal", answer: { error: "circuit_open" } }),
 };
 const unenforced = done("open, and not enforced");
@@ -26,16 +26,20 @@ const unenforced = done("open, and not enforced");
 export const circuitBreaker = defineAction({
   type: "circuit-breaker",
   phases: ["on_http_request"],
-  doc: "Refuses requests while the upstream fails, and tries again after a pause. A failure is a status of 500 or more, or no response.",
+  doc: "Denies requests while the upstream fails, and retries after a pause. A failure is a status of 500 or more, or no response.",
   config: {
-    error_threshold: f.number("Share of failures from which on it trips.", { min: 0, max: 1, default: 0.5 }),
-    volume_threshold: f.uint32("Requests in the window below which it never trips.", {
+    error_threshold: f.number("Share of failures at which the circuit trips.", { min: 0, max: 1, default: 0.5 }),
+    volume_threshold: f.uint32("Minimum requests in the window before the circuit can trip.", {
       min: 1,
       max: 2_000_000_000,
       default: 10,
     }),
-    window_duration: f.string("The window of the statistics.", { maxBytes: 32, format: some, default: "10s" }),
-    tripped_duration: f.string("The pause before a request probes.", { maxBytes: 32, format: some, default: "10s" }),
+    window_duration: f.string("The statistical window.", { maxBytes: 32, format: some, default: "10s" }),
+    tripped_duration: f.string("The pause before a request tests the upstream.", {
+      maxBytes: 32,
+      format: some,
+      default: "10s",
+    }),
     num_buckets: f.uint32("Always 10.", { default: buckets }),
     enforce: enforceField,
   },

@@ -8,11 +8,11 @@ const all = ["gzip", "deflate", "br"] as const;
 export const compressResponse = defineAction({
   type: "compress-response",
   phases: ["on_http_response"],
-  doc: "Compresses the response's body as the client's Accept-Encoding asks. Left alone is what the module `compression` leaves alone.",
+  doc: "Compresses the response's body according to the client's Accept-Encoding. The exceptions are the same as for the module `compression`.",
   config: {
     algorithms: f.list(
-      "Algorithms to choose from; empty: all. `compress` is accepted and never chosen.",
-      f.oneOf("One of them.", ["gzip", "deflate", "br", "compress"]),
+      "Allowed algorithms; empty: all. `compress` is accepted and never used.",
+      f.oneOf("One algorithm.", ["gzip", "deflate", "br", "compress"]),
       { maxItems: 4, unique: true },
     ),
   },

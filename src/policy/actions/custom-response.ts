@@ -6,10 +6,10 @@ import { answerHeaders, compileHeaders, headerValuesOf } from "../language/heade
 export const customResponse = defineAction({
   type: "custom-response",
   phases: ["on_http_request", "on_http_response"],
-  doc: "Answers by itself: of a request, without reaching the upstream; of a response, in its place.",
+  doc: "Answers directly: for a request, without the upstream; for a response, instead of the upstream's response.",
   config: {
     status_code: f.uint32("Status.", { min: 200, max: 599, default: 200 }),
-    body: f.string("Body; may hold `${…}`.", { maxBytes: 32_768, alias: "content" }),
+    body: f.string("Body; can contain `${…}`.", { maxBytes: 32_768, alias: "content" }),
     headers: answerHeaders,
   },
   terminating: "always",

@@ -4,7 +4,7 @@ import { defineAction, endedBy } from "../language/action.ts";
 export const deny = defineAction({
   type: "deny",
   phases: ["on_tcp_connect", "on_http_request"],
-  doc: "Refuses the request with a status and no body; a connection is closed.",
+  doc: "Denies the request with a status and no body, or closes the connection.",
   config: { status_code: f.uint32("Status.", { min: 400, max: 599, default: 403 }) },
   terminating: "always",
   compile({ status_code: status }, { phase }) {

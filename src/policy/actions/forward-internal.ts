@@ -11,16 +11,16 @@ import type { PolicyPlace } from "../language/context.ts";
 export const forwardInternal = defineAction({
   type: "forward-internal",
   phases: ["on_tcp_connect", "on_http_request"],
-  doc: "Sends the request, or the connection, to an internal endpoint of the account, whose own modules and policy then decide. HTTP goes to HTTP, TLS to TLS, TCP to TCP.",
+  doc: "Sends the request or connection to an internal endpoint of the account. The endpoint's modules and policy then apply. HTTP goes to HTTP, TLS to TLS, TCP to TCP.",
   config: {
     url: f.string(
-      "`https://name.internal`, `http://name.internal`, `tls://name.internal` or `tcp://name.internal:1234`; may hold `${…}`.",
+      "`https://name.internal`, `http://name.internal`, `tls://name.internal` or `tcp://name.internal:1234`; can contain `${…}`.",
       {
         required: true,
         maxBytes: 2048,
       },
     ),
-    on_error: f.oneOf("What happens when the endpoint is not online.", ["halt", "continue"], { default: "halt" }),
+    on_error: f.oneOf("Behavior if the endpoint is offline.", ["halt", "continue"], { default: "halt" }),
     binding: f.string("Ignored; an older field.", { maxBytes: 64 }),
   },
   // With `continue` it is not certain to end the phase.
@@ -40,7 +40,7 @@ export const forwardInternal = defineAction({
         if (text instanceof Failure) return brokenBy(text);
         const target = targetOf(text, layer);
         if (target && isOnline(target, context.place)) return endedBy(`forwarded to ${target.url}`, target);
-        const reason = target ? "the endpoint is not online" : "the URL is no internal one of this protocol";
+        const reason = target ? "the endpoint is not online" : "the URL is not an internal endpoint of this protocol";
         if (on_error === "continue") return failedAction("unknown_host", reason, { url: text });
         return brokenAction("unknown_host", reason);
       },

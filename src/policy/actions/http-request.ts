@@ -72,29 +72,27 @@ const retryEnvironment = defineEnvironment({
 export const httpRequest = defineAction({
   type: "http-request",
   phases: ["on_http_request", "on_http_response"],
-  doc:
-    "Sends a request to an internal endpoint of the account, or to a host that this server allows policies to reach, " +
-    "and leaves the answer to later rules.",
+  doc: "Sends a request to an internal endpoint of the account, or to a host that this server allows for policies. Later rules can read the answer.",
   config: {
-    url: f.string("Where to; may hold `${…}`.", { required: true, minBytes: 1, maxBytes: 2048 }),
+    url: f.string("URL of the request; can contain `${…}`.", { required: true, minBytes: 1, maxBytes: 2048 }),
     method: f.oneOf("Method.", methods, { default: "GET" }),
     query_params: f.list(
-      "Added to the URL's query.",
-      f.object("One of them.", {
+      "Parameters to add to the URL's query.",
+      f.object("One parameter.", {
         key: f.string("Its name.", { required: true, minBytes: 1, maxBytes: 128 }),
-        value: f.string("Its value; may hold `${…}`.", { maxBytes: 8192 }),
+        value: f.string("Its value; can contain `${…}`.", { maxBytes: 8192 }),
       }),
       { maxItems: 32 },
     ),
     headers: requestHeaders,
-    body: f.string("Body; may hold `${…}`.", { maxBytes: 32_768 }),
-    timeout: f.string("For all attempts together, 1 s to 30 s.", { format: duration(1, 30, 0), default: "3s" }),
-    max_redirects: f.uint32("Redirects that are followed.", { max: 100, default: 0 }),
+    body: f.string("Body; can contain `${…}`.", { maxBytes: 32_768 }),
+    timeout: f.string("Maximum time for all attempts, 1 s to 30 s.", { format: duration(1, 30, 0), default: "3s" }),
+    max_redirects: f.uint32("Maximum redirects to follow.", { max: 100, default: 0 }),
     retry_condition: f.string(
-      "Expression over `attempts` and `last_attempt`, without `${…}`: whether to try again, three times in all.",
+      "Expression with `attempts` and `last_attempt`, without `${…}`, that decides whether to retry. Maximum: three attempts.",
       { maxBytes: 2048, default: "false" },
     ),
-    on_error: f.oneOf("What happens without an answer.", ["continue", "halt"], { default: "continue" }),
+    on_error: f.oneOf("Behavior if there is no answer.", ["continue", "halt"], { default: "continue" }),
   },
   terminating: "may",
   results: {

@@ -63,7 +63,7 @@ export const actionsByName: ReadonlyMap<string, ActionDeclaration> = new Map(
 
 /** Actions of the vendor's policies that this server does not have, and why. */
 export const unsupportedActions: Readonly<Record<string, string>> = {
-  "ai-gateway": "it needs a service of the vendor's",
-  "owasp-crs-request": "its rule set is not part of this server; put a web application firewall behind it",
-  "owasp-crs-response": "its rule set is not part of this server; put a web application firewall behind it",
+  "ai-gateway": "it needs a service of the vendor",
+  "owasp-crs-request": "this server does not include its rule set; use a web application firewall behind it",
+  "owasp-crs-response": "this server does not include its rule set; use a web application firewall behind it",
 };

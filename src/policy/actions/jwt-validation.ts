@@ -21,35 +21,35 @@ const kinds = ["id_token", "access_token", "at+jwt", "it+jwt", "plain", "jwt"] a
 const required = { required: true } as const;
 
 const accepted = f.list(
-  "Values that are accepted, to the character.",
-  f.object("One of them.", { value: f.string("The value; may hold `${…}`.", { required: true, maxBytes: 1024 }) }),
+  "Accepted values, compared exactly.",
+  f.object("One value.", { value: f.string("The value; can contain `${…}`.", { required: true, maxBytes: 1024 }) }),
   { required: true, minItems: 1, maxItems: 10 },
 );
 
-const token = f.object("One of them.", {
-  type: f.oneOf("Kind of token.", kinds, required),
+const token = f.object("One token.", {
+  type: f.oneOf("Type of token.", kinds, required),
   method: f.oneOf("Part of the request.", ["header", "body"], required),
-  name: f.string("Name of the header field or of the body's member; may hold `${…}`.", { required: true, minBytes: 1 }),
-  prefix: f.string("What stands before the token, such as `Bearer `; may hold `${…}`."),
+  name: f.string("Name of the header field or body member; can contain `${…}`.", { required: true, minBytes: 1 }),
+  prefix: f.string("Text before the token, such as `Bearer `; can contain `${…}`."),
 });
 
 const keys = f.object(
   "Keys that verify.",
   {
     sources: f.object(
-      "Where they come from.",
+      "Sources of the keys.",
       {
         additional_jkus: f.list(
-          "URLs of key sets, tried in this order; may hold `${…}`.",
-          f.string("One of them.", { maxBytes: 2048, minBytes: 1 }),
+          "URLs of key sets, tried in this order; can contain `${…}`.",
+          f.string("One URL.", { maxBytes: 2048, minBytes: 1 }),
           { required: true, minItems: 1, maxItems: 100, unique: true },
         ),
       },
       required,
     ),
     identification: f.object(
-      "How a token names its key.",
-      { token_claims: f.list("Claims.", f.oneOf("One of them.", ["kid"]), { maxItems: 1 }) },
+      "How a token identifies its key.",
+      { token_claims: f.list("Claims.", f.oneOf("One way.", ["kid"]), { maxItems: 1 }) },
       { nullable: true },
     ),
   },
@@ -68,19 +68,19 @@ const validated = objectType("a token", {
 export const jwtValidation = defineAction({
   type: "jwt-validation",
   phases: ["on_http_request"],
-  doc: "Lets requests past that carry all of the tokens, each signed by a key of its issuer and valid now.",
+  doc: "Allows requests that have all of the tokens, each valid now and signed by a key of its issuer.",
   config: {
     issuer: f.object("Issuers.", { allow_list: accepted }, required),
-    audience: f.object("Audiences; any when absent.", { allow_list: accepted }, { nullable: true }),
+    audience: f.object("Accepted audiences; any if absent.", { allow_list: accepted }, { nullable: true }),
     http: f.object(
-      "Where tokens are.",
+      "Where to find tokens.",
       { tokens: f.list("Tokens.", token, { required: true, minItems: 1, maxItems: 10 }) },
       required,
     ),
     jws: f.object(
-      "How tokens are signed.",
+      "Accepted signature algorithms.",
       {
-        allowed_algorithms: f.list("Algorithms.", f.oneOf("One of them.", signatureAlgorithms), {
+        allowed_algorithms: f.list("Algorithms.", f.oneOf("One algorithm.", signatureAlgorithms), {
           required: true,
           minItems: 1,
           maxItems: signatureAlgorithms.length,
@@ -237,7 +237,7 @@ async function tokenAt(
   { exchange }: PolicyContext,
 ): Promise<SignedToken> {
   const text = exchange && (await findToken(exchange, { method, name, prefix }));
-  if (text === undefined) throw new TokenRefusal("token_missing", `there is no token in the ${method}'s "${name}"`);
+  if (text === undefined) throw new TokenRefusal("token_missing", `the ${method}'s "${name}" has no token`);
   try {
     return readSignedToken(text);
   } catch (error) {
@@ -266,10 +266,10 @@ async function checkSignature(
     if (verdict === "verified") return;
     isTried ||= verdict === "signature";
   }
-  if (!isAnswered) throw new TokenRefusal("token_keys_unavailable", "there are no keys to verify the token with");
+  if (!isAnswered) throw new TokenRefusal("token_keys_unavailable", "there are no keys to verify the token");
   throw isTried
     ? new TokenRefusal("token_signature_wrong", "the token's signature is wrong")
-    : new TokenRefusal("token_key_unknown", "no key of the issuer fits the token");
+    : new TokenRefusal("token_key_unknown", "no key of the issuer matches the token");
 }
 
 const claimFaults = {
@@ -277,10 +277,10 @@ const claimFaults = {
   issuer: ["token_issuer_wrong", "the token's issuer is not on the list"],
   audience: ["token_audience_wrong", "none of the token's audiences is on the list"],
   expired: ["token_expired", "the token has expired"],
-  no_expiry: ["token_expired", "the token does not say when it expires"],
+  no_expiry: ["token_expired", "the token has no expiry time"],
   too_early: ["token_too_early", "the token is not valid yet"],
-  issued_later: ["token_too_early", "the token says that it was issued later than now"],
-  time: ["token_unreadable", "the token has a time that cannot be read"],
+  issued_later: ["token_too_early", "the token's issue time is in the future"],
+  time: ["token_unreadable", "the token has an invalid time"],
 } as const satisfies Record<string, readonly [RefusalName, string]>;
 
 class BrokenText extends Error {

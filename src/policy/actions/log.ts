@@ -11,16 +11,12 @@ const maxMembers = 50;
 export const log = defineAction({
   type: "log",
   phases: ["on_tcp_connect", "on_http_request", "on_http_response"],
-  doc: "Notes names and values in the event of the request or connection. A value that cannot be found out is noted as an empty text; one that reaches a bound refuses the request.",
+  doc: "Adds names and values to the event of the request or connection. A value that fails becomes an empty text. A value that exceeds a limit denies the request.",
   config: {
-    metadata: f.map(
-      "Names and values, of any form, with `${…}` in their texts.",
-      f.string("A value.", { maxBytes: 4096 }),
-      {
-        required: true,
-        maxItems: maxMembers,
-      },
-    ),
+    metadata: f.map("Names and values of any type, with `${…}` in texts.", f.string("A value.", { maxBytes: 4096 }), {
+      required: true,
+      maxItems: maxMembers,
+    }),
   },
   raw: ["metadata"],
   results: { name: "log", fields: { metadata: mapOf(types.string, types.dyn) } },

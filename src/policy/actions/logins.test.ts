@@ -114,7 +114,7 @@ describe("logins of traffic policies", () => {
     ["saml", { idp_metadata_url: "http://8.8.8.8/metadata" }, "policy_value_refused", /be an https URL/],
     ["saml", { ...metadata, auth_id: "a-b" }, "policy_value_refused", /it is part of addresses/],
     ["saml", { ...metadata, nameid_format: "x" }, "policy_value_refused", /nameid_format must be one of/],
-    ["saml", { ...metadata, auth_cookie_domain: "example.com" }, "policy_login_domain", /must be left out/],
+    ["saml", { ...metadata, auth_cookie_domain: "example.com" }, "policy_login_domain", /must be omitted/],
     ["openid-connect", { ...issuer, client_secret: "${secrets.get('a'" }, "policy_interpolation_invalid", /not closed/],
   ];
   for (const [type, config, reason, message] of refused) {
@@ -151,13 +151,13 @@ describe("logins of traffic policies", () => {
   it("two logins of a traffic policy are told apart by their auth_id, and stand in rules of their own", () => {
     const two = (first: object, second: object) => faultsOf([{ actions: [first] }, { actions: [second] }]).join();
     const oidc = (config: object = {}) => login({ ...issuer, ...config }, "openid-connect");
-    isRefused(two(login(github), oidc()), "policy_logins_many", /no auth_id either/);
+    isRefused(two(login(github), oidc()), "policy_logins_many", /also no auth_id/);
     isRefused(two(login({ ...github, auth_id: "a" }), oidc({ auth_id: "a" })), "policy_logins_many", /auth_id "a"/);
     assert.equal(two(login(github), oidc({ auth_id: "b" })), "");
-    isRefused(two(login(metadata, "saml"), oidc()), "policy_logins_many", /no auth_id either/);
+    isRefused(two(login(metadata, "saml"), oidc()), "policy_logins_many", /also no auth_id/);
     assert.equal(two(login(metadata, "saml"), login({ ...metadata, auth_id: "b" }, "saml")), "");
     const beside = faultsOf([{ actions: [login(github), oidc({ auth_id: "b" })] }]).join();
-    isRefused(beside, "policy_logins_many", /a rule has one/);
+    isRefused(beside, "policy_logins_many", /a rule can have only one/);
   });
 
   it("results of logins are read with their types, and no others are", () => {

@@ -13,14 +13,17 @@ const sessionField = "current_provider_session_id";
 export const oauth = defineAction({
   type: "oauth",
   phases: ["on_http_request"],
-  doc: "Lets visitors past who have logged in with a social identity provider, and sends others there.",
+  doc: "Allows visitors who have logged in with a social identity provider, and redirects others to the provider.",
   config: {
     provider: f.oneOf("The provider.", providers, { required: true }),
     client_id: f.string(
-      "Id of an app of your own; may hold `${…}` that reads secrets. The server's app unless given, where it has one.",
+      "Client id of your own app; can contain `${…}` that reads secrets. Default: the server's app, if it has one.",
       { maxBytes: 1024 },
     ),
-    client_secret: f.string("Its secret; may hold `${…}` that reads secrets.", { secret: true, maxBytes: 1024 }),
+    client_secret: f.string("Client secret of your own app; can contain `${…}` that reads secrets.", {
+      secret: true,
+      maxBytes: 1024,
+    }),
     ...codeLoginFields,
     idle_session_timeout: idleField("idle_session_duration"),
   },
@@ -31,12 +34,12 @@ export const oauth = defineAction({
       return client_id === ""
         ? {
             path: "client_id",
-            message: "is required: a client_secret is nothing without it",
+            message: "is required together with client_secret",
             reason: "policy_login_client_missing",
           }
         : {
             path: "client_secret",
-            message: "is required: a client_id is nothing without it",
+            message: "is required together with client_id",
             reason: "policy_login_secret_missing",
           };
     },
@@ -44,7 +47,7 @@ export const oauth = defineAction({
       client_id === "" && scopes.length > 0
         ? {
             path: "scopes",
-            message: "must be empty without client_id and client_secret of your own app",
+            message: "must be empty without your own client_id and client_secret",
             reason: "policy_login_scopes",
           }
         : undefined,

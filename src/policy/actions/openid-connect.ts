@@ -13,19 +13,19 @@ export const openidConnect = defineAction({
   type: "openid-connect",
   alias: "oidc",
   phases: ["on_http_request"],
-  doc: "Lets visitors past who have logged in with an OpenID Connect provider, and sends others there.",
+  doc: "Allows visitors who have logged in with an OpenID Connect provider, and redirects others to the provider.",
   config: {
-    issuer_url: f.string("URL of the provider, below which its discovery document is.", {
+    issuer_url: f.string("URL of the provider, with the discovery document below it.", {
       required: true,
       maxBytes: 2048,
       format: { ...providerUrl, reason: "policy_url_invalid" },
     }),
-    client_id: f.string("Client id, and audience; may hold `${…}` that reads secrets.", {
+    client_id: f.string("Client id and audience; can contain `${…}` that reads secrets.", {
       required: true,
       minBytes: 1,
       maxBytes: 1024,
     }),
-    client_secret: f.string("Client secret; may hold `${…}` that reads secrets.", {
+    client_secret: f.string("Client secret; can contain `${…}` that reads secrets.", {
       required: true,
       secret: true,
       minBytes: 1,

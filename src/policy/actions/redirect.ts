@@ -12,7 +12,7 @@ export const redirect = defineAction({
   type: "redirect",
   phases: ["on_http_request"],
   readsPath: true,
-  doc: "Sends the client to another URL: what `from` finds in the request's URL, replaced by `to`. Does nothing where that changes nothing.",
+  doc: "Redirects the client to another URL: `to` replaces the matches of `from` in the request's URL. Does nothing if the URL does not change.",
   config: {
     ...urlChangeFields,
     status_code: f.uint32("Status.", { default: 302 }),

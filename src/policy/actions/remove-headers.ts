@@ -7,7 +7,7 @@ import { headersOf } from "../language/message.ts";
 export const removeHeaders = defineAction({
   type: "remove-headers",
   phases: ["on_http_request", "on_http_response"],
-  doc: "Removes every value of header fields, in any case of their names.",
+  doc: "Removes all values of header fields, without regard to case.",
   config: { headers: f.list("Names to remove.", headerNameField, { required: true, minItems: 1, maxItems: 10 }) },
   results: { name: "remove_headers", fields: { headers_removed: listOf(types.string) } },
   compile({ headers }) {
@@ -19,7 +19,7 @@ export const removeHeaders = defineAction({
         for (const name of present) fields.delete(name);
         const result = { headers_removed: present };
         return present.length === 0
-          ? skippedAction("none of them is there", result)
+          ? skippedAction("the message has none of them", result)
           : done(`removed ${present.join(", ")}`, result);
       },
     };

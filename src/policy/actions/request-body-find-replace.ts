@@ -20,13 +20,11 @@ import type { ReplacementTemplate } from "../parts/replacements.ts";
 export const requestBodyFindReplace = defineAction({
   type: "request-body-find-replace",
   phases: ["on_http_request"],
-  doc:
-    "Replaces what is found in the request's body, which is read whole: up to 1 MiB, else 413. " +
-    "One that is compressed, or no UTF-8, stays as it is.",
+  doc: "Replaces matches in the request's body. The server reads the whole body, up to 1 MiB, else 413. Bodies that are compressed or not UTF-8 stay unchanged.",
   config: {
     replacements: f.list(
-      "In this order, each in the result of the one before.",
-      f.object("One of them.", replacementFields),
+      "Replacements in order, each applied to the previous result.",
+      f.object("One replacement.", replacementFields),
       replacementList,
     ),
   },
@@ -58,7 +56,7 @@ async function replaceBody(templates: readonly ReplacementTemplate[], context: P
   const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId });
   if (replaced instanceof ReplaceFault) return brokenBy(replaced, "request_replacement_failed");
   const { content, matches } = replaced;
-  if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
+  if (matches.length === 0) return skippedAction("no match found", { replacements: [] });
   exchange.replaceBody(content);
-  return done(`replaced what was found`, { replacements: foundValues(matches) });
+  return done("replaced the matches", { replacements: foundValues(matches) });
 }

@@ -20,13 +20,11 @@ import {
 export const responseBodyFindReplace = defineAction({
   type: "response-body-find-replace",
   phases: ["on_http_response"],
-  doc:
-    "Replaces what is found in the response's body, which is read whole. One that is longer than 1 MiB, " +
-    "compressed, a part, or no UTF-8, stays as it is, and so does an event stream.",
+  doc: "Replaces matches in the response's body. The server reads the whole body. Unchanged are event streams and bodies that are longer than 1 MiB, compressed, partial, or not UTF-8.",
   config: {
     replacements: f.list(
-      "In this order, each in the result of the one before.",
-      f.object("One of them.", replacementFields),
+      "Replacements in order, each applied to the previous result.",
+      f.object("One replacement.", replacementFields),
       replacementList,
     ),
   },
@@ -59,7 +57,7 @@ function untouchable({ status, headers }: ResponseHead): string | undefined {
   const coding = headers.get("content-encoding");
   if (coding !== undefined && coding !== "identity") return "the body is compressed";
   // A match may lie across the ends of the part.
-  if (status === 206) return "the body is a part of one";
+  if (status === 206) return "the body is a partial one";
   const length = Number(headers.get("content-length") ?? 0);
   if (length > maxBodyBytes) return tooLong;
   // It has no end to wait for.
@@ -84,13 +82,13 @@ async function replaceBody(
   const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner });
   if (replaced instanceof ReplaceFault) return brokenBy(replaced, reason);
   const { content, matches } = replaced;
-  if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
+  if (matches.length === 0) return skippedAction("no match found", { replacements: [] });
   response.replaceBody(content);
   const { headers } = response;
   for (const name of bodyFields) headers.delete(name);
   const strong = headers.get("etag");
   if (strong !== undefined && !strong.startsWith("W/")) headers.set("etag", `W/${strong}`);
-  return done("replaced what was found", { replacements: foundValues(matches) });
+  return done("replaced the matches", { replacements: foundValues(matches) });
 }
 
 const tooLong = "the body is longer than 1 MiB";

@@ -14,17 +14,17 @@ import { enforceField } from "../language/enforce.ts";
 import { isInNetwork } from "../functions/addresses.ts";
 import type { Template } from "../language/template.ts";
 
-const network = f.string("A network; may hold `${…}`.", { minBytes: 1, maxBytes: 1024, format: networkText });
+const network = f.string("A network; can contain `${…}`.", { minBytes: 1, maxBytes: 1024, format: networkText });
 const words = new Uint32Array(4);
 
 export const restrictIps = defineAction({
   type: "restrict-ips",
   phases: ["on_tcp_connect", "on_http_request", "on_http_response"],
-  doc: "Admits a client whose address is in an allowed network and in no denied one.",
+  doc: "Allows a client whose address is in an allowed network and in no denied network.",
   config: {
     enforce: enforceField,
-    allow: f.list("Networks that are admitted.", network, { maxItems: 100 }),
-    deny: f.list("Networks that are not.", network, { maxItems: 100 }),
+    allow: f.list("Allowed networks.", network, { maxItems: 100 }),
+    deny: f.list("Denied networks.", network, { maxItems: 100 }),
     ip_policies: f.list("Ids of IP policies.", f.string("An id.", { minBytes: 1, maxBytes: 64 }), { maxItems: 100 }),
   },
   rules: [
@@ -43,8 +43,8 @@ export const restrictIps = defineAction({
   results: { name: "restrict_ips", fields: { action: types.string, matched_cidr: types.string } },
   compile({ enforce, allow, deny, ip_policies: ids }, scope) {
     if (allow.length + ids.length === 0) {
-      const hint = "allow: ['0.0.0.0/0', '::/0'] admits all others";
-      scope.doubtful("deny", `admits nobody: an address has to be in an allowed network, too; ${hint}`);
+      const hint = "allow: ['0.0.0.0/0', '::/0'] allows all others";
+      scope.doubtful("deny", `allows no address: an address must also be in an allowed network; ${hint}`);
     }
     const allowed = compileNetworks(allow, "allow", scope);
     const denied = compileNetworks(deny, "deny", scope);
@@ -105,7 +105,7 @@ function firstOf(networks: Networks, source: string, context: PolicyContext): st
     if (given instanceof Failure) return given;
     for (const text of given) {
       const one = text.length > 64 ? undefined : parseCidr(text);
-      if (!one) return new Failure("a network is none, or has bits set beyond its mask");
+      if (!one) return new Failure("a network is invalid, or has bits set beyond its mask");
       if (found === undefined && isInNetwork(source, one)) found = one.text;
     }
   }
@@ -117,7 +117,7 @@ function networksIn(value: Result, context: PolicyContext): readonly string[] | 
   const items: readonly Value[] = Array.isArray(value) ? (value as readonly Value[]) : [value];
   const texts: string[] = [];
   for (const item of items) {
-    if (typeof item !== "string") return new Failure("networks are texts, or a list of texts");
+    if (typeof item !== "string") return new Failure("networks must be texts, or a list of texts");
     const spent = context.spendText(4 * item.length) ?? context.spend(1);
     if (spent) return spent;
     texts.push(...item.trim().split(/[\s,]+/, maxNetworks + 1));

@@ -8,24 +8,27 @@ import { identityOf, loginAction, loginResults } from "../parts/login.ts";
 const sessionField = "current_session_id";
 
 const ownAddress = (doc: string) =>
-  f.string(`${doc} May be left out: it follows from where the policy is, and no other is taken.`, { maxBytes: 2048 });
+  f.string(`${doc} Optional: the policy's place determines it, and other values are rejected.`, { maxBytes: 2048 });
 
 export const saml = defineAction({
   type: "saml",
   phases: ["on_http_request"],
-  doc: "Lets visitors past who have logged in with a SAML identity provider, and sends others there.",
+  doc: "Allows visitors who have logged in with a SAML identity provider, and redirects others to the provider.",
   config: {
     idp_metadata: f.string("The provider's metadata: an XML EntityDescriptor.", {
       maxBytes: 65_536,
       format: { ...entityDescriptor, reason: "policy_value_refused" },
     }),
-    idp_metadata_url: f.string("Where the EntityDescriptor is to be had, instead of giving it; renewed as it wishes.", {
-      maxBytes: 2048,
-      format: { ...providerUrl, reason: "policy_value_refused" },
-    }),
+    idp_metadata_url: f.string(
+      "URL of the EntityDescriptor, instead of the document. The server refreshes it as the document demands.",
+      {
+        maxBytes: 2048,
+        format: { ...providerUrl, reason: "policy_value_refused" },
+      },
+    ),
     ...samlChoices,
-    entity_id: ownAddress("The address of the login's own metadata, which is what the provider knows it by."),
-    assertion_consumer_service_url: ownAddress("Where the provider sends its answers."),
+    entity_id: ownAddress("URL of the login's own metadata, which is its entity id at the provider."),
+    assertion_consumer_service_url: ownAddress("URL to which the provider sends its answers."),
     ...samlLoginFields,
     idle_session_timeout: idleField("idle_session_duration"),
   },

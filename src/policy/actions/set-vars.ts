@@ -11,10 +11,10 @@ const maxVars = 50;
 export const setVars = defineAction({
   type: "set-vars",
   phases: ["on_tcp_connect", "on_http_request", "on_http_response"],
-  doc: "Sets variables for what follows in the phase, in order: `vars.name`. What is exactly one `${…}` keeps its type.",
+  doc: "Sets variables for later rules and actions in the phase, in order: `vars.name`. A value that is exactly one `${…}` keeps its type.",
   config: {
     vars: f.list(
-      "Variables, one in each map; values of any form, with `${…}` in their texts.",
+      "Variables, one in each map; values of any type, with `${…}` in texts.",
       f.map("A name and its value.", f.string("The value.", { maxBytes: 4096 }), { minItems: 1, maxItems: 1 }),
       { required: true, minItems: 1, maxItems: maxVars },
     ),

@@ -16,13 +16,11 @@ import {
 export const sseFindReplace = defineAction({
   type: "sse-find-replace",
   phases: ["on_event_stream_message"],
-  doc:
-    "Replaces what is found in a field of each message of an event stream. A message that is longer than 64 KiB, or no " +
-    "UTF-8, passes unchanged, and so does a stream that is compressed.",
+  doc: "Replaces matches in a field of each message of an event stream. Messages that are longer than 64 KiB or not UTF-8, and compressed streams, pass unchanged.",
   config: {
     replacements: f.list(
-      "In this order, each in the result of the one before.",
-      f.object("One of them.", {
+      "Replacements in order, each applied to the previous result.",
+      f.object("One replacement.", {
         field: f.oneOf("Field of the message.", ["data", "retry", "event", "id"], { default: "data" }),
         ...replacementFields,
       }),
@@ -45,9 +43,9 @@ export const sseFindReplace = defineAction({
         const replaced = await replaceInMessage(message, fields, context.place.accountId);
         if (replaced instanceof ReplaceFault) return brokenBy(replaced, "message_replacement_failed");
         const { content, matches } = replaced;
-        if (matches.length === 0) return skippedAction("nothing was found", { replacements: [] });
+        if (matches.length === 0) return skippedAction("no match found", { replacements: [] });
         context.message = content;
-        return done("replaced what was found", { replacements: foundValues(matches) });
+        return done("replaced the matches", { replacements: foundValues(matches) });
       },
     };
   },

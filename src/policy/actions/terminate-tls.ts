@@ -18,20 +18,20 @@ const pemText = f.string("PEM, or the id of a certificate authority.", { minByte
 const prefix = "conn.tls.";
 
 const config = {
-  min_version: f.oneOf("The least TLS version that is spoken.", versions, { default: "1.2" }),
-  max_version: f.oneOf("The last TLS version that is spoken.", versions, { default: "1.3" }),
+  min_version: f.oneOf("Minimum TLS version.", versions, { default: "1.2" }),
+  max_version: f.oneOf("Maximum TLS version.", versions, { default: "1.3" }),
   server_certificate: f.string(
-    "PEM of the certificate that is shown, its chain behind it; may hold `${…}`. The one that the account has for the name unless given.",
+    "PEM of the certificate, followed by its chain; can contain `${…}`. Default: the account's certificate for the name.",
     { maxBytes: 32_768 },
   ),
-  server_private_key: f.string("PEM of its key; may hold `${…}`.", { maxBytes: 16_384 }),
+  server_private_key: f.string("PEM of the certificate's key; can contain `${…}`.", { maxBytes: 16_384 }),
   mutual_tls_certificate_authorities: f.list(
-    "Authorities that client certificates must chain to: PEM, which may be `${…}`, or ids.",
+    "CAs that client certificates must chain to: PEM, which can be `${…}`, or ids.",
     pemText,
     { maxItems: 10 },
   ),
   mutual_tls_verification_strategy: f.nullableOneOf(
-    "`require-and-verify`: clients need a certificate of one of the authorities, which they imply; `require-any`: one of whomever; `request`: they are asked for one. What is not verified says nothing but what the client wants to say.",
+    "`require-and-verify`: clients need a certificate of one of the CAs (default if CAs are set). `require-any`: clients need any certificate. `request`: a certificate is optional. Do not trust data in a certificate that is not verified.",
     ["require-and-verify", "require-any", "request"],
   ),
 };
@@ -44,7 +44,7 @@ export const terminateTls = defineAction({
   type: "terminate-tls",
   phases: ["on_tcp_connect"],
   layers: ["tls", "http"],
-  doc: "Ends TLS here: what follows gets the decrypted bytes. Without it TLS is passed through. The connection is closed when the handshake fails. HTTPS endpoints end TLS anyway: with their first request they drop connections of other versions.",
+  doc: "Terminates TLS at this point: later actions see the decrypted bytes. Without this action, TLS is passed through. The connection is closed if the handshake fails. HTTPS endpoints always terminate TLS: at the first request they drop connections with other versions.",
   config,
   alsoTakes: { min_version: { enum: [1.2, 1.3] }, max_version: { enum: [1.2, 1.3] } },
   widen: (given) => ({ ...given, ...asText(given, "min_version"), ...asText(given, "max_version") }),
@@ -56,14 +56,14 @@ export const terminateTls = defineAction({
     ({ server_certificate, server_private_key }) => {
       if ((server_certificate === "") === (server_private_key === "")) return undefined;
       const path = server_certificate === "" ? "server_certificate" : "server_private_key";
-      const message = "must be given: a certificate and its key need one another";
+      const message = "must be set: a certificate and its key belong together";
       return { path, message, reason: "policy_field_needs_other" };
     },
     ({ mutual_tls_certificate_authorities: authorities, mutual_tls_verification_strategy: strategy }) =>
       strategy === "require-and-verify" && authorities.length === 0
         ? {
             path: "mutual_tls_certificate_authorities",
-            message: "must name an authority: require-and-verify needs one",
+            message: "must name a CA: require-and-verify needs one",
             reason: "policy_field_needs_other",
           }
         : undefined,
@@ -104,7 +104,7 @@ export const terminateTls = defineAction({
 
 /** The handshake of an HTTPS endpoint is over when its rules act. */
 function refuseForHttp(given: Config, scope: ActionScope): void {
-  const message = "must be left out: TLS of an HTTPS endpoint is ended before its rules act";
+  const message = "must be omitted: an HTTPS endpoint terminates TLS before its rules apply";
   const late = [
     ["server_certificate", given.server_certificate !== ""],
     ["mutual_tls_certificate_authorities", given.mutual_tls_certificate_authorities.length > 0],
@@ -126,7 +126,7 @@ async function end(
   const ended = await open.endTls(demands, certificate);
   if (ended instanceof Error) return brokenAction("policy_action_failed", ended.message);
   context.connection = open.facts;
-  return done(`ended TLS, version ${ended.version.replace("TLSv", "")}`, noError);
+  return done(`terminated TLS, version ${ended.version.replace("TLSv", "")}`, noError);
 }
 
 /** Whoever forwarded the connection has ended it: what this one demands must hold of that handshake. */
@@ -135,9 +135,9 @@ function alreadyEnded(tls: TlsFacts | undefined, demands: Handshake): ActionOutc
   const isWithin = tls && tls.version >= (minVersion as TlsVersion) && tls.version <= (maxVersion as TlsVersion);
   const isAsked = clientAuthorities !== undefined || (clientCertificates ?? "request") !== "request";
   if (isWithin && !isAsked) {
-    return skippedAction("TLS was ended before", { ...noError, warnings: ["TLS was ended before"] });
+    return skippedAction("TLS was already terminated", { ...noError, warnings: ["TLS was already terminated"] });
   }
-  return brokenAction("policy_action_failed", "TLS was ended before, by a handshake that demanded less");
+  return brokenAction("policy_action_failed", "TLS was already terminated, by a handshake with fewer requirements");
 }
 
 const noError = { error_code: "", error_message: "", warnings: [] };

@@ -11,7 +11,7 @@ export const urlRewrite = defineAction({
   type: "url-rewrite",
   phases: ["on_http_request"],
   readsPath: true,
-  doc: "Changes the URL that goes upstream: what `from` finds in it, replaced by `to`. A new host becomes the Host header; scheme and port stay.",
+  doc: "Changes the upstream URL: `to` replaces the matches of `from`. A new host becomes the Host header; scheme and port stay unchanged.",
   config: { ...urlChangeFields, from: { ...urlChangeFields.from, required: true } },
   results: { name: "url_rewrite", fields: { matches: listOf(types.string), url: types.string } },
   compile({ from, to }, scope) {

@@ -25,10 +25,10 @@ export const verifyWebhook = defineAction({
   type: "verify-webhook",
   alias: "webhook-validation",
   phases: ["on_http_request"],
-  doc: "Lets only webhooks pass whose signature verifies; tests of the endpoint are answered. The body is held until then.",
+  doc: "Accepts only webhooks with a valid signature, and answers the provider's tests. The server holds the body until the signature is verified.",
   config: {
-    provider: f.string("The provider that sends.", { required: true, maxBytes: 64 }),
-    secret: f.string("Secret shared with it; may hold `${…}`.", { maxBytes: 4096, secret: true }),
+    provider: f.string("The webhook provider.", { required: true, maxBytes: 64 }),
+    secret: f.string("Secret that you share with the provider; can contain `${…}`.", { maxBytes: 4096, secret: true }),
     ...webhookDemands,
     enforce: enforceField,
   },
@@ -78,7 +78,7 @@ export const verifyWebhook = defineAction({
     };
     return {
       attach(place): Attached {
-        const taken = takenWebhooks(place.services, `webhooks taken of ${provider}`, (key, make) =>
+        const taken = takenWebhooks(place.services, `webhooks received from ${provider}`, (key, make) =>
           place.keep(key, make),
         );
         const { constant } = template;

@@ -109,7 +109,7 @@ const rows: readonly (readonly [source: string, text: string])[] = [
   ["res.status_code >= 200", "true"],
   ["actions.ngrok.basic_auth.credentials.username == ''", "true"],
   ["timestamp(time.now) > timestamp('2020-01-01T00:00:00Z')", "true"],
-  ["rand.int(5, 4)", "failure: there is no number from 5 to 4"],
+  ["rand.int(5, 4)", "failure: no number is in the range 5 to 4"],
 ];
 
 describe("functions and variables of policies", () => {

@@ -15,7 +15,7 @@ function random(run: Run): number {
 
 /** Both ends included. */
 function between(least: bigint, most: bigint, run: Run): Result {
-  if (most < least) return new Failure(`there is no number from ${least} to ${most}`);
+  if (most < least) return new Failure(`no number is in the range ${least} to ${most}`);
   const count = most - least + 1n;
   if (count > BigInt(Number.MAX_SAFE_INTEGER)) return new Failure("the range of rand.int is too wide");
   return least + BigInt(Math.floor(random(run) * Number(count)));

@@ -11,7 +11,7 @@ const { string } = types;
 /** By the names that they have now: nothing of it is kept, so that a new value counts at once. */
 function secret(vault: string, name: string, run: Run): Result {
   const found = (run.activation as PolicyContext).secret(vault, name);
-  if (found === undefined) return new Failure("there is no such secret in such a vault");
+  if (found === undefined) return new Failure("the vault or the secret does not exist");
   return run.makeText(found.length) ?? found;
 }
 

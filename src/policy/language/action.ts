@@ -172,6 +172,6 @@ export function brokenBy(failure: Failure, error: RefusalName = "policy_interpol
  * is not told: it may repeat what is configured, and not everybody who reads traces may read that (control K4).
  */
 export function brokenAction(error: RefusalName, why: string): ActionOutcome {
-  const reason = error === "policy_interpolation_failed" ? "a value of its configuration could not be made" : why;
+  const reason = error === "policy_interpolation_failed" ? "a value of its configuration could not be computed" : why;
   return { outcome: "failed", reason, end: { by: "refusal", answer: { error } } };
 }

@@ -1,5 +1,5 @@
 import { f } from "../../schema/fields.ts";
 
-export const enforceField = f.boolean("Whether the action refuses, or only says what it would have decided.", {
+export const enforceField = f.boolean("Whether the action denies requests, or only reports its decision.", {
   default: true,
 });

@@ -18,7 +18,7 @@ const headerValue: StringFormat = {
 };
 
 export const headerNameField = f.string("A name.", { minBytes: 1, maxBytes: 255, format: policyHeaderName });
-const valueField = f.string("A value; may hold `${…}`.", { maxBytes: 4096, format: headerValue });
+const valueField = f.string("A value; can contain `${…}`.", { maxBytes: 4096, format: headerValue });
 
 export const headersToAdd = f.map("Fields to add.", valueField, {
   required: true,
@@ -47,7 +47,7 @@ export function compileHeaders(headers: Readonly<Record<string, string>>, scope:
 export function headerValueOf(name: string, template: Template, context: PolicyContext): string | Failure {
   const text = template.text(context);
   if (text instanceof Failure) return text;
-  if (/[\0\r\n]/.test(text)) return new Failure(`the value of "${name}" has a line break or NUL in it`);
+  if (/[\0\r\n]/.test(text)) return new Failure(`the value of "${name}" contains a line break or NUL`);
   const trimmed = text.trim();
   const spent = context.spendText(trimmed.length);
   if (spent) return spent;

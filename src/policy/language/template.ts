@@ -128,7 +128,7 @@ function partsOf(
     }
     const end = endOfExpression(source, start + 2);
     if (end === undefined) {
-      wrong(issueAt(source, start, "the `${` is not closed by a `}`", "write `$${` for the text itself"));
+      wrong(issueAt(source, start, "the `${` is not closed by a `}`", "write `$${` for a literal `${`"));
       return parts;
     }
     literal += source.slice(at, start);

@@ -14,7 +14,7 @@ export function capitalHeaderNames(checked: CheckedTree): Doubt[] {
     const name = key.value;
     if (typeof name !== "string" || name === name.toLowerCase()) return [];
     const message = `names of header fields are in lower case here: '${name.slice(0, 64)}' is read as '${name.slice(0, 64).toLowerCase()}'`;
-    return [{ offset: key.from, message, hint: "write it so" }];
+    return [{ offset: key.from, message, hint: "write the name in lower case" }];
   });
 
   function isHeaderMap(node: Node | undefined): boolean {

@@ -60,8 +60,8 @@ export function unguardedIndexes(checked: CheckedTree, asked: ReadonlySet<string
     const text = source.slice(node.from, node.to).slice(0, 64);
     doubts.push({
       offset: node.from,
-      message: `\`${text}\` fails where it is not there; the rule then does not match, and traffic goes on`,
-      hint: "ask before, as in `'x' in req.headers && …`, or write `'value' in getReqHeader('x')`",
+      message: `\`${text}\` fails if the key is missing; the rule then does not match, and traffic passes`,
+      hint: "check first, as in `'x' in req.headers && …`, or write `'value' in getReqHeader('x')`",
     });
   }
 }

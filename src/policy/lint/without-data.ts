@@ -12,6 +12,6 @@ export function readsWithoutData(checked: CheckedTree): Doubt[] {
     if (!variable || told.has(variable.name) || !isWithoutData(variable)) return [];
     told.add(variable.name);
     const message = `"${variable.name}" is always empty: this server has no data for it`;
-    return [{ offset: node.from, message, hint: "the condition then holds for all traffic or for none" }];
+    return [{ offset: node.from, message, hint: "so the condition is true for all traffic or for none" }];
   });
 }

@@ -41,7 +41,7 @@ export async function replaceInMessage(
     if (replaced.matches.length === 0) continue;
     matches.push(...replaced.matches.map((match) => ({ ...match, replacement_index: index })));
     const next = withField(changed, field, replaced.content);
-    if (!next) return new ReplaceFault(`the field ${field} cannot hold what it was to become`);
+    if (!next) return new ReplaceFault(`the field ${field} cannot contain the new value`);
     changed = next;
   }
   if (matches.length === 0) return { content: message, matches };

@@ -42,14 +42,14 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     const host = url.hostname.toLowerCase().replace(/\.$/, "");
     const timeoutMs = deadline - clock.monotonic();
     if (timeoutMs <= 0) throw new Fault("timeout", "no answer in time");
-    if (url.username !== "" || url.password !== "") throw new Fault("refused", "the URL has a user name in it");
+    if (url.username !== "" || url.password !== "") throw new Fault("refused", "the URL contains a user name");
     if (url.protocol !== "http:" && url.protocol !== "https:") {
       throw new Fault("refused", "the URL must begin with https:// or http://");
     }
     if (isInternalName(host)) {
       if (internalNameIn(url.href) === undefined)
-        throw new Fault("refused", "the URL is no URL of an internal endpoint");
-      if (!inside) throw new Fault("failed", "there are no internal endpoints here");
+        throw new Fault("refused", "the URL is not the URL of an internal endpoint");
+      if (!inside) throw new Fault("failed", "internal endpoints are not available here");
       const { chain } = call.origin;
       const origin = { ...call.origin, chain: { ...chain, hops: chain.hops + 1 } };
       return inside.send(request, origin, { timeoutMs, maxAnswerBytes });
@@ -63,7 +63,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     return { status, headers: listed(headers), body, address };
   };
   const follow = async (call: HttpCall, deadline: number, sent: { request?: CallRequest }): Promise<CallAnswer> => {
-    if (!URL.canParse(call.url)) throw new Fault("refused", "the URL cannot be read");
+    if (!URL.canParse(call.url)) throw new Fault("refused", "the URL is invalid");
     let request: CallRequest = {
       method: call.method,
       url: new URL(call.url),
@@ -77,12 +77,12 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
       if (next === undefined) {
         const body = await decodeContent(answer.body, answer.headers["content-encoding"], maxAnswerBytes);
         if (!body)
-          throw new Fault("too_long", `the answer is longer than ${maxAnswerBytes} bytes, or not what it says`);
+          throw new Fault("too_long", `the answer is longer than ${maxAnswerBytes} bytes, or its encoding is invalid`);
         return { ...answer, body };
       }
       // Whoever answers outside does not choose among what is inside.
       if (isInternalName(next.url.hostname) && !isInternalName(request.url.hostname)) {
-        throw new Fault("refused", "the answer of a host outside leads to an internal endpoint");
+        throw new Fault("refused", "the answer of an external host redirects to an internal endpoint");
       }
       request = next;
     }
@@ -136,11 +136,11 @@ class CallsUnderWay {
   /** Why a call is not even tried. */
   refusal({ accountId, chain }: Origin): CallFault | undefined {
     if (chain.hops >= maxHops) {
-      return { kind: "loop", message: `more than ${maxHops} requests of policies led to each other` };
+      return { kind: "loop", message: `more than ${maxHops} requests of policies called each other` };
     }
     if (chain.left.count <= 0) return { kind: "loop", message: "too many requests of policies for one request" };
     if (this.#count < maxCalls && (this.#ofAccount.get(accountId) ?? 0) < maxCallsOfAccount) return undefined;
-    return { kind: "failed", message: "too many requests of policies are under way" };
+    return { kind: "failed", message: "too many requests of policies at the same time" };
   }
 
   begin({ accountId, chain }: Origin): void {

@@ -22,7 +22,7 @@ export function compileClient(id: string, secret: string, scope: ActionScope): C
     const template = scope.template(text, at);
     const [other] = [...template.variables, ...template.volatile.filter((name) => name !== secretGet())];
     if (other !== undefined) {
-      const message = `must be the same for every request, as visitors come back with another one: it may read secrets, and not "${other}"`;
+      const message = `must be the same for every request because visitors come back with another one: it can read secrets, but not "${other}"`;
       scope.wrong(at, message, "policy_interpolation_invalid");
     }
     return template;

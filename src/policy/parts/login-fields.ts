@@ -11,7 +11,7 @@ const longest = 10 * 365 * 86_400;
 const lifetime = (doc: string) => f.string(doc, { format: duration(1, longest, 0) });
 
 const authId = f.string(
-  "Tells the login from others: those of a host with the same provider, client and `auth_id` are one. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` mean this one.",
+  "Distinguishes this login from others. Logins of a host with the same provider, client and `auth_id` are one login. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` select this login.",
   { maxBytes: 128 },
 );
 
@@ -28,27 +28,23 @@ const parameterName: StringFormat = {
   },
 };
 
-const longestSession = lifetime("How long a login lasts at most; without end unless given.");
+const longestSession = lifetime("Maximum duration of a login; unlimited if absent.");
 
-const allowPreflight = f.boolean("Lets the preflight requests of CORS pass without a login, and without an identity.");
+const allowPreflight = f.boolean("Allows CORS preflight requests without a login and without an identity.");
 
-const cookieDomain = f.string("Refused: each host has logins of its own.");
+const cookieDomain = f.string("Rejected: each host has separate logins.");
 
 /** Of logins by the authorization code flow. */
 export const codeLoginFields = {
   auth_id: authId,
   scopes,
-  authz_url_params: f.map(
-    "More parameters of the address that visitors are sent to.",
-    f.string("A value.", { maxBytes: 2048 }),
-    {
-      maxItems: 32,
-      key: f.string("A name.", { minBytes: 1, maxBytes: 128, format: parameterName }),
-    },
-  ),
+  authz_url_params: f.map("Further parameters of the provider's login URL.", f.string("A value.", { maxBytes: 2048 }), {
+    maxItems: 32,
+    key: f.string("A name.", { minBytes: 1, maxBytes: 128, format: parameterName }),
+  }),
   max_session_duration: longestSession,
   userinfo_refresh_interval: lifetime(
-    "After which time the provider is asked again who the visitor is; only at login unless given.",
+    "Time after which the server checks the visitor with the provider again; only at login if absent.",
   ),
   allow_cors_preflight: allowPreflight,
   auth_cookie_domain: cookieDomain,
@@ -66,7 +62,7 @@ const authIdInAddresses: StringFormat = {
 /** Of logins by SAML. */
 export const samlLoginFields = {
   auth_id: f.string(
-    "Tells the login from others of the policy, and is part of its addresses. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` mean this one.",
+    "Distinguishes this login from others in the policy, and is part of its addresses. `/ngrok/login?auth_id=…` and `/ngrok/logout?auth_id=…` select this login.",
     { maxBytes: 32, format: authIdInAddresses },
   ),
   max_session_duration: longestSession,
@@ -76,14 +72,14 @@ export const samlLoginFields = {
 
 /** @param alias the name that the other kind of login has for it */
 export function idleField(alias: string) {
-  const doc = "After which time without a request a login ends; unless given, the server's own.";
+  const doc = "Time without requests after which a login ends; the server's value if absent.";
   return f.string(doc, { format: duration(1, longest, 0), alias });
 }
 
 /** Fixed names of hosts are what keeps siblings from planting cookies. */
 export function noCookieDomain({ auth_cookie_domain: domain }: { readonly auth_cookie_domain: string }) {
   if (domain === "") return undefined;
-  const message = `must be left out: a cookie for "${domain}" would be open to every host below it`;
+  const message = `must be omitted: a cookie for "${domain}" would be visible to every host below it`;
   return { path: "auth_cookie_domain", message, reason: "policy_login_domain" } satisfies Issue;
 }
 

@@ -47,7 +47,7 @@ export function loginAction(action: LoginAction): CompiledAction {
     if (!exchange) return skippedAction("there is no request");
     if (context.until === guard) return endedBy("the login", { by: "reached" });
     if (allowsPreflight && isPreflight(exchange.request)) {
-      return skippedAction("a preflight request of CORS passes without a login");
+      return skippedAction("a CORS preflight request passes without a login");
     }
     const unfit = client && faultOf(client);
     if (unfit) return unfit;
@@ -69,7 +69,7 @@ export function loginAction(action: LoginAction): CompiledAction {
 
 function faultOf(client: AskedClient): ActionOutcome | undefined {
   const present = client.read();
-  if (!present) return brokenAction("policy_interpolation_failed", "the client's id or secret could not be made");
+  if (!present) return brokenAction("policy_interpolation_failed", "the client's id or secret could not be computed");
   if (present.id !== "" && present.secret !== "") return undefined;
   return brokenAction("policy_login_client_empty", `the client's ${present.id === "" ? "id" : "secret"} is empty`);
 }

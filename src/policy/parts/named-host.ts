@@ -5,6 +5,6 @@ import type { Template } from "../language/template.ts";
  * credential, and not everyone who reads steps may read the policy (control K4).
  */
 export function namedHost({ source }: Template): string {
-  const [, host = "a host that an expression makes"] = /^https?:\/\/([^\s/?#@${}]+)(?:[/?#]|$)/i.exec(source) ?? [];
+  const [, host = "a host from an expression"] = /^https?:\/\/([^\s/?#@${}]+)(?:[/?#]|$)/i.exec(source) ?? [];
   return host;
 }

@@ -40,8 +40,8 @@ const maxWaiting = 128;
 const silenceMs = 20_000;
 const maxHeapMb = 256;
 
-const full: ReplaceAnswer = { fault: "too many texts wait to be searched", isLimit: true };
-const died: ReplaceAnswer = { fault: "the thread that searches texts has died", isLimit: false };
+const full: ReplaceAnswer = { fault: "too many texts are waiting for a search", isLimit: true };
+const died: ReplaceAnswer = { fault: "the search thread stopped unexpectedly", isLimit: false };
 
 const byOwner = new Map<string, Waiting[]>();
 let waiting = 0;
@@ -80,7 +80,7 @@ function next(): void {
 
 function endHung(): void {
   const error = (event: string, fields?: LogFields): void => reportFailure("task", new Error(event), fields);
-  if (worker) letGo("task", endHungThread("the thread that searches texts", worker, { error }));
+  if (worker) letGo("task", endHungThread("the search thread", worker, { error }));
 }
 
 /** The first of the account whose turn it is; which then stands last. */

@@ -14,12 +14,12 @@ import { compileReplacement } from "./replacement.ts";
 import type { Replacement } from "./replacement.ts";
 
 export const replacementFields = {
-  from: f.string("Regular expression (RE2) of what is replaced; may hold `${…}`.", {
+  from: f.string("Regular expression (RE2) to replace; can contain `${…}`.", {
     required: true,
     minBytes: 1,
     maxBytes: 1024,
   }),
-  to: f.string("What takes its place, with groups as `$1`; may hold `${…}`.", { maxBytes: 4096 }),
+  to: f.string("Replacement, with groups as `$1`; can contain `${…}`.", { maxBytes: 4096 }),
 } as const;
 
 export const replacementList = { required: true, minItems: 1, maxItems: 50 } as const;

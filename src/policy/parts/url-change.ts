@@ -15,10 +15,16 @@ import { authorityOf } from "../../traffic/variables/message-variables.ts";
 import { uriOf } from "../variables/message.ts";
 
 export const urlChangeFields = {
-  from: f.string("Regular expression (RE2) over `scheme://host/path?query`; empty: the whole URL. May hold `${…}`.", {
-    maxBytes: 1024,
+  from: f.string(
+    "Regular expression (RE2) over `scheme://host/path?query`; empty: the whole URL. Can contain `${…}`.",
+    {
+      maxBytes: 1024,
+    },
+  ),
+  to: f.string("Replacement for each match, with groups as `$1`; can contain `${…}`.", {
+    required: true,
+    maxBytes: 2048,
   }),
-  to: f.string("What replaces each match, with groups as `$1`; may hold `${…}`.", { required: true, maxBytes: 2048 }),
   format: f.string("Ignored; an older field.", { maxBytes: 64 }),
 };
 

@@ -95,7 +95,7 @@ const families: Readonly<
       "https://a.test/old/x\r\nset-cookie: a",
       "^https?://[^/]+/old",
       "/new",
-      "fault: the URL has a line break or NUL in it",
+      "fault: the URL contains a line break or NUL",
     ],
     ["https://a.test/old/ü ü", "/old", "/new", "https://a.test/new/%C3%BC%20%C3%BC"],
     ["https://a.test/old/\u{d800}", "/old", "/new", "https://a.test/new/%EF%BF%BD"],

@@ -59,10 +59,10 @@ export function replaceUrl(
   // Encoded, read as a URL and compared.
   const spent = meter.spendText(8 * text.length);
   if (spent) return spent;
-  if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL has a line break or NUL in it");
+  if (/[\0\r\n]/.test(text)) return new ReplaceFault("the URL contains a line break or NUL");
   const absolute = encodeUrl(absoluteOf(text, parts, to));
   if (absolute.length > maxUrlLength) return tooLong();
-  if (!URL.canParse(absolute)) return new ReplaceFault("what it was to become is not a URL");
+  if (!URL.canParse(absolute)) return new ReplaceFault("the result is not a URL");
   return absolute === url ? undefined : { url: absolute, matches };
 }
 

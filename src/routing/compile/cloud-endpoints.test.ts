@@ -15,7 +15,7 @@ describe("cloud endpoints", () => {
     const site = httpsSite(table, "app.example.com");
     assert.equal(site?.id, "ep_1");
     for (const path of ["/", "/any/path"]) {
-      assert.match(site?.findRoute(path, "h")?.problem?.message ?? "", /is no phase here/);
+      assert.match(site?.findRoute(path, "h")?.problem?.message ?? "", /is not a phase here/);
     }
     const cleared = put({ ...at("https://app.example.com"), gone: true });
     assert.deepEqual(
@@ -29,20 +29,20 @@ describe("cloud endpoints", () => {
     put(at("https://app.example.com"));
     const messages = put(at("tls://app.example.com")).map(({ message }) => message);
     assert.deepEqual([messages.length, messages[0]], [2, undefined]);
-    assert.match(messages[1] ?? "", /is no phase here/);
+    assert.match(messages[1] ?? "", /is not a phase here/);
   });
 
   it("R6: cloud endpoints carry no connection by TLS or TCP either", () => {
     const { table, put } = tableOf();
     put(at("tls://db.example.com"));
-    assert.match(tlsSite(table, "db.example.com")?.problem?.message ?? "", /is no phase here/);
+    assert.match(tlsSite(table, "db.example.com")?.problem?.message ?? "", /is not a phase here/);
     put(at("tcp://db.example.com:20500"));
     assert.equal(tlsSite(table, "db.example.com"), undefined);
     assert.deepEqual(
       [...table.tcpSites()].map(({ id, ports }) => [id, ports]),
       [["ep_1", [20_500]]],
     );
-    assert.match(table.tcpSite("ep_1")?.problem?.message ?? "", /is no phase here/);
+    assert.match(table.tcpSite("ep_1")?.problem?.message ?? "", /is not a phase here/);
     assert.equal(table.portHolder(20_500)?.id, "ep_1");
   });
 

@@ -24,12 +24,12 @@ describe("the file of the server's own apps", () => {
   it("the file of the server's own apps is refused by what is wrong with it, and its secrets are not repeated", () => {
     for (const [text, why] of [
       ["nobody: { client_id: a, client_secret: b }", /no provider "nobody"/],
-      ["github: { client_id: a }", /go together/],
+      ["github: { client_id: a }", /set client_id and client_secret .* together/],
       ["github: { client_id: a, client_secret: b, base: c }", /"base"/],
       ["github: { client_id: a, client_secret: b, base_url: c }", /not a URL/],
       ["github: { client_id: 1, client_secret: secret-of-tests }", /visible ASCII/],
       ["facebook: { client_id: a, client_secret: b, graph_version: '21' }", /v21\.0/],
-      ["github: secret-of-tests", /members/],
+      ["github: secret-of-tests", /map of keys/],
       ["[", /must be a file of OAuth apps/],
     ] as const) {
       assert.throws(

@@ -175,8 +175,8 @@ export class WritingConnection implements PostgresPool {
     if (!this.#connectedBefore) {
       throw new Superseded(
         isShared
-          ? "open database: another process has it open without --cluster; stop that one first, or start it with --cluster"
-          : "open database: another process has it open; stop that one first",
+          ? "open database: another process has it open without --cluster; stop it first, or start it with --cluster"
+          : "open database: another process has it open; stop it first",
       );
     }
     throw new Error("lock database: another connection has its lock, and has not taken it over; it is tried again");

@@ -49,7 +49,7 @@ function lockFile(file: string): DatabaseSync {
     lock.exec("pragma journal_mode = memory; begin exclusive");
   } catch (error) {
     lock.close();
-    throw new Superseded(`open database: another process has it open (it holds "${file}"); stop that one first`, {
+    throw new Superseded(`open database: another process has it open (it holds "${file}"); stop it first`, {
       cause: error,
     });
   }
