@@ -301,7 +301,7 @@ type Numbers = Readonly<Record<"revision" | "applied" | "edges" | "sessions" | "
 function showNumbers(metrics: Metrics, numbers: Numbers): void {
   metrics.gauge("postern_revision", "Revision of the last committed write.", numbers.revision);
   metrics.gauge("postern_revision_applied", "Revision that every edge serves.", numbers.applied);
-  metrics.gauge("postern_edges", "Edges that are there.", numbers.edges);
+  metrics.gauge("postern_edges", "Connected edges.", numbers.edges);
   metrics.gauge("postern_tunnel_sessions", "Connected agents.", numbers.sessions);
   metrics.gauge("postern_tunnels", "Online tunnels.", numbers.tunnels);
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", numbers.problems);

@@ -142,7 +142,7 @@ export function makeLogins(options: LoginsOptions): Logins {
   const idp = makeIdpSite(context, options.idpPaths ?? []);
   const activity = clock.every(activityMs, () => reports.activity(sessions.takeActivity()));
   const stopEnding = endTimedOut(context);
-  metrics.gauge("postern_login_sessions", "Logins that hold.", () => sessions.size);
+  metrics.gauge("postern_login_sessions", "Active logins.", () => sessions.size);
 
   const guard: Logins["guard"] = (...given) => guardIn(context, ...given);
   return {

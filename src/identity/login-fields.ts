@@ -11,20 +11,18 @@ const cookiePrefix: StringFormat = {
 /** What the three login modules have in common. */
 export const loginFields = {
   options_passthrough: f.boolean(
-    "Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without the visitor's identity.",
+    "Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the visitor's identity.",
   ),
-  cookie_prefix: f.string("Prefix of the session cookie set on the client.", {
+  cookie_prefix: f.string("Prefix of the session cookie.", {
     default: "service.",
     format: cookiePrefix,
   }),
-  inactivity_timeout: f.uint32(
-    "Seconds of inactivity after which the session times out and reauthentication is forced; 0: never.",
-  ),
-  maximum_duration: f.uint32("Seconds, maximum duration of an authenticated session; 0: unlimited."),
+  inactivity_timeout: f.uint32("Seconds without requests after which the visitor must log in again; 0: never."),
+  maximum_duration: f.uint32("Maximum seconds of a session; 0: unlimited."),
 } as const;
 
 export const authCheckInterval = f.uint32(
-  "Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at login.",
+  "Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0: only at login.",
 );
 
 /** What of a configuration the three have in common, as the engine takes it. @param checkInterval seconds */

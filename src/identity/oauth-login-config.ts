@@ -40,9 +40,7 @@ export function oauthLogin(
   const isOwn = client !== undefined;
   if (!isOwn && clientId === "") {
     throw new Error(
-      `enforce oauth: there is no app for ${name}: register one there with the callback ` +
-        `${callbackUri(settings, oauthCallback)}, and set client_id and client_secret, or have the operator ` +
-        `name one (--oauth-apps)`,
+      `enforce oauth: there is no app for ${name}: register one there with the callback ${callbackUri(settings, oauthCallback)}, and set client_id and client_secret, or ask the operator to configure one (--oauth-apps)`,
     );
   }
   const needs = {

@@ -24,8 +24,9 @@ export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services,
     const callback = URL.parse(redirectUri);
     const path = callback ? callbackPath.exec(callback.pathname) : undefined;
     // To nowhere else: whoever is not ours gets no code and no error either.
-    if (!callback || callback.origin !== ours() || !path) return plain(400, "redirect_uri is not of this server.");
-    if (given("client_id") !== clientId) return plain(400, "client_id is not known.");
+    if (!callback || callback.origin !== ours() || !path)
+      return plain(400, "The redirect_uri does not belong to this server.");
+    if (given("client_id") !== clientId) return plain(400, "The client_id is unknown.");
     const back = (parameters: Readonly<Record<string, string>>): Reply => {
       const url = new URL(callback);
       for (const [name, value] of Object.entries({ ...parameters, state: given("state"), iss: issuer })) {
@@ -35,7 +36,7 @@ export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services,
     };
     if (given("response_type") !== "code") return back({ error: "unsupported_response_type" });
     if (given("code_challenge_method") !== "S256" || given("code_challenge") === "") {
-      return back({ error: "invalid_request", error_description: "PKCE by S256 is needed" });
+      return back({ error: "invalid_request", error_description: "PKCE with S256 is required" });
     }
     const prompts = given("prompt").split(" ");
     const current = signIns.of(asked);
@@ -46,8 +47,9 @@ export function makeOpenId({ issuer, now, keys, signIns, ours, tell }: Services,
       (current !== undefined && now() - current.at >= maxAge * 1000);
     if (prompts.includes("none") && (!current || anew)) return back({ error: "login_required" });
     const finish = (outcome: Outcome): Reply => {
-      if (outcome === "denied") return back({ error: "access_denied", error_description: "the visitor said no" });
-      if (outcome === "failed") return back({ error: "server_error", error_description: "as it was asked to" });
+      if (outcome === "denied")
+        return back({ error: "access_denied", error_description: "the visitor denied the login" });
+      if (outcome === "failed") return back({ error: "server_error", error_description: "on request" });
       const [, tag] = path;
       const code = tokens.newCode({
         person: outcome.person,

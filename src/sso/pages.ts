@@ -20,10 +20,7 @@ function page(title: string, body: string, more = ""): Reply {
       "content-type": "text/html; charset=utf-8",
       "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'${more}`,
     },
-    body:
-      `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
-      `<title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${body}` +
-      `<p><small>Development identity provider of Postern: whoever comes is believed.</small></p></html>\n`,
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${style}</style><h1>${escapeHtml(title)}</h1>${body}<p><small>Postern's development identity provider: you can choose any identity.</small></p></html>\n`,
   };
 }
 
@@ -38,12 +35,11 @@ export function signInPage(id: string, client: string): Reply {
   const field = (name: string, label: string): string => `<label>${label}<input name="${name}"></label>`;
   return page(
     `Log in to ${client}`,
-    `<form method="post" action="/sign-in">${hidden}${buttons.join("")}</form>` +
-      `<details><summary>Somebody else</summary><form method="post" action="/sign-in">${hidden}` +
+    `<form method="post" action="/sign-in">${hidden}${buttons.join("")}</form><details><summary>Another person</summary><form method="post" action="/sign-in">${hidden}` +
       field("id", "Id") +
       field("name", "Name") +
       field("email", "E-mail") +
-      field("groups", "Groups, by comma") +
+      field("groups", "Groups, separated by commas") +
       `<label><input type="checkbox" name="verified"> e-mail verified</label><button>Log in</button></form></details>` +
       `<form method="post" action="/sign-in">${hidden}<button name="outcome" value="deny">Deny</button> ` +
       `<button name="outcome" value="fail">Fail</button></form>`,
@@ -63,16 +59,15 @@ export function overviewPage({ signedInAs, samlServices }: Overview): Reply {
     form(
       "/saml/begin",
       `Log in to ${escapeHtml(service)} from here`,
-      `<input type="hidden" name="service" value="${escapeHtml(service)}">` +
-        `<label>URL that it should lead to<input name="relay" placeholder="https://…"></label>`,
+      `<input type="hidden" name="service" value="${escapeHtml(service)}"><label>Target URL of the login<input name="relay" placeholder="https://…"></label>`,
     ),
   );
   return page(
     "Development identity provider",
     (signedInAs === undefined
-      ? "<p>Nobody is logged in here.</p>"
+      ? "<p>No one is logged in here.</p>"
       : `<p>You are ${escapeHtml(signedInAs)}.</p>${form("/sign-out", "Log out everywhere")}`) +
-      form("/rotate", "Sign by a new key") +
+      form("/rotate", "Sign with a new key") +
       begun.join(""),
   );
 }

@@ -113,7 +113,7 @@ export async function startSso({ port, clientSecret = newToken(), clock, log }: 
     if (!current) return seeOther(`${issuer}/`);
     signIns.end(current);
     for (const tell of current.ends.values()) {
-      await tell().catch((error: unknown) => log.warn("a service was not told of a log-out", { error }));
+      await tell().catch((error: unknown) => log.warn("a service did not receive a logout notice", { error }));
     }
     return saml.leave(current) ?? seeOther(`${issuer}/`);
   };
@@ -130,13 +130,14 @@ export async function startSso({ port, clientSecret = newToken(), clock, log }: 
   const answer = async (request: IncomingMessage): Promise<Reply> => {
     if (!names.has(request.headers.host ?? "")) return plain(421, `This is ${issuer}.`);
     const asked = await read(request, issuer);
-    if (!asked) return plain(413, `No more than ${maxBodyBytes} bytes.`);
+    if (!asked) return plain(413, `The body must have at most ${maxBodyBytes} bytes.`);
     const { origin } = request.headers;
     const isOwn = origin !== undefined && names.has(origin.slice("http://".length));
-    if (buttons.has(asked.path) && asked.method === "POST" && !isOwn) return plain(403, "Not from another site.");
+    if (buttons.has(asked.path) && asked.method === "POST" && !isOwn)
+      return plain(403, "Requests from other sites are rejected.");
     const handler = own[`${asked.method} ${asked.path}`];
     if (handler) return await handler(asked);
-    return openid.answer(asked) ?? saml.answer(asked) ?? plain(404, "There is nothing here.");
+    return openid.answer(asked) ?? saml.answer(asked) ?? plain(404, "This page does not exist.");
   };
   return {
     issuer,

@@ -42,9 +42,9 @@ export function makeSamlLogOut({ issuer, signIns, writer, consumers }: Needs): S
       const left = leaving.get(relayState ?? "");
       return (left && leave(left)) ?? seeOther(`${issuer}/`);
     }
-    if (!isNamed(message, samlp, "LogoutRequest")) return plain(400, "There is no LogoutRequest.");
+    if (!isNamed(message, samlp, "LogoutRequest")) return plain(400, "The LogoutRequest is missing.");
     const url = addressOf(issuerOf(message));
-    if (url === undefined) return plain(400, "The service has not been here.");
+    if (url === undefined) return plain(400, "The service has not logged anyone in here.");
     const signIn = signIns.of(asked);
     if (signIn) signIns.end(signIn);
     const response = logoutResponse(writer(), url, attributeOf(message, "ID"));
@@ -62,7 +62,9 @@ export function makeSamlLogOut({ issuer, signIns, writer, consumers }: Needs): S
   };
   const sent = (url: string, message: Markup, field: MessageField, relayState: string | undefined): Reply => {
     const outgoing = sendTo({ redirect: url }, { message, field, relayState, signingKeyPem: writer().key.keyPem });
-    return outgoing?.binding === "redirect" ? seeOther(outgoing.url) : plain(500, "There is no way to answer.");
+    return outgoing?.binding === "redirect"
+      ? seeOther(outgoing.url)
+      : plain(500, "The service has no URL for the answer.");
   };
   return { leave, answer };
 }

@@ -45,9 +45,9 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
 
   const signOn = (asked: Asked): Reply => {
     const { message, relayState } = received(asked);
-    if (!isNamed(message, samlp, "AuthnRequest")) return plain(400, "There is no AuthnRequest.");
+    if (!isNamed(message, samlp, "AuthnRequest")) return plain(400, "The AuthnRequest is missing.");
     const url = attributeOf(message, "AssertionConsumerServiceURL") ?? "";
-    if (URL.parse(url)?.origin !== ours()) return plain(400, "The service is not of this server.");
+    if (URL.parse(url)?.origin !== ours()) return plain(400, "The service does not belong to this server.");
     const service = issuerOf(message);
     if (!known.includes(service) && known.length < maxServices) known.push(service);
     consumers.set(service, url);
@@ -63,7 +63,7 @@ export function makeSaml({ issuer, now, keys, signIns, ours }: Services): Saml {
   const begin = (asked: Asked): Reply => {
     const service = asked.form.get("service") ?? "";
     const url = consumers.get(service);
-    if (url === undefined) return plain(404, "No such service has been here.");
+    if (url === undefined) return plain(404, "The service has not logged anyone in here.");
     const relay = (asked.form.get("relay") ?? "").trim();
     const to = { id: undefined, service, url };
     return signIns.want(asked, {

@@ -65,14 +65,14 @@ export class SignIns {
   answer(asked: Asked): Reply {
     const id = asked.form.get("request") ?? "";
     const wanted = this.#waiting.get(id);
-    if (!wanted) return plain(400, "Nothing waits for this login: start again at the service.");
+    if (!wanted) return plain(400, "This login has expired: start again at the service.");
     const outcome = asked.form.get("outcome");
     if (outcome !== null) {
       this.#waiting.delete(id);
       return wanted.finish(outcome === "deny" ? "denied" : "failed");
     }
     const person = personOf(asked.form);
-    if (!person) return plain(400, "Name somebody: the id is empty.");
+    if (!person) return plain(400, "Enter an id.");
     this.#waiting.delete(id);
     const signIn: SignIn = { id: newToken(), person, at: this.#now(), ends: new Map(), services: new Set() };
     this.#signIns.set(signIn.id, signIn);

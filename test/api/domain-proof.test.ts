@@ -58,7 +58,7 @@ for (const database of databases) {
       assert.match(ownership.record_value, /^postern-account=ac_[0-9a-z]{27}$/);
       assert.equal(Date.parse(ownership.lapses_at), Date.parse(domain.created_at) + lapseMs);
       const missing = await until(domain, ({ checked_at: at }) => at !== null);
-      assert.deepEqual([missing.ownership.status, missing.ownership.msg], ["pending", "The record is not there."]);
+      assert.deepEqual([missing.ownership.status, missing.ownership.msg], ["pending", "The record does not exist."]);
       publish(domain);
       const proven = await until(domain, ({ status }) => status === "proven");
       assert.deepEqual([proven.ownership.lapses_at, proven.ownership.msg], [null, ""]);

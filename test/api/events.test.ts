@@ -187,12 +187,12 @@ for (const database of databases) {
       });
       assert.deepEqual(cloud.target.kinesis.auth.creds, null);
       assert.equal(cloud.delivery.state, "unsupported");
-      assert.match(cloud.delivery.error, /no AWS key of its own .* give `auth.creds`/);
+      assert.match(cloud.delivery.error, /no AWS key to assume a role: set `auth.creds`/);
       const type = "ip_policy_created.v0";
       const body = { sources: [{ type }], destination_ids: [cloud.id] };
       const refused = await api.request("POST", "/event_subscriptions", { body });
       assert.equal(refused.status, 400);
-      assert.match(refused.body.details["destination_ids[0]"], /cannot deliver to kinesis: .* give `auth.creds`/);
+      assert.match(refused.body.details["destination_ids[0]"], /cannot deliver to kinesis: .* set `auth.creds`/);
       const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
       const turned = await api.request("PATCH", `/event_destinations/${destination.id}`, {
         body: { target: cloud.target },

@@ -21,9 +21,9 @@ const refused: Readonly<Record<string, RegExp>> = {
   "/a?b": /query/,
   "app.example.com:443/x": /without a port/,
   "bücher.example/x": /punycode/,
-  "b.example.com": /"b\.example\.com" is covered by none: they are for "app\.example\.com", "\*\.w\.example\.com"/,
-  "*.example.com/x": /covered by none/,
-  api: /"api" is covered by none/,
+  "b.example.com": /no hostport covers "b\.example\.com": they are for "app\.example\.com", "\*\.w\.example\.com"/,
+  "*.example.com/x": /no hostport covers/,
+  api: /"api" is no hostport covers/,
 };
 const taken: Readonly<Record<string, string>> = {
   "/p|q": "/p%7Cq",
@@ -128,7 +128,7 @@ for (const database of databases) {
       const one = `/edges/https/${edge.id}/routes/${route.id}`;
       assert.equal((await api.ok("PATCH", one, { description: "kept" })).match, "up.example.com");
       const answer = await api.request("PATCH", one, { body: { match: "up.example.com/x" } });
-      detail(answer, errorCode("match_invalid"), "match", /covered by none/);
+      detail(answer, errorCode("match_invalid"), "match", /no hostport covers/);
     });
 
     it(`R1: the match of a route on ${database.name} is not brought back by a rollback when no request can have it`, async () => {

@@ -287,7 +287,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
       .getByRole("link", { name: /empty\.localhost\/nobody/ })
       .first()
       .click();
-    const step = main.getByRole("listitem").filter({ hasText: "no tunnel that has its labels is online" });
+    const step = main.getByRole("listitem").filter({ hasText: "no tunnel with its labels is online" });
     await step.getByRole("link", { name: "Tunnel group backend" }).click();
     await main.getByText("app").first().waitFor();
     assert.ok(page.url().endsWith(`/objects/tunnel_group_backend/${backend.id}`), page.url());

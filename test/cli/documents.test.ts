@@ -182,7 +182,7 @@ describe("documents on the command line", () => {
     const ended = await postern(["apply", "bad.yaml"]);
     assert.equal(ended.code, 2);
     assert.match(ended.stderr, /objects\.bot_user\.a\.name"? ?:? is required/);
-    assert.match(ended.stderr, /objects\.bot_user\.b\.activ: is not known here/);
+    assert.match(ended.stderr, /objects\.bot_user\.b\.activ: is unknown/);
     writeFileSync(join(directory, "broken.yaml"), "objects: [");
     assert.match((await postern(["plan", "broken.yaml"])).stderr, /broken\.yaml is not valid YAML: .*line 1/);
   });

@@ -129,7 +129,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     ["of a directory", { name: "x", addr: "file:///etc" }, 400, 102, /"addr" names a file/],
     ["of a socket", { name: "x", addr: ["80", "/a=unix:/run/x"] }, 400, 102, /"addr" names a file/],
     ["with a file", { name: "x", addr: "80", traffic_policy_file: "/etc/passwd" }, 400, 102, /names a file/],
-    ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes over HTTPS only/],
+    ["that the server refuses", { name: "x", addr: "80", schemes: ["http"] }, 502, 103, /publishes only over HTTPS/],
   ] as const) {
     it(`a tunnel ${what} is refused by the local API in the form that scripts know`, async () => {
       const refused = await call("POST", "/api/tunnels", body);

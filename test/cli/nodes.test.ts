@@ -153,7 +153,7 @@ describe("postern serve --cluster", () => {
     await other.until("/metrics", ({ text }) => /^postern_nodes 1$/m.test(text));
     process.kill(one.pid, "SIGCONT");
     await other.until("/metrics", ({ text }) => /^postern_nodes 2$/m.test(text));
-    assert.match(one.stderr(), /lease is over/);
+    assert.match(one.stderr(), /lease has expired/);
     assert.match(one.stderr(), /joined the others again/);
     const made = await one.call("POST", "/ip_policies", { description: "back" });
     assert.equal(made.status, 201, made.text);

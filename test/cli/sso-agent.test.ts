@@ -52,7 +52,7 @@ describe("postern http --sso dev", () => {
           await page.getByRole("button", { name: /Log out everywhere/ }).click();
           await page.waitForURL(`${provider}/`);
           await page.goto(url);
-          assert.equal(new URL(page.url()).origin, provider, "the session has ended with it");
+          assert.equal(new URL(page.url()).origin, provider, "the session has expired with it");
         } finally {
           await chromium.close();
           await agent.end("SIGINT");

@@ -82,7 +82,7 @@ for (const kind of ["oidc", "saml"] as const) {
       assert.match(await text(), /ngrok-auth-user-name: Bj%C3%B6rk Gu%C3%B0mundsd%C3%B3ttir/i);
       const other = await (await chromium.newContext({ ignoreHTTPSErrors: true })).newPage();
       await other.goto(facts.url);
-      await other.getByText("Somebody else").click();
+      await other.getByText("Another person").click();
       await other.getByLabel("Id").fill("zoe");
       await other.getByLabel("E-mail").first().fill("zoe@example.net");
       await other.getByRole("button", { name: "Log in" }).click();
@@ -105,9 +105,9 @@ for (const kind of ["oidc", "saml"] as const) {
       await page.goto(facts.sso_url);
       assert.match(await text(), /You are Ada Lovelace/);
       await click(/Log out everywhere/, `${facts.sso_url}/`);
-      assert.match(await text(), /Nobody is logged in/);
+      assert.match(await text(), /No one is logged in/);
       await page.goto(facts.url);
-      assert.match(page.url(), new RegExp(`^${facts.sso_url}`), "the session has ended with it");
+      assert.match(page.url(), new RegExp(`^${facts.sso_url}`), "the session has expired with it");
     });
 
     it(`postern dev --sso dev=${kind} is logged out of by a log-out at the service`, async () => {
@@ -115,7 +115,7 @@ for (const kind of ["oidc", "saml"] as const) {
       await page.goto(`${facts.url}/.postern/logout`);
       await page.waitForURL((url) => !url.href.startsWith(facts.sso_url));
       await page.goto(facts.sso_url);
-      assert.match(await text(), /Nobody is logged in/);
+      assert.match(await text(), /No one is logged in/);
     });
 
     if (kind === "oidc") {

@@ -48,10 +48,16 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
       ["/", { email: "ada@example.com" }, "forwarded", null, /as ada@example\.com, .*the e-mail address is listed/],
       ["/", { email: "eve@example.com" }, "denied", "login_not_listed", /is not on a list/],
       ["/", { email: "eve@x.org", groups: ["acme/ops"] }, "forwarded", null, /a member of the team "acme\/ops"/],
-      ["/", { email: "ada@example.com", email_verified: false }, "denied", "login_email_unverified", /does not vouch/],
+      [
+        "/",
+        { email: "ada@example.com", email_verified: false },
+        "denied",
+        "login_email_unverified",
+        /has not verified/,
+      ],
       ["/domain", { email: "ann@example.com" }, "forwarded", null, /the e-mail domain "example\.com" is listed/],
       ["/domain", { email: "ann@sub.example.com" }, "denied", "login_not_listed", /is not on a list/],
-      ["/any", { email: "who@ever.example" }, "forwarded", null, /everybody who has logged in/],
+      ["/any", { email: "who@ever.example" }, "forwarded", null, /everyone who has logged in/],
     ] as const) {
       const told = await explain(path, as);
       assert.equal(told.error_code, code === null ? null : errorCode(code), JSON.stringify(told.steps));

@@ -36,7 +36,7 @@ for (const idpHost of [undefined, "sso.example.localhost"]) {
       const { api } = world.platform;
       const asked = { method: "GET", url: `${world.origin()}/`, headers: { accept: "text/html" } };
       const explained = await api("POST", `/edges/https/${world.edgeId}/explain`, asked);
-      assert.ok(explained.text.includes(`to come back to ${callback}`), explained.text);
+      assert.ok(explained.text.includes(`then back to ${callback}`), explained.text);
       for (const refuse of [
         () => void (world.providers.declines = "redirect_uri_mismatch"),
         () => void (world.providers.failure = { status: 200, body: '{"error":"redirect_uri_mismatch"}' }),

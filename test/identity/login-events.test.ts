@@ -100,7 +100,7 @@ for (const { name, create } of databases) {
         assert.deepEqual(rest, {
           ...expected,
           user_agent: "",
-          reason: "everybody who has logged in is let in",
+          reason: "everyone who has logged in has access",
         });
         const trace = (await world.platform.api("GET", `/requests/${request_id}`)).body;
         assert.equal(trace.path, "/.postern/callback");
@@ -195,7 +195,7 @@ for (const { name, create } of databases) {
       const ended = (await next("login_ended.v0")).object;
       const { reason, request_id, ended_by, source_ip, ...rest } = ended;
       assert.deepEqual([ended_by, request_id, source_ip], ["login_gone", null, null]);
-      assert.match(reason, /no route of it asks for this login/);
+      assert.match(reason, /no route of it requires this login/);
       const { application_session_id, application_user, route_id, host, client_id } = object;
       const same = { application_session_id, application_user, route_id, host, client_id };
       assert.deepEqual(

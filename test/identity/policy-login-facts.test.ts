@@ -184,7 +184,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     const nobody = JSON.stringify(await explain());
     assert.match(nobody, /sent to GitHub to log in/);
     const told = JSON.stringify(await explain({ email: "ada@example.com" }));
-    assert.match(told, /everybody who has logged in is let in/);
+    assert.match(told, /everyone who has logged in has access/);
     assert.match(told, /"\*\*\*|•••/);
     assert.equal(world.providers.calls.length, calls);
   });
@@ -304,7 +304,7 @@ describe("a login by a rule", { timeout: 240_000 }, () => {
     world.providers.person = ada;
     await agent.close();
     const internal = sdk.ask({ name: "http", domain: "sso.internal", trafficPolicy });
-    await assert.rejects(internal, /visitors log in where they come to/);
+    await assert.rejects(internal, /configure the login at the public endpoint/);
     const secret = textOf([{ actions: [oauth({ ...own, client_secret: "${secrets.get('a', 'b')}" })] }]);
     await assert.rejects(sdk.ask({ name: "http", domain: "no.localhost", trafficPolicy: secret }), /secrets/);
   });

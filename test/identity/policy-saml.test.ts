@@ -204,7 +204,7 @@ for (const http of protocols) {
       assert.ok(explained.text.includes(own.assertion_consumer_service_url), explained.text);
       const as = { email: "ada@example.com", groups: ["board"] };
       const described = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, { ...request, as });
-      assert.match(described.text, /everybody who has logged in is let in/);
+      assert.match(described.text, /everyone who has logged in has access/);
       assert.match(described.text, /x-groups.*board/s);
     });
   });

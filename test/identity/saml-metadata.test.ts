@@ -158,7 +158,7 @@ for (const { name, create } of databases) {
         const unknown = { keys: await makeProviderKeys() };
         await provider.signIn(world.browser(), at("/warned"), route, unknown);
         const last = await eventually(explained, (text) => /not renewed/.test(text));
-        assert.match(last, /good until 20\S+, and was not renewed: it answers 500/);
+        assert.match(last, /valid until 20\S+, and was not renewed: it answers 500/);
         assert.equal(told(await provider.signIn(world.browser(), at("/warned"), route, {})), "200");
         await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${route.id}`);
       } finally {
@@ -209,7 +209,7 @@ for (const { name, create } of databases) {
     });
 
     for (const [what, serve, why] of [
-      ["what is no XML", () => server.serve("{}", { "content-type": "application/json" }), /not with XML/],
+      ["what is no XML", () => server.serve("{}", { "content-type": "application/json" }), /instead of XML/],
       ["a redirect", () => server.serve("", { location: "/elsewhere" }, 302), /redirects/],
       ["what is compressed", () => server.serve("x", { "content-encoding": "br" }), /answers compressed/],
       ["what is too long", () => server.serve(`<a>${" ".repeat(1_100_000)}</a>`), /too long/],

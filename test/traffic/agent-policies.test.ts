@@ -144,7 +144,7 @@ for (const protocol of protocols) {
       const oauth = { OAuth: { provider: "google", client_id: "id", client_secret: "secret" } };
       await assert.rejects(fixture.agent.bind({ hostname: "sso.internal", options: oauth }), {
         reason: "agent_option_unsupported",
-        message: /visitors log in where they come to/,
+        message: /configure the login at the public endpoint/,
       });
     });
   });

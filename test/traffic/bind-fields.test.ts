@@ -217,7 +217,7 @@ describe("what an agent asks for with a tunnel", () => {
       const beside = () => bind({ Proto, Opts, Extra: { PoolingEnabled: true, Bindings } });
       const first = await bind({ Proto, Opts, Extra: { Bindings } });
       const id = tunnelOf(first["Extra"]);
-      assert.match(String((await beside())["Error"]), /this session serves it/);
+      assert.match(String((await beside())["Error"]), /of this session already serves it/);
 
       assert.equal((await patch(id, { PoolingEnabled: true }))["Error"], "");
       const second = await beside();
@@ -229,7 +229,7 @@ describe("what an agent asks for with a tunnel", () => {
 
       await ask(2, { Id: second["Id"] });
       assert.equal((await patch(id, { PoolingEnabled: false }))["Error"], "");
-      assert.match(String((await beside())["Error"]), /this session serves it/);
+      assert.match(String((await beside())["Error"]), /of this session already serves it/);
       await ask(2, { Id: first["Id"] });
     });
   }
@@ -244,6 +244,6 @@ describe("what an agent asks for with a tunnel", () => {
     const { Token } = first["Extra"] as { Token: string };
     const opts = { URL: url.origin, Hostname: url.hostname };
     const again = await bind({ Id: first["Id"], Opts: opts, Extra: { Token } });
-    assert.match(String(again["Error"]), /this session serves it/, "the port is not what it fails for");
+    assert.match(String(again["Error"]), /of this session already serves it/, "the port is not what it fails for");
   });
 });

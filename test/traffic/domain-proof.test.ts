@@ -16,7 +16,7 @@ describe("agents where names have to be proven", () => {
     const refused = await platform.startAgent({ upstream: 1, url, offline: true });
     const end = await refused.ended;
     assert.equal(end.reason, "name_taken");
-    assert.match(end.message, /has to be reserved, and proven/);
+    assert.match(end.message, /reserve and prove its domain/);
     const [account] = (await platform.api("GET", "/accounts")).body.accounts;
     await platform.api("PATCH", `/accounts/${account.id}`, { domains: ["example.com"] });
     const made = await fetch(`${platform.apiUrl}/reserved_domains`, {

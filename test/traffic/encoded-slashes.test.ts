@@ -172,6 +172,6 @@ it("explain refuses an encoded slash as the edge does, and names it", async () =
   };
   assert.match(await explained(), /"tunnel":\{/);
   closed(fixture, "/admin");
-  assert.match(await explained(), /has an encoded slash \(%2F\), and the host's routes tell paths apart/);
+  assert.match(await explained(), /has an encoded slash \(%2F\), and the host's routes distinguish paths/);
   fixture.edge.remove("https_edge_route", "edghtsrt_c");
 });

@@ -117,7 +117,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
     const lonely = await connectAgent(bare, token, service.port);
     await assert.rejects(lonely.bind({ proto: "http", hostname: name }), {
       reason: "agent_option_unsupported",
-      message: `publish "http://${name}": this server publishes over HTTPS only`,
+      message: `publish "http://${name}": this server publishes only over HTTPS`,
     });
     lonely.close();
     await bare.edge.stop();

@@ -214,7 +214,7 @@ describe("endpoints of one URL", { timeout: 60_000 }, () => {
 
   it("endpoints of one URL serve it beside one another only if each asks for it", async () => {
     const alone = await agent("a").bind({ hostname: host });
-    await assert.rejects(agent("b").bind({ hostname: host, pooling: true }), /each asks for pooling/);
+    await assert.rejects(agent("b").bind({ hostname: host, pooling: true }), /each requests pooling/);
     await agent("a").session.unbind(alone.id);
     const pooled = await agent("a").bind({ hostname: host, pooling: true });
     await assert.rejects(agent("b").bind({ hostname: host }), code);

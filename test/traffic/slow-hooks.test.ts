@@ -64,7 +64,7 @@ describe("a response hook that takes time", () => {
     });
   });
 
-  it("decides over nothing any more when the client has gone", async () => {
+  it("decides over nothing any more when the client disconnected", async () => {
     const hook = slow();
     await withFront(answering(ok("late")), { modules: [hook.module] }, async (front, client) => {
       client.send(get("/"));

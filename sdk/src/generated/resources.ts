@@ -145,7 +145,7 @@ export interface LoginAddressesOptions extends ReadOptions {
 export interface ExportOptions extends ReadOptions {
   /** Name of the document. */
   readonly document?: string | undefined;
-  /** `true` writes out the secrets that the key may read. */
+  /** `true` includes the secrets that the key may read. */
   readonly secrets?: boolean | undefined;
 }
 
@@ -154,59 +154,59 @@ export interface GetReadinessOptions extends ReadOptions {
 }
 
 export interface CreateOptions extends CallOptions {
-  /** `true` answers what would be changed, and changes nothing. */
+  /** `true` returns the planned changes without making them. */
   readonly dry_run?: boolean | undefined;
 }
 
 export interface ListOptions extends ReadOptions {
-  /** Most objects on the page. */
+  /** Maximum objects on the page. */
   readonly limit?: number | undefined;
-  /** Id of the last object of the page before. */
+  /** Id of the last object on the previous page. */
   readonly before_id?: string | undefined;
   /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
-  /** Number of the revision whose state is shown. */
+  /** Number of the revision to read. */
   readonly at_revision?: number | undefined;
 }
 
 export interface GetOptions extends ReadOptions {
-  /** Number of the revision whose state is shown. */
+  /** Number of the revision to read. */
   readonly at_revision?: number | undefined;
 }
 
 export interface VaultsSecretsListOptions extends ReadOptions {
-  /** Most objects on the page. */
+  /** Maximum objects on the page. */
   readonly limit?: number | undefined;
-  /** Id of the last object of the page before. */
+  /** Id of the last object on the previous page. */
   readonly before_id?: string | undefined;
 }
 
 export interface AppUsersListOptions extends ReadOptions {
-  /** Most objects on the page. */
+  /** Maximum objects on the page. */
   readonly limit?: number | undefined;
-  /** Id of the last object of the page before. */
+  /** Id of the last object on the previous page. */
   readonly before_id?: string | undefined;
   /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
 }
 
 export interface EndpointsListOptions extends ReadOptions {
-  /** Most objects on the page. */
+  /** Maximum objects on the page. */
   readonly limit?: number | undefined;
-  /** Id of the last object of the page before. */
+  /** Id of the last object on the previous page. */
   readonly before_id?: string | undefined;
   /** A condition on the objects, such as `obj.metadata.contains('team-a')`. */
   readonly filter?: string | undefined;
-  /** Only objects of this id; may be given several times. */
+  /** Only objects with this id; can be given several times. */
   readonly id?: string | undefined;
-  /** Only objects of this URL; may be given several times. */
+  /** Only objects with this URL; can be given several times. */
   readonly url?: string | undefined;
 }
 
 export interface RevisionsListOptions extends ReadOptions {
-  /** Most objects on the page. */
+  /** Maximum objects on the page. */
   readonly limit?: number | undefined;
-  /** Id of the last object of the page before. */
+  /** Id of the last object on the previous page. */
   readonly before_id?: string | undefined;
   /** Id of the API key that made the change. */
   readonly principal?: string | undefined;
@@ -219,18 +219,18 @@ export interface RevisionsListOptions extends ReadOptions {
 }
 
 export interface RequestsListOptions extends ReadOptions {
-  /** Most objects on the page. */
+  /** Maximum objects on the page. */
   readonly limit?: number | undefined;
-  /** Id of the last object of the page before. */
+  /** Id of the last object on the previous page. */
   readonly before_id?: string | undefined;
-  /** Only what ended so. */
+  /** Only entries with this outcome. */
   readonly outcome?: string | undefined;
-  /** Only what has it in its id, method, host and path, address or status, without regard to case. */
+  /** Only entries with this text in their id, method, host and path, address or status. Case does not matter. */
   readonly text?: string | undefined;
 }
 
 export interface RequestsExchangeGetOptions extends ReadOptions {
-  /** `exchange_id` of a replay, in place of the request itself. */
+  /** `exchange_id` of a replay, instead of the request itself. */
   readonly exchange_id?: string | undefined;
 }
 
@@ -268,34 +268,37 @@ export interface Resources {
   readonly references: References;
   readonly consoleLinks: ConsoleLinks;
   /**
-   * List the configuration that edges could not put into effect, of whichever server that shares the database, such as
-   * a route whose module does not compile: until it is changed, it is answered 500. `GET /problems`
+   * List configuration that an edge of any server could not apply, such as a route with an invalid module. Requests to
+   * it get 500 until you change it. `GET /problems`
    */
   problems(options?: ReadOptions): Promise<ProblemList>;
   /**
-   * Say what to register at an identity provider: of OpenID Connect with its `issuer`, else of OAuth. What SAML
-   * providers are told is in each route's `saml`. `GET /login_addresses`
+   * Return the values to register at an identity provider: for OpenID Connect with its `issuer`, else for OAuth. Values
+   * for SAML providers are in each route's `saml`. `GET /login_addresses`
    */
   loginAddresses(options?: LoginAddressesOptions): Promise<LoginAddresses>;
-  /** Say what applying a document of many objects would change, field by field, and change nothing. `POST /plan` */
+  /** Return the changes that applying a document would make, field by field, without making them. `POST /plan` */
   plan(body: Document, options?: CallOptions): Promise<Plan>;
-  /** Make the account's objects what a document says, all or nothing, as one revision. `POST /apply` */
+  /**
+   * Change the account's objects to match a document. All changes apply together as one revision, or none. `POST
+   * /apply`
+   */
   apply(body: Document, options?: CallOptions): Promise<Plan>;
   /**
-   * Write the account's objects down as a document whose application changes nothing; as YAML for `Accept:
-   * application/yaml`. Secrets, and values that hold one, are left as they are by a placeholder; with `secrets` the
-   * document has what the key may read. `GET /export`
+   * Write the account's objects to a document; as YAML for `Accept: application/yaml`. Applying this document changes
+   * nothing. Placeholders replace secrets and values that contain one. With `secrets`, the document includes the
+   * secrets that the key may read. `GET /export`
    */
   export(options?: ExportOptions): Promise<Document>;
   /** Whether the process is alive. `GET /healthz` */
   getHealth(options?: ReadOptions): Promise<string>;
   /**
-   * Whether traffic may be sent here: 200 when an edge is connected, has a configuration and is not draining, else 503
-   * with the reason. Traffic needs no writes, so a database that takes none is only told of, in a second line;
-   * `?of=writes` asks whether writes are stored. `GET /readyz`
+   * Whether this server accepts traffic: 200 if an edge is connected, has a configuration and is not draining, else 503
+   * with the reason. Traffic does not need writes: a second line reports a database that rejects them. `?of=writes`
+   * checks writes instead. `GET /readyz`
    */
   getReadiness(options?: GetReadinessOptions): Promise<string>;
-  /** Metrics of both planes in Prometheus' text format; only from this machine. `GET /metrics` */
+  /** Metrics of both planes in Prometheus text format; only from this machine. `GET /metrics` */
   getMetrics(options?: ReadOptions): Promise<string>;
   /** This description. `GET /openapi.json` */
   getOpenApi(options?: ReadOptions): Promise<Readonly<Record<string, unknown>>>;
@@ -305,65 +308,75 @@ export interface Resources {
 
 /** `/accounts` */
 export interface Accounts {
-  /** Create an account; with `dry_run` say what would come of it. `POST /accounts` */
+  /** Create an account. With `dry_run`, return the effect without making changes. `POST /accounts` */
   create(body: AccountCreate, options?: CreateOptions): Promise<Account>;
   /** List accounts, newest first. `GET /accounts` */
   list(options?: ListOptions): Listing<Account>;
   /** Get an account. `GET /accounts/{id}` */
   get(id: string, options?: GetOptions): Promise<Account>;
-  /** Change the given attributes of an account; with `dry_run` say what would come of it. `PATCH /accounts/{id}` */
+  /**
+   * Change the given attributes of an account. With `dry_run`, return the effect without making changes. `PATCH
+   * /accounts/{id}`
+   */
   update(id: string, body: AccountUpdate, options?: CreateOptions): Promise<Account>;
 }
 
 /** `/bot_users` */
 export interface BotUsers {
-  /** Create a bot user; with `dry_run` say what would come of it. `POST /bot_users` */
+  /** Create a bot user. With `dry_run`, return the effect without making changes. `POST /bot_users` */
   create(body: BotUserCreate, options?: CreateOptions): Promise<BotUser>;
   /** List bot users, newest first. `GET /bot_users` */
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /bot_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
-  /** Change the given attributes of a bot user; with `dry_run` say what would come of it. `PATCH /bot_users/{id}` */
+  /**
+   * Change the given attributes of a bot user. With `dry_run`, return the effect without making changes. `PATCH
+   * /bot_users/{id}`
+   */
   update(id: string, body: BotUserUpdate, options?: CreateOptions): Promise<BotUser>;
-  /** Delete a bot user; with `dry_run` say whether that is possible. `DELETE /bot_users/{id}` */
+  /** Delete a bot user. With `dry_run`, check whether this is possible. `DELETE /bot_users/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/service_users` */
 export interface ServiceUsers {
-  /** Create a bot user; with `dry_run` say what would come of it. `POST /service_users` */
+  /** Create a bot user. With `dry_run`, return the effect without making changes. `POST /service_users` */
   create(body: BotUserCreate, options?: CreateOptions): Promise<BotUser>;
   /** List bot users, newest first. `GET /service_users` */
   list(options?: ListOptions): Listing<BotUser>;
   /** Get a bot user. `GET /service_users/{id}` */
   get(id: string, options?: GetOptions): Promise<BotUser>;
   /**
-   * Change the given attributes of a bot user; with `dry_run` say what would come of it. `PATCH /service_users/{id}`
+   * Change the given attributes of a bot user. With `dry_run`, return the effect without making changes. `PATCH
+   * /service_users/{id}`
    */
   update(id: string, body: BotUserUpdate, options?: CreateOptions): Promise<BotUser>;
-  /** Delete a bot user; with `dry_run` say whether that is possible. `DELETE /service_users/{id}` */
+  /** Delete a bot user. With `dry_run`, check whether this is possible. `DELETE /service_users/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/api_keys` */
 export interface ApiKeys {
-  /** Create an API key; with `dry_run` say what would come of it. `POST /api_keys` */
+  /** Create an API key. With `dry_run`, return the effect without making changes. `POST /api_keys` */
   create(body: APIKeyCreate, options?: CreateOptions): Promise<APIKey>;
   /** List API keys, newest first. `GET /api_keys` */
   list(options?: ListOptions): Listing<APIKey>;
   /** Get an API key. `GET /api_keys/{id}` */
   get(id: string, options?: GetOptions): Promise<APIKey>;
-  /** Change the given attributes of an API key; with `dry_run` say what would come of it. `PATCH /api_keys/{id}` */
+  /**
+   * Change the given attributes of an API key. With `dry_run`, return the effect without making changes. `PATCH
+   * /api_keys/{id}`
+   */
   update(id: string, body: APIKeyUpdate, options?: CreateOptions): Promise<APIKey>;
-  /** Delete an API key; with `dry_run` say whether that is possible. `DELETE /api_keys/{id}` */
+  /** Delete an API key. With `dry_run`, check whether this is possible. `DELETE /api_keys/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
-  /** Say whether an API key's scopes would let it call an operation. `POST /api_keys/{id}/test` */
+  /** Check whether an API key's scopes would allow an operation. `POST /api_keys/{id}/test` */
   test(
     id: string,
     body?: {
       /** Id of an operation, such as `createIPPolicy`. (at most 255 bytes) */
       readonly operation: string;
-      /** Metadata of the object that it would be about. (at most 4096 bytes) */
+      /** Metadata of the affected object. (at most 4096 bytes) */
       readonly metadata?: string | null | undefined;
     },
     options?: CallOptions,
@@ -374,7 +387,7 @@ export interface ApiKeys {
 export interface ConsoleSessions {
   /** Get a console session. `GET /console_sessions/{id}` */
   get(id: string, options?: GetOptions): Promise<ConsoleSession>;
-  /** Delete a console session; with `dry_run` say whether that is possible. `DELETE /console_sessions/{id}` */
+  /** Delete a console session. With `dry_run`, check whether this is possible. `DELETE /console_sessions/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List console sessions, newest first. `GET /console_sessions` */
   list(options?: ListOptions): Listing<ConsoleSession>;
@@ -382,25 +395,26 @@ export interface ConsoleSessions {
 
 /** `/credentials` */
 export interface Credentials {
-  /** Create a credential; with `dry_run` say what would come of it. `POST /credentials` */
+  /** Create a credential. With `dry_run`, return the effect without making changes. `POST /credentials` */
   create(body: CredentialCreate, options?: CreateOptions): Promise<Credential>;
   /** List credentials, newest first. `GET /credentials` */
   list(options?: ListOptions): Listing<Credential>;
   /** Get a credential. `GET /credentials/{id}` */
   get(id: string, options?: GetOptions): Promise<Credential>;
   /**
-   * Change the given attributes of a credential; with `dry_run` say what would come of it. `PATCH /credentials/{id}`
+   * Change the given attributes of a credential. With `dry_run`, return the effect without making changes. `PATCH
+   * /credentials/{id}`
    */
   update(id: string, body: CredentialUpdate, options?: CreateOptions): Promise<Credential>;
-  /** Delete a credential; with `dry_run` say whether that is possible. `DELETE /credentials/{id}` */
+  /** Delete a credential. With `dry_run`, check whether this is possible. `DELETE /credentials/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
-  /** Say whether an agent token would let an agent publish a name or a label. `POST /credentials/{id}/test` */
+  /** Check whether an agent token would allow a name or a label. `POST /credentials/{id}/test` */
   test(
     id: string,
     body?: {
       /**
-       * What an agent would publish: a host, with or without port, or a label `key=value`. (at most 255 bytes; host
-       * port or label)
+       * Name that an agent would publish: a host, with or without port, or a label `key=value`. (at most 255 bytes;
+       * host port or label)
        */
       readonly bind: string;
     },
@@ -410,19 +424,20 @@ export interface Credentials {
 
 /** `/ip_policies` */
 export interface IpPolicies {
-  /** Create an IP policy; with `dry_run` say what would come of it. `POST /ip_policies` */
+  /** Create an IP policy. With `dry_run`, return the effect without making changes. `POST /ip_policies` */
   create(body: IPPolicyCreate, options?: CreateOptions): Promise<IPPolicy>;
   /** List IP policies, newest first. `GET /ip_policies` */
   list(options?: ListOptions): Listing<IPPolicy>;
   /** Get an IP policy. `GET /ip_policies/{id}` */
   get(id: string, options?: GetOptions): Promise<IPPolicy>;
   /**
-   * Change the given attributes of an IP policy; with `dry_run` say what would come of it. `PATCH /ip_policies/{id}`
+   * Change the given attributes of an IP policy. With `dry_run`, return the effect without making changes. `PATCH
+   * /ip_policies/{id}`
    */
   update(id: string, body: IPPolicyUpdate, options?: CreateOptions): Promise<IPPolicy>;
-  /** Delete an IP policy; with `dry_run` say whether that is possible. `DELETE /ip_policies/{id}` */
+  /** Delete an IP policy. With `dry_run`, check whether this is possible. `DELETE /ip_policies/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
-  /** Say whether an IP policy would let an address pass. `POST /ip_policies/{id}/test` */
+  /** Check whether an IP policy would allow an address. `POST /ip_policies/{id}/test` */
   test(
     id: string,
     body?: {
@@ -435,71 +450,75 @@ export interface IpPolicies {
 
 /** `/ip_policy_rules` */
 export interface IpPolicyRules {
-  /** Create an IP policy rule; with `dry_run` say what would come of it. `POST /ip_policy_rules` */
+  /** Create an IP policy rule. With `dry_run`, return the effect without making changes. `POST /ip_policy_rules` */
   create(body: IPPolicyRuleCreate, options?: CreateOptions): Promise<IPPolicyRule>;
   /** List IP policy rules, newest first. `GET /ip_policy_rules` */
   list(options?: ListOptions): Listing<IPPolicyRule>;
   /** Get an IP policy rule. `GET /ip_policy_rules/{id}` */
   get(id: string, options?: GetOptions): Promise<IPPolicyRule>;
   /**
-   * Change the given attributes of an IP policy rule; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of an IP policy rule. With `dry_run`, return the effect without making changes. `PATCH
    * /ip_policy_rules/{id}`
    */
   update(id: string, body: IPPolicyRuleUpdate, options?: CreateOptions): Promise<IPPolicyRule>;
-  /** Delete an IP policy rule; with `dry_run` say whether that is possible. `DELETE /ip_policy_rules/{id}` */
+  /** Delete an IP policy rule. With `dry_run`, check whether this is possible. `DELETE /ip_policy_rules/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/ip_restrictions` */
 export interface IpRestrictions {
-  /** Create an IP restriction; with `dry_run` say what would come of it. `POST /ip_restrictions` */
+  /** Create an IP restriction. With `dry_run`, return the effect without making changes. `POST /ip_restrictions` */
   create(body: IPRestrictionCreate, options?: CreateOptions): Promise<IPRestriction>;
   /** List IP restrictions, newest first. `GET /ip_restrictions` */
   list(options?: ListOptions): Listing<IPRestriction>;
   /** Get an IP restriction. `GET /ip_restrictions/{id}` */
   get(id: string, options?: GetOptions): Promise<IPRestriction>;
   /**
-   * Change the given attributes of an IP restriction; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of an IP restriction. With `dry_run`, return the effect without making changes. `PATCH
    * /ip_restrictions/{id}`
    */
   update(id: string, body: IPRestrictionUpdate, options?: CreateOptions): Promise<IPRestriction>;
-  /** Delete an IP restriction; with `dry_run` say whether that is possible. `DELETE /ip_restrictions/{id}` */
+  /** Delete an IP restriction. With `dry_run`, check whether this is possible. `DELETE /ip_restrictions/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/certificate_authorities` */
 export interface CertificateAuthorities {
-  /** Create a certificate authority; with `dry_run` say what would come of it. `POST /certificate_authorities` */
+  /**
+   * Create a certificate authority. With `dry_run`, return the effect without making changes. `POST
+   * /certificate_authorities`
+   */
   create(body: CertificateAuthorityCreate, options?: CreateOptions): Promise<CertificateAuthority>;
   /** List certificate authorities, newest first. `GET /certificate_authorities` */
   list(options?: ListOptions): Listing<CertificateAuthority>;
   /** Get a certificate authority. `GET /certificate_authorities/{id}` */
   get(id: string, options?: GetOptions): Promise<CertificateAuthority>;
   /**
-   * Change the given attributes of a certificate authority; with `dry_run` say what would come of it. `PATCH
-   * /certificate_authorities/{id}`
+   * Change the given attributes of a certificate authority. With `dry_run`, return the effect without making changes.
+   * `PATCH /certificate_authorities/{id}`
    */
   update(id: string, body: CertificateAuthorityUpdate, options?: CreateOptions): Promise<CertificateAuthority>;
   /**
-   * Delete a certificate authority; with `dry_run` say whether that is possible. `DELETE /certificate_authorities/{id}`
+   * Delete a certificate authority. With `dry_run`, check whether this is possible. `DELETE
+   * /certificate_authorities/{id}`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/tls_certificates` */
 export interface TlsCertificates {
-  /** Create a TLS certificate; with `dry_run` say what would come of it. `POST /tls_certificates` */
+  /** Create a TLS certificate. With `dry_run`, return the effect without making changes. `POST /tls_certificates` */
   create(body: TLSCertificateCreate, options?: CreateOptions): Promise<TLSCertificate>;
   /** List TLS certificates, newest first. `GET /tls_certificates` */
   list(options?: ListOptions): Listing<TLSCertificate>;
   /** Get a TLS certificate. `GET /tls_certificates/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSCertificate>;
   /**
-   * Change the given attributes of a TLS certificate; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of a TLS certificate. With `dry_run`, return the effect without making changes. `PATCH
    * /tls_certificates/{id}`
    */
   update(id: string, body: TLSCertificateUpdate, options?: CreateOptions): Promise<TLSCertificate>;
-  /** Delete a TLS certificate; with `dry_run` say whether that is possible. `DELETE /tls_certificates/{id}` */
+  /** Delete a TLS certificate. With `dry_run`, check whether this is possible. `DELETE /tls_certificates/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
@@ -507,25 +526,25 @@ export interface TlsCertificates {
 export interface ReservedDomains {
   readonly certificate: ReservedDomainsCertificate;
   readonly certificateManagementPolicy: ReservedDomainsCertificateManagementPolicy;
-  /** Create a reserved domain; with `dry_run` say what would come of it. `POST /reserved_domains` */
+  /** Create a reserved domain. With `dry_run`, return the effect without making changes. `POST /reserved_domains` */
   create(body: ReservedDomainCreate, options?: CreateOptions): Promise<ReservedDomain>;
   /** List reserved domains, newest first. `GET /reserved_domains` */
   list(options?: ListOptions): Listing<ReservedDomain>;
   /** Get a reserved domain. `GET /reserved_domains/{id}` */
   get(id: string, options?: GetOptions): Promise<ReservedDomain>;
   /**
-   * Change the given attributes of a reserved domain; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of a reserved domain. With `dry_run`, return the effect without making changes. `PATCH
    * /reserved_domains/{id}`
    */
   update(id: string, body: ReservedDomainUpdate, options?: CreateOptions): Promise<ReservedDomain>;
-  /** Delete a reserved domain; with `dry_run` say whether that is possible. `DELETE /reserved_domains/{id}` */
+  /** Delete a reserved domain. With `dry_run`, check whether this is possible. `DELETE /reserved_domains/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/reserved_domains/{id}/certificate` */
 export interface ReservedDomainsCertificate {
   /**
-   * Unset certificate_id of a reserved domain; with `dry_run` say what would come of it. `DELETE
+   * Unset certificate_id of a reserved domain. With `dry_run`, return the effect without making changes. `DELETE
    * /reserved_domains/{id}/certificate`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -534,26 +553,26 @@ export interface ReservedDomainsCertificate {
 /** `/reserved_domains/{id}/certificate_management_policy` */
 export interface ReservedDomainsCertificateManagementPolicy {
   /**
-   * Unset certificate_management_policy of a reserved domain; with `dry_run` say what would come of it. `DELETE
-   * /reserved_domains/{id}/certificate_management_policy`
+   * Unset certificate_management_policy of a reserved domain. With `dry_run`, return the effect without making changes.
+   * `DELETE /reserved_domains/{id}/certificate_management_policy`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/reserved_addrs` */
 export interface ReservedAddrs {
-  /** Create a reserved addr; with `dry_run` say what would come of it. `POST /reserved_addrs` */
+  /** Create a reserved addr. With `dry_run`, return the effect without making changes. `POST /reserved_addrs` */
   create(body: ReservedAddrCreate, options?: CreateOptions): Promise<ReservedAddr>;
   /** List reserved addrs, newest first. `GET /reserved_addrs` */
   list(options?: ListOptions): Listing<ReservedAddr>;
   /** Get a reserved addr. `GET /reserved_addrs/{id}` */
   get(id: string, options?: GetOptions): Promise<ReservedAddr>;
   /**
-   * Change the given attributes of a reserved addr; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of a reserved addr. With `dry_run`, return the effect without making changes. `PATCH
    * /reserved_addrs/{id}`
    */
   update(id: string, body: ReservedAddrUpdate, options?: CreateOptions): Promise<ReservedAddr>;
-  /** Delete a reserved addr; with `dry_run` say whether that is possible. `DELETE /reserved_addrs/{id}` */
+  /** Delete a reserved addr. With `dry_run`, check whether this is possible. `DELETE /reserved_addrs/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
@@ -568,90 +587,97 @@ export interface Backends {
 
 /** `/backends/tunnel_group` */
 export interface BackendsTunnelGroup {
-  /** Create a tunnel group backend; with `dry_run` say what would come of it. `POST /backends/tunnel_group` */
+  /**
+   * Create a tunnel group backend. With `dry_run`, return the effect without making changes. `POST
+   * /backends/tunnel_group`
+   */
   create(body: TunnelGroupBackendCreate, options?: CreateOptions): Promise<TunnelGroupBackend>;
   /** List tunnel group backends, newest first. `GET /backends/tunnel_group` */
   list(options?: ListOptions): Listing<TunnelGroupBackend>;
   /** Get a tunnel group backend. `GET /backends/tunnel_group/{id}` */
   get(id: string, options?: GetOptions): Promise<TunnelGroupBackend>;
   /**
-   * Change the given attributes of a tunnel group backend; with `dry_run` say what would come of it. `PATCH
-   * /backends/tunnel_group/{id}`
+   * Change the given attributes of a tunnel group backend. With `dry_run`, return the effect without making changes.
+   * `PATCH /backends/tunnel_group/{id}`
    */
   update(id: string, body: TunnelGroupBackendUpdate, options?: CreateOptions): Promise<TunnelGroupBackend>;
   /**
-   * Delete a tunnel group backend; with `dry_run` say whether that is possible. `DELETE /backends/tunnel_group/{id}`
+   * Delete a tunnel group backend. With `dry_run`, check whether this is possible. `DELETE /backends/tunnel_group/{id}`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/failover` */
 export interface BackendsFailover {
-  /** Create a failover backend; with `dry_run` say what would come of it. `POST /backends/failover` */
+  /** Create a failover backend. With `dry_run`, return the effect without making changes. `POST /backends/failover` */
   create(body: FailoverBackendCreate, options?: CreateOptions): Promise<FailoverBackend>;
   /** List failover backends, newest first. `GET /backends/failover` */
   list(options?: ListOptions): Listing<FailoverBackend>;
   /** Get a failover backend. `GET /backends/failover/{id}` */
   get(id: string, options?: GetOptions): Promise<FailoverBackend>;
   /**
-   * Change the given attributes of a failover backend; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of a failover backend. With `dry_run`, return the effect without making changes. `PATCH
    * /backends/failover/{id}`
    */
   update(id: string, body: FailoverBackendUpdate, options?: CreateOptions): Promise<FailoverBackend>;
-  /** Delete a failover backend; with `dry_run` say whether that is possible. `DELETE /backends/failover/{id}` */
+  /** Delete a failover backend. With `dry_run`, check whether this is possible. `DELETE /backends/failover/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/weighted` */
 export interface BackendsWeighted {
-  /** Create a weighted backend; with `dry_run` say what would come of it. `POST /backends/weighted` */
+  /** Create a weighted backend. With `dry_run`, return the effect without making changes. `POST /backends/weighted` */
   create(body: WeightedBackendCreate, options?: CreateOptions): Promise<WeightedBackend>;
   /** List weighted backends, newest first. `GET /backends/weighted` */
   list(options?: ListOptions): Listing<WeightedBackend>;
   /** Get a weighted backend. `GET /backends/weighted/{id}` */
   get(id: string, options?: GetOptions): Promise<WeightedBackend>;
   /**
-   * Change the given attributes of a weighted backend; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of a weighted backend. With `dry_run`, return the effect without making changes. `PATCH
    * /backends/weighted/{id}`
    */
   update(id: string, body: WeightedBackendUpdate, options?: CreateOptions): Promise<WeightedBackend>;
-  /** Delete a weighted backend; with `dry_run` say whether that is possible. `DELETE /backends/weighted/{id}` */
+  /** Delete a weighted backend. With `dry_run`, check whether this is possible. `DELETE /backends/weighted/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/http_response` */
 export interface BackendsHttpResponse {
-  /** Create an HTTP response backend; with `dry_run` say what would come of it. `POST /backends/http_response` */
+  /**
+   * Create an HTTP response backend. With `dry_run`, return the effect without making changes. `POST
+   * /backends/http_response`
+   */
   create(body: HTTPResponseBackendCreate, options?: CreateOptions): Promise<HTTPResponseBackend>;
   /** List HTTP response backends, newest first. `GET /backends/http_response` */
   list(options?: ListOptions): Listing<HTTPResponseBackend>;
   /** Get an HTTP response backend. `GET /backends/http_response/{id}` */
   get(id: string, options?: GetOptions): Promise<HTTPResponseBackend>;
   /**
-   * Change the given attributes of an HTTP response backend; with `dry_run` say what would come of it. `PATCH
-   * /backends/http_response/{id}`
+   * Change the given attributes of an HTTP response backend. With `dry_run`, return the effect without making changes.
+   * `PATCH /backends/http_response/{id}`
    */
   update(id: string, body: HTTPResponseBackendUpdate, options?: CreateOptions): Promise<HTTPResponseBackend>;
   /**
-   * Delete an HTTP response backend; with `dry_run` say whether that is possible. `DELETE /backends/http_response/{id}`
+   * Delete an HTTP response backend. With `dry_run`, check whether this is possible. `DELETE
+   * /backends/http_response/{id}`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/backends/static` */
 export interface BackendsStatic {
-  /** Create a static backend; with `dry_run` say what would come of it. `POST /backends/static` */
+  /** Create a static backend. With `dry_run`, return the effect without making changes. `POST /backends/static` */
   create(body: StaticBackendCreate, options?: CreateOptions): Promise<StaticBackend>;
   /** List static backends, newest first. `GET /backends/static` */
   list(options?: ListOptions): Listing<StaticBackend>;
   /** Get a static backend. `GET /backends/static/{id}` */
   get(id: string, options?: GetOptions): Promise<StaticBackend>;
   /**
-   * Change the given attributes of a static backend; with `dry_run` say what would come of it. `PATCH
+   * Change the given attributes of a static backend. With `dry_run`, return the effect without making changes. `PATCH
    * /backends/static/{id}`
    */
   update(id: string, body: StaticBackendUpdate, options?: CreateOptions): Promise<StaticBackend>;
-  /** Delete a static backend; with `dry_run` say whether that is possible. `DELETE /backends/static/{id}` */
+  /** Delete a static backend. With `dry_run`, check whether this is possible. `DELETE /backends/static/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
@@ -667,44 +693,42 @@ export interface EdgesHttps {
   readonly tlsTermination: EdgesHttpsTlsTermination;
   readonly mutualTls: EdgesHttpsMutualTls;
   readonly routes: EdgesHttpsRoutes;
-  /** Create an HTTPS edge; with `dry_run` say what would come of it. `POST /edges/https` */
+  /** Create an HTTPS edge. With `dry_run`, return the effect without making changes. `POST /edges/https` */
   create(body: HTTPSEdgeCreate, options?: CreateOptions): Promise<HTTPSEdge>;
   /** List HTTPS edges, newest first. `GET /edges/https` */
   list(options?: ListOptions): Listing<HTTPSEdge>;
   /** Get an HTTPS edge. `GET /edges/https/{id}` */
   get(id: string, options?: GetOptions): Promise<HTTPSEdge>;
   /**
-   * Change the given attributes of an HTTPS edge; with `dry_run` say what would come of it. `PATCH /edges/https/{id}`
+   * Change the given attributes of an HTTPS edge. With `dry_run`, return the effect without making changes. `PATCH
+   * /edges/https/{id}`
    */
   update(id: string, body: HTTPSEdgeUpdate, options?: CreateOptions): Promise<HTTPSEdge>;
-  /** Delete an HTTPS edge; with `dry_run` say whether that is possible. `DELETE /edges/https/{id}` */
+  /** Delete an HTTPS edge. With `dry_run`, check whether this is possible. `DELETE /edges/https/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
-  /** Say what the edge would do with a request, without doing it. `POST /edges/https/{id}/explain` */
+  /** Return what the edge would do with a request, without sending it. `POST /edges/https/{id}/explain` */
   explain(
     id: string,
     body?: {
       /** Method. (at most 255 bytes; method; default GET) */
       readonly method?: string | null | undefined;
-      /** URL, in place of `host` and `path`. (at most 16384 bytes; url) */
+      /** URL, instead of `host` and `path`. (at most 16384 bytes; url) */
       readonly url?: string | null | undefined;
-      /** Host; the first one that the edge serves unless given. (at most 255 bytes; host) */
+      /** Host; default: the first host of the edge. (at most 255 bytes; host) */
       readonly host?: string | null | undefined;
-      /** Path and query; `/` unless given. (at most 16384 bytes; request target) */
+      /** Path and query; default: `/`. (at most 16384 bytes; request target) */
       readonly path?: string | null | undefined;
-      /** Header fields that the client sends. Host need not be among them. (at most 128) */
+      /** Header fields of the client. Host is optional. (at most 128) */
       readonly headers?: Readonly<Record<string, string>> | null | undefined;
-      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
-      /**
-       * Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged
-       * in.
-       */
+      /** A visitor to treat as logged in: with an existing session, or else as after a new login. */
       readonly as?: {
         /** E-mail address. (at most 320 bytes; email) */
         readonly email: string;
-        /** Whether the provider vouches for it. (default true) */
+        /** Whether the provider has verified the address. (default true) */
         readonly email_verified?: boolean | null | undefined;
         /** Id at the provider. (at most 1024 bytes) */
         readonly provider_user_id?: string | null | undefined;
@@ -713,7 +737,7 @@ export interface EdgesHttps {
         /** Teams, organizations or groups. (at most 100) */
         readonly groups?: readonly string[] | null | undefined;
       } | null | undefined;
-      /** What the upstream would answer, to see what becomes of it. */
+      /** Simulated response of the upstream. */
       readonly response?: {
         /** Status. (200 to 599; default 200) */
         readonly status_code?: number | null | undefined;
@@ -722,10 +746,7 @@ export interface EdgesHttps {
         /** Body, for rules of traffic policies that act on it. (at most 524288 bytes) */
         readonly body?: string | null | undefined;
       } | null | undefined;
-      /**
-       * A traffic policy that one of the edge's routes is taken to have in place of its own: for keys that may write,
-       * and see everything.
-       */
+      /** A traffic policy to use instead of the policy of a route: only for keys that may write and read everything. */
       readonly draft?: {
         /** Id of the route. (at most 64 bytes) */
         readonly route_id: string;
@@ -740,14 +761,14 @@ export interface EdgesHttps {
 /** `/edges/https/{id}/tls_termination` */
 export interface EdgesHttpsTlsTermination {
   /**
-   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Sets where TLS ends, and
-   * the allowed TLS versions. `PUT /edges/https/{id}/tls_termination`
+   * Replace the whole tls_termination module. With `dry_run`, return the effect without making changes. Sets where TLS
+   * ends, and the allowed TLS versions. `PUT /edges/https/{id}/tls_termination`
    */
   replace(id: string, body: EndpointTLSTerminationReplace, options?: CreateOptions): Promise<EndpointTLSTermination>;
   /** Get the tls_termination module. `GET /edges/https/{id}/tls_termination` */
   get(id: string, options?: GetOptions): Promise<EndpointTLSTermination>;
   /**
-   * Remove the tls_termination module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the tls_termination module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{id}/tls_termination`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -756,15 +777,15 @@ export interface EdgesHttpsTlsTermination {
 /** `/edges/https/{id}/mutual_tls` */
 export interface EdgesHttpsMutualTls {
   /**
-   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Requests a client certificate
-   * in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives the
-   * certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/https/{id}/mutual_tls`
+   * Replace the whole mutual_tls module. With `dry_run`, return the effect without making changes. Requests a client
+   * certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives
+   * the certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/https/{id}/mutual_tls`
    */
   replace(id: string, body: EndpointMutualTLSReplace, options?: CreateOptions): Promise<EndpointMutualTLS>;
   /** Get the mutual_tls module. `GET /edges/https/{id}/mutual_tls` */
   get(id: string, options?: GetOptions): Promise<EndpointMutualTLS>;
   /**
-   * Remove the mutual_tls module; with `dry_run` say whether that is possible. `DELETE /edges/https/{id}/mutual_tls`
+   * Remove the mutual_tls module. With `dry_run`, check whether this is possible. `DELETE /edges/https/{id}/mutual_tls`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
@@ -785,17 +806,20 @@ export interface EdgesHttpsRoutes {
   readonly backend: EdgesHttpsRoutesBackend;
   readonly compression: EdgesHttpsRoutesCompression;
   readonly responseHeaders: EdgesHttpsRoutesResponseHeaders;
-  /** Create an HTTPS edge route; with `dry_run` say what would come of it. `POST /edges/https/{edge_id}/routes` */
+  /**
+   * Create an HTTPS edge route. With `dry_run`, return the effect without making changes. `POST
+   * /edges/https/{edge_id}/routes`
+   */
   create(edgeId: string, body: HTTPSEdgeRouteCreate, options?: CreateOptions): Promise<HTTPSEdgeRoute>;
   /** Get an HTTPS edge route. `GET /edges/https/{edge_id}/routes/{id}` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<HTTPSEdgeRoute>;
   /**
-   * Change the given attributes of an HTTPS edge route; with `dry_run` say what would come of it. `PATCH
-   * /edges/https/{edge_id}/routes/{id}`
+   * Change the given attributes of an HTTPS edge route. With `dry_run`, return the effect without making changes.
+   * `PATCH /edges/https/{edge_id}/routes/{id}`
    */
   update(edgeId: string, id: string, body: HTTPSEdgeRouteUpdate, options?: CreateOptions): Promise<HTTPSEdgeRoute>;
   /**
-   * Delete an HTTPS edge route; with `dry_run` say whether that is possible. `DELETE
+   * Delete an HTTPS edge route. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -804,8 +828,8 @@ export interface EdgesHttpsRoutes {
 /** `/edges/https/{edge_id}/routes/{id}/ip_restriction` */
 export interface EdgesHttpsRoutesIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Allows a source address
-   * only if a rule of the IP policies allows it and no rule denies it. `PUT
+   * Replace the whole ip_restriction module. With `dry_run`, return the effect without making changes. Allows a source
+   * address only if a rule of the IP policies allows it and no rule denies it. `PUT
    * /edges/https/{edge_id}/routes/{id}/ip_restriction`
    */
   replace(
@@ -817,7 +841,7 @@ export interface EdgesHttpsRoutesIpRestriction {
   /** Get the ip_restriction module. `GET /edges/https/{edge_id}/routes/{id}/ip_restriction` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
   /**
-   * Remove the ip_restriction module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the ip_restriction module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/ip_restriction`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -826,10 +850,10 @@ export interface EdgesHttpsRoutesIpRestriction {
 /** `/edges/https/{edge_id}/routes/{id}/user_agent_filter` */
 export interface EdgesHttpsRoutesUserAgentFilter {
   /**
-   * Replace the user_agent_filter module as a whole; with `dry_run` say what would come of it. Denies requests by their
-   * User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only
-   * if an expression of `allow` matches the empty string. A request with several is always denied. Expressions are RE2
-   * and match anywhere. `PUT /edges/https/{edge_id}/routes/{id}/user_agent_filter`
+   * Replace the whole user_agent_filter module. With `dry_run`, return the effect without making changes. Denies
+   * requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+   * User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always
+   * denied. Expressions are RE2 and match anywhere. `PUT /edges/https/{edge_id}/routes/{id}/user_agent_filter`
    */
   replace(
     edgeId: string,
@@ -840,7 +864,7 @@ export interface EdgesHttpsRoutesUserAgentFilter {
   /** Get the user_agent_filter module. `GET /edges/https/{edge_id}/routes/{id}/user_agent_filter` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointUserAgentFilter>;
   /**
-   * Remove the user_agent_filter module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the user_agent_filter module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/user_agent_filter`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -849,9 +873,10 @@ export interface EdgesHttpsRoutesUserAgentFilter {
 /** `/edges/https/{edge_id}/routes/{id}/webhook_verification` */
 export interface EdgesHttpsRoutesWebhookVerification {
   /**
-   * Replace the webhook_verification module as a whole; with `dry_run` say what would come of it. Accepts only webhooks
-   * with a valid signature. The edge holds the body until the signature is verified, and then forwards it unchanged.
-   * The edge answers the provider's test requests. `PUT /edges/https/{edge_id}/routes/{id}/webhook_verification`
+   * Replace the whole webhook_verification module. With `dry_run`, return the effect without making changes. Accepts
+   * only webhooks with a valid signature. The edge holds the body until the signature is verified, and then forwards it
+   * unchanged. The edge answers the provider's test requests. `PUT
+   * /edges/https/{edge_id}/routes/{id}/webhook_verification`
    */
   replace(
     edgeId: string,
@@ -862,7 +887,7 @@ export interface EdgesHttpsRoutesWebhookVerification {
   /** Get the webhook_verification module. `GET /edges/https/{edge_id}/routes/{id}/webhook_verification` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointWebhookValidation>;
   /**
-   * Remove the webhook_verification module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the webhook_verification module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/webhook_verification`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -871,14 +896,14 @@ export interface EdgesHttpsRoutesWebhookVerification {
 /** `/edges/https/{edge_id}/routes/{id}/oauth` */
 export interface EdgesHttpsRoutesOauth {
   /**
-   * Replace the oauth module as a whole; with `dry_run` say what would come of it. Requires a login with a social
-   * identity provider. Only visitors on the lists have access. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
+   * Replace the whole oauth module. With `dry_run`, return the effect without making changes. Requires a login with a
+   * social identity provider. Only visitors on the lists have access. `PUT /edges/https/{edge_id}/routes/{id}/oauth`
    */
   replace(edgeId: string, id: string, body: EndpointOAuthReplace, options?: CreateOptions): Promise<EndpointOAuth>;
   /** Get the oauth module. `GET /edges/https/{edge_id}/routes/{id}/oauth` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointOAuth>;
   /**
-   * Remove the oauth module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the oauth module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/oauth`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -887,14 +912,14 @@ export interface EdgesHttpsRoutesOauth {
 /** `/edges/https/{edge_id}/routes/{id}/oidc` */
 export interface EdgesHttpsRoutesOidc {
   /**
-   * Replace the oidc module as a whole; with `dry_run` say what would come of it. Requires a login with an OpenID
-   * Connect provider. `PUT /edges/https/{edge_id}/routes/{id}/oidc`
+   * Replace the whole oidc module. With `dry_run`, return the effect without making changes. Requires a login with an
+   * OpenID Connect provider. `PUT /edges/https/{edge_id}/routes/{id}/oidc`
    */
   replace(edgeId: string, id: string, body: EndpointOIDCReplace, options?: CreateOptions): Promise<EndpointOIDC>;
   /** Get the oidc module. `GET /edges/https/{edge_id}/routes/{id}/oidc` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointOIDC>;
   /**
-   * Remove the oidc module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the oidc module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/oidc`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -903,14 +928,14 @@ export interface EdgesHttpsRoutesOidc {
 /** `/edges/https/{edge_id}/routes/{id}/saml` */
 export interface EdgesHttpsRoutesSaml {
   /**
-   * Replace the saml module as a whole; with `dry_run` say what would come of it. Requires a login with a SAML identity
-   * provider. `PUT /edges/https/{edge_id}/routes/{id}/saml`
+   * Replace the whole saml module. With `dry_run`, return the effect without making changes. Requires a login with a
+   * SAML identity provider. `PUT /edges/https/{edge_id}/routes/{id}/saml`
    */
   replace(edgeId: string, id: string, body: EndpointSAMLReplace, options?: CreateOptions): Promise<EndpointSAML>;
   /** Get the saml module. `GET /edges/https/{edge_id}/routes/{id}/saml` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointSAML>;
   /**
-   * Remove the saml module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the saml module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/saml`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -919,8 +944,9 @@ export interface EdgesHttpsRoutesSaml {
 /** `/edges/https/{edge_id}/routes/{id}/traffic_policy` */
 export interface EdgesHttpsRoutesTrafficPolicy {
   /**
-   * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
-   * rules with expressions and actions, by phase. `PUT /edges/https/{edge_id}/routes/{id}/traffic_policy`
+   * Replace the whole traffic_policy module. With `dry_run`, return the effect without making changes. Applies a
+   * traffic policy: rules with expressions and actions, by phase. `PUT
+   * /edges/https/{edge_id}/routes/{id}/traffic_policy`
    */
   replace(
     edgeId: string,
@@ -931,7 +957,7 @@ export interface EdgesHttpsRoutesTrafficPolicy {
   /** Get the traffic_policy module. `GET /edges/https/{edge_id}/routes/{id}/traffic_policy` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
   /**
-   * Remove the traffic_policy module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the traffic_policy module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/traffic_policy`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -940,8 +966,8 @@ export interface EdgesHttpsRoutesTrafficPolicy {
 /** `/edges/https/{edge_id}/routes/{id}/circuit_breaker` */
 export interface EdgesHttpsRoutesCircuitBreaker {
   /**
-   * Replace the circuit_breaker module as a whole; with `dry_run` say what would come of it. Stops requests to a
-   * failing upstream, and retries after a pause. A failure is a status of 500 or more, or no response. `PUT
+   * Replace the whole circuit_breaker module. With `dry_run`, return the effect without making changes. Stops requests
+   * to a failing upstream, and retries after a pause. A failure is a status of 500 or more, or no response. `PUT
    * /edges/https/{edge_id}/routes/{id}/circuit_breaker`
    */
   replace(
@@ -953,7 +979,7 @@ export interface EdgesHttpsRoutesCircuitBreaker {
   /** Get the circuit_breaker module. `GET /edges/https/{edge_id}/routes/{id}/circuit_breaker` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCircuitBreaker>;
   /**
-   * Remove the circuit_breaker module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the circuit_breaker module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/circuit_breaker`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -962,9 +988,9 @@ export interface EdgesHttpsRoutesCircuitBreaker {
 /** `/edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
 export interface EdgesHttpsRoutesWebsocketTcpConverter {
   /**
-   * Replace the websocket_tcp_converter module as a whole; with `dry_run` say what would come of it. Converts
-   * WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend become
-   * binary messages. Text messages and requests without a WebSocket upgrade are rejected. `PUT
+   * Replace the whole websocket_tcp_converter module. With `dry_run`, return the effect without making changes.
+   * Converts WebSockets to TCP: binary messages become bytes on a connection to the backend, and bytes from the backend
+   * become binary messages. Text messages and requests without a WebSocket upgrade are rejected. `PUT
    * /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
    */
   replace(
@@ -976,7 +1002,7 @@ export interface EdgesHttpsRoutesWebsocketTcpConverter {
   /** Get the websocket_tcp_converter module. `GET /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointWebsocketTCPConverter>;
   /**
-   * Remove the websocket_tcp_converter module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the websocket_tcp_converter module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/websocket_tcp_converter`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -985,8 +1011,8 @@ export interface EdgesHttpsRoutesWebsocketTcpConverter {
 /** `/edges/https/{edge_id}/routes/{id}/request_headers` */
 export interface EdgesHttpsRoutesRequestHeaders {
   /**
-   * Replace the request_headers module as a whole; with `dry_run` say what would come of it. Removes, then adds header
-   * fields of the request, just before the request goes upstream. `PUT
+   * Replace the whole request_headers module. With `dry_run`, return the effect without making changes. Removes, then
+   * adds header fields of the request, just before the request goes upstream. `PUT
    * /edges/https/{edge_id}/routes/{id}/request_headers`
    */
   replace(
@@ -998,7 +1024,7 @@ export interface EdgesHttpsRoutesRequestHeaders {
   /** Get the request_headers module. `GET /edges/https/{edge_id}/routes/{id}/request_headers` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointRequestHeaders>;
   /**
-   * Remove the request_headers module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the request_headers module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/request_headers`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -1007,8 +1033,8 @@ export interface EdgesHttpsRoutesRequestHeaders {
 /** `/edges/https/{edge_id}/routes/{id}/forwarding` */
 export interface EdgesHttpsRoutesForwarding {
   /**
-   * Replace the forwarding module as a whole; with `dry_run` say what would come of it. Sets limits on how requests are
-   * forwarded to the upstream. `PUT /edges/https/{edge_id}/routes/{id}/forwarding`
+   * Replace the whole forwarding module. With `dry_run`, return the effect without making changes. Sets limits on how
+   * requests are forwarded to the upstream. `PUT /edges/https/{edge_id}/routes/{id}/forwarding`
    */
   replace(
     edgeId: string,
@@ -1019,7 +1045,7 @@ export interface EdgesHttpsRoutesForwarding {
   /** Get the forwarding module. `GET /edges/https/{edge_id}/routes/{id}/forwarding` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointForwarding>;
   /**
-   * Remove the forwarding module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the forwarding module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/forwarding`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -1028,14 +1054,14 @@ export interface EdgesHttpsRoutesForwarding {
 /** `/edges/https/{edge_id}/routes/{id}/backend` */
 export interface EdgesHttpsRoutesBackend {
   /**
-   * Replace the backend module as a whole; with `dry_run` say what would come of it. Sends traffic to a backend. `PUT
-   * /edges/https/{edge_id}/routes/{id}/backend`
+   * Replace the whole backend module. With `dry_run`, return the effect without making changes. Sends traffic to a
+   * backend. `PUT /edges/https/{edge_id}/routes/{id}/backend`
    */
   replace(edgeId: string, id: string, body: EndpointBackendReplace, options?: CreateOptions): Promise<EndpointBackend>;
   /** Get the backend module. `GET /edges/https/{edge_id}/routes/{id}/backend` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointBackend>;
   /**
-   * Remove the backend module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the backend module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/backend`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -1044,10 +1070,10 @@ export interface EdgesHttpsRoutesBackend {
 /** `/edges/https/{edge_id}/routes/{id}/compression` */
 export interface EdgesHttpsRoutesCompression {
   /**
-   * Replace the compression module as a whole; with `dry_run` say what would come of it. Compresses responses with
-   * gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies that are already encoded
-   * or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of
-   * visitors whom the edge has logged in. `PUT /edges/https/{edge_id}/routes/{id}/compression`
+   * Replace the whole compression module. With `dry_run`, return the effect without making changes. Compresses
+   * responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies that are
+   * already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers to
+   * input in requests of visitors whom the edge has logged in. `PUT /edges/https/{edge_id}/routes/{id}/compression`
    */
   replace(
     edgeId: string,
@@ -1058,7 +1084,7 @@ export interface EdgesHttpsRoutesCompression {
   /** Get the compression module. `GET /edges/https/{edge_id}/routes/{id}/compression` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointCompression>;
   /**
-   * Remove the compression module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the compression module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/compression`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -1067,8 +1093,8 @@ export interface EdgesHttpsRoutesCompression {
 /** `/edges/https/{edge_id}/routes/{id}/response_headers` */
 export interface EdgesHttpsRoutesResponseHeaders {
   /**
-   * Replace the response_headers module as a whole; with `dry_run` say what would come of it. Removes, then adds header
-   * fields of the response, just before the response goes to the client. `PUT
+   * Replace the whole response_headers module. With `dry_run`, return the effect without making changes. Removes, then
+   * adds header fields of the response, just before the response goes to the client. `PUT
    * /edges/https/{edge_id}/routes/{id}/response_headers`
    */
   replace(
@@ -1080,7 +1106,7 @@ export interface EdgesHttpsRoutesResponseHeaders {
   /** Get the response_headers module. `GET /edges/https/{edge_id}/routes/{id}/response_headers` */
   get(edgeId: string, id: string, options?: GetOptions): Promise<EndpointResponseHeaders>;
   /**
-   * Remove the response_headers module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the response_headers module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/https/{edge_id}/routes/{id}/response_headers`
    */
   delete(edgeId: string, id: string, options?: CreateOptions): Promise<void>;
@@ -1093,21 +1119,24 @@ export interface EdgesTls {
   readonly ipRestriction: EdgesTlsIpRestriction;
   readonly trafficPolicy: EdgesTlsTrafficPolicy;
   readonly backend: EdgesTlsBackend;
-  /** Create a TLS edge; with `dry_run` say what would come of it. `POST /edges/tls` */
+  /** Create a TLS edge. With `dry_run`, return the effect without making changes. `POST /edges/tls` */
   create(body: TLSEdgeCreate, options?: CreateOptions): Promise<TLSEdge>;
   /** List TLS edges, newest first. `GET /edges/tls` */
   list(options?: ListOptions): Listing<TLSEdge>;
   /** Get a TLS edge. `GET /edges/tls/{id}` */
   get(id: string, options?: GetOptions): Promise<TLSEdge>;
-  /** Change the given attributes of a TLS edge; with `dry_run` say what would come of it. `PATCH /edges/tls/{id}` */
+  /**
+   * Change the given attributes of a TLS edge. With `dry_run`, return the effect without making changes. `PATCH
+   * /edges/tls/{id}`
+   */
   update(id: string, body: TLSEdgeUpdate, options?: CreateOptions): Promise<TLSEdge>;
-  /** Delete a TLS edge; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}` */
+  /** Delete a TLS edge. With `dry_run`, check whether this is possible. `DELETE /edges/tls/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
-  /** Say what the TLS edge would do with a connection, without doing it. `POST /edges/tls/{id}/explain` */
+  /** Return what the TLS edge would do with a connection, without opening it. `POST /edges/tls/{id}/explain` */
   explain(
     id: string,
     body?: {
-      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
     },
     options?: CallOptions,
@@ -1117,14 +1146,14 @@ export interface EdgesTls {
 /** `/edges/tls/{id}/tls_termination` */
 export interface EdgesTlsTlsTermination {
   /**
-   * Replace the tls_termination module as a whole; with `dry_run` say what would come of it. Sets where TLS ends, and
-   * the allowed TLS versions. `PUT /edges/tls/{id}/tls_termination`
+   * Replace the whole tls_termination module. With `dry_run`, return the effect without making changes. Sets where TLS
+   * ends, and the allowed TLS versions. `PUT /edges/tls/{id}/tls_termination`
    */
   replace(id: string, body: EndpointTLSTerminationReplace, options?: CreateOptions): Promise<EndpointTLSTermination>;
   /** Get the tls_termination module. `GET /edges/tls/{id}/tls_termination` */
   get(id: string, options?: GetOptions): Promise<EndpointTLSTermination>;
   /**
-   * Remove the tls_termination module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the tls_termination module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/tls/{id}/tls_termination`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -1133,28 +1162,30 @@ export interface EdgesTlsTlsTermination {
 /** `/edges/tls/{id}/mutual_tls` */
 export interface EdgesTlsMutualTls {
   /**
-   * Replace the mutual_tls module as a whole; with `dry_run` say what would come of it. Requests a client certificate
-   * in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives the
-   * certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/tls/{id}/mutual_tls`
+   * Replace the whole mutual_tls module. With `dry_run`, return the effect without making changes. Requests a client
+   * certificate in the TLS handshake, and rejects clients without a certificate of the given CAs. The upstream receives
+   * the certificate's subject in `ngrok-mtls-*` header fields. `PUT /edges/tls/{id}/mutual_tls`
    */
   replace(id: string, body: EndpointMutualTLSReplace, options?: CreateOptions): Promise<EndpointMutualTLS>;
   /** Get the mutual_tls module. `GET /edges/tls/{id}/mutual_tls` */
   get(id: string, options?: GetOptions): Promise<EndpointMutualTLS>;
-  /** Remove the mutual_tls module; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}/mutual_tls` */
+  /**
+   * Remove the mutual_tls module. With `dry_run`, check whether this is possible. `DELETE /edges/tls/{id}/mutual_tls`
+   */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/edges/tls/{id}/ip_restriction` */
 export interface EdgesTlsIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Allows a source address
-   * only if a rule of the IP policies allows it and no rule denies it. `PUT /edges/tls/{id}/ip_restriction`
+   * Replace the whole ip_restriction module. With `dry_run`, return the effect without making changes. Allows a source
+   * address only if a rule of the IP policies allows it and no rule denies it. `PUT /edges/tls/{id}/ip_restriction`
    */
   replace(id: string, body: EndpointIPPolicyReplace, options?: CreateOptions): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/tls/{id}/ip_restriction` */
   get(id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
   /**
-   * Remove the ip_restriction module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the ip_restriction module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/tls/{id}/ip_restriction`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -1163,14 +1194,14 @@ export interface EdgesTlsIpRestriction {
 /** `/edges/tls/{id}/traffic_policy` */
 export interface EdgesTlsTrafficPolicy {
   /**
-   * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
-   * rules with expressions and actions, by phase. `PUT /edges/tls/{id}/traffic_policy`
+   * Replace the whole traffic_policy module. With `dry_run`, return the effect without making changes. Applies a
+   * traffic policy: rules with expressions and actions, by phase. `PUT /edges/tls/{id}/traffic_policy`
    */
   replace(id: string, body: EndpointTrafficPolicyReplace, options?: CreateOptions): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/tls/{id}/traffic_policy` */
   get(id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
   /**
-   * Remove the traffic_policy module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the traffic_policy module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/tls/{id}/traffic_policy`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -1179,13 +1210,13 @@ export interface EdgesTlsTrafficPolicy {
 /** `/edges/tls/{id}/backend` */
 export interface EdgesTlsBackend {
   /**
-   * Replace the backend module as a whole; with `dry_run` say what would come of it. Sends traffic to a backend. `PUT
-   * /edges/tls/{id}/backend`
+   * Replace the whole backend module. With `dry_run`, return the effect without making changes. Sends traffic to a
+   * backend. `PUT /edges/tls/{id}/backend`
    */
   replace(id: string, body: EndpointBackendReplace, options?: CreateOptions): Promise<EndpointBackend>;
   /** Get the backend module. `GET /edges/tls/{id}/backend` */
   get(id: string, options?: GetOptions): Promise<EndpointBackend>;
-  /** Remove the backend module; with `dry_run` say whether that is possible. `DELETE /edges/tls/{id}/backend` */
+  /** Remove the backend module. With `dry_run`, check whether this is possible. `DELETE /edges/tls/{id}/backend` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
@@ -1194,21 +1225,24 @@ export interface EdgesTcp {
   readonly ipRestriction: EdgesTcpIpRestriction;
   readonly trafficPolicy: EdgesTcpTrafficPolicy;
   readonly backend: EdgesTcpBackend;
-  /** Create a TCP edge; with `dry_run` say what would come of it. `POST /edges/tcp` */
+  /** Create a TCP edge. With `dry_run`, return the effect without making changes. `POST /edges/tcp` */
   create(body: TCPEdgeCreate, options?: CreateOptions): Promise<TCPEdge>;
   /** List TCP edges, newest first. `GET /edges/tcp` */
   list(options?: ListOptions): Listing<TCPEdge>;
   /** Get a TCP edge. `GET /edges/tcp/{id}` */
   get(id: string, options?: GetOptions): Promise<TCPEdge>;
-  /** Change the given attributes of a TCP edge; with `dry_run` say what would come of it. `PATCH /edges/tcp/{id}` */
+  /**
+   * Change the given attributes of a TCP edge. With `dry_run`, return the effect without making changes. `PATCH
+   * /edges/tcp/{id}`
+   */
   update(id: string, body: TCPEdgeUpdate, options?: CreateOptions): Promise<TCPEdge>;
-  /** Delete a TCP edge; with `dry_run` say whether that is possible. `DELETE /edges/tcp/{id}` */
+  /** Delete a TCP edge. With `dry_run`, check whether this is possible. `DELETE /edges/tcp/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
-  /** Say what the TCP edge would do with a connection, without doing it. `POST /edges/tcp/{id}/explain` */
+  /** Return what the TCP edge would do with a connection, without opening it. `POST /edges/tcp/{id}/explain` */
   explain(
     id: string,
     body?: {
-      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
     },
     options?: CallOptions,
@@ -1218,14 +1252,14 @@ export interface EdgesTcp {
 /** `/edges/tcp/{id}/ip_restriction` */
 export interface EdgesTcpIpRestriction {
   /**
-   * Replace the ip_restriction module as a whole; with `dry_run` say what would come of it. Allows a source address
-   * only if a rule of the IP policies allows it and no rule denies it. `PUT /edges/tcp/{id}/ip_restriction`
+   * Replace the whole ip_restriction module. With `dry_run`, return the effect without making changes. Allows a source
+   * address only if a rule of the IP policies allows it and no rule denies it. `PUT /edges/tcp/{id}/ip_restriction`
    */
   replace(id: string, body: EndpointIPPolicyReplace, options?: CreateOptions): Promise<EndpointIPPolicy>;
   /** Get the ip_restriction module. `GET /edges/tcp/{id}/ip_restriction` */
   get(id: string, options?: GetOptions): Promise<EndpointIPPolicy>;
   /**
-   * Remove the ip_restriction module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the ip_restriction module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/tcp/{id}/ip_restriction`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -1234,14 +1268,14 @@ export interface EdgesTcpIpRestriction {
 /** `/edges/tcp/{id}/traffic_policy` */
 export interface EdgesTcpTrafficPolicy {
   /**
-   * Replace the traffic_policy module as a whole; with `dry_run` say what would come of it. Applies a traffic policy:
-   * rules with expressions and actions, by phase. `PUT /edges/tcp/{id}/traffic_policy`
+   * Replace the whole traffic_policy module. With `dry_run`, return the effect without making changes. Applies a
+   * traffic policy: rules with expressions and actions, by phase. `PUT /edges/tcp/{id}/traffic_policy`
    */
   replace(id: string, body: EndpointTrafficPolicyReplace, options?: CreateOptions): Promise<EndpointTrafficPolicy>;
   /** Get the traffic_policy module. `GET /edges/tcp/{id}/traffic_policy` */
   get(id: string, options?: GetOptions): Promise<EndpointTrafficPolicy>;
   /**
-   * Remove the traffic_policy module; with `dry_run` say whether that is possible. `DELETE
+   * Remove the traffic_policy module. With `dry_run`, check whether this is possible. `DELETE
    * /edges/tcp/{id}/traffic_policy`
    */
   delete(id: string, options?: CreateOptions): Promise<void>;
@@ -1250,28 +1284,31 @@ export interface EdgesTcpTrafficPolicy {
 /** `/edges/tcp/{id}/backend` */
 export interface EdgesTcpBackend {
   /**
-   * Replace the backend module as a whole; with `dry_run` say what would come of it. Sends traffic to a backend. `PUT
-   * /edges/tcp/{id}/backend`
+   * Replace the whole backend module. With `dry_run`, return the effect without making changes. Sends traffic to a
+   * backend. `PUT /edges/tcp/{id}/backend`
    */
   replace(id: string, body: EndpointBackendReplace, options?: CreateOptions): Promise<EndpointBackend>;
   /** Get the backend module. `GET /edges/tcp/{id}/backend` */
   get(id: string, options?: GetOptions): Promise<EndpointBackend>;
-  /** Remove the backend module; with `dry_run` say whether that is possible. `DELETE /edges/tcp/{id}/backend` */
+  /** Remove the backend module. With `dry_run`, check whether this is possible. `DELETE /edges/tcp/{id}/backend` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/vaults` */
 export interface Vaults {
   readonly secrets: VaultsSecrets;
-  /** Create a vault; with `dry_run` say what would come of it. `POST /vaults` */
+  /** Create a vault. With `dry_run`, return the effect without making changes. `POST /vaults` */
   create(body: VaultCreate, options?: CreateOptions): Promise<Vault>;
   /** List vaults, newest first. `GET /vaults` */
   list(options?: ListOptions): Listing<Vault>;
   /** Get a vault. `GET /vaults/{id}` */
   get(id: string, options?: GetOptions): Promise<Vault>;
-  /** Change the given attributes of a vault; with `dry_run` say what would come of it. `PATCH /vaults/{id}` */
+  /**
+   * Change the given attributes of a vault. With `dry_run`, return the effect without making changes. `PATCH
+   * /vaults/{id}`
+   */
   update(id: string, body: VaultUpdate, options?: CreateOptions): Promise<Vault>;
-  /** Delete a vault; with `dry_run` say whether that is possible. `DELETE /vaults/{id}` */
+  /** Delete a vault. With `dry_run`, check whether this is possible. `DELETE /vaults/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
@@ -1283,41 +1320,46 @@ export interface VaultsSecrets {
 
 /** `/vault_secrets` */
 export interface VaultSecrets {
-  /** Create a secret; with `dry_run` say what would come of it. `POST /vault_secrets` */
+  /** Create a secret. With `dry_run`, return the effect without making changes. `POST /vault_secrets` */
   create(body: SecretCreate, options?: CreateOptions): Promise<Secret>;
   /** List secrets, newest first. `GET /vault_secrets` */
   list(options?: ListOptions): Listing<Secret>;
   /** Get a secret. `GET /vault_secrets/{id}` */
   get(id: string, options?: GetOptions): Promise<Secret>;
-  /** Change the given attributes of a secret; with `dry_run` say what would come of it. `PATCH /vault_secrets/{id}` */
+  /**
+   * Change the given attributes of a secret. With `dry_run`, return the effect without making changes. `PATCH
+   * /vault_secrets/{id}`
+   */
   update(id: string, body: SecretUpdate, options?: CreateOptions): Promise<Secret>;
-  /** Delete a secret; with `dry_run` say whether that is possible. `DELETE /vault_secrets/{id}` */
+  /** Delete a secret. With `dry_run`, check whether this is possible. `DELETE /vault_secrets/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/event_destinations` */
 export interface EventDestinations {
   readonly events: EventDestinationsEvents;
-  /** Create an event destination; with `dry_run` say what would come of it. `POST /event_destinations` */
+  /**
+   * Create an event destination. With `dry_run`, return the effect without making changes. `POST /event_destinations`
+   */
   create(body: EventDestinationCreate, options?: CreateOptions): Promise<EventDestination>;
   /** List event destinations, newest first. `GET /event_destinations` */
   list(options?: ListOptions): Listing<EventDestination>;
   /** Get an event destination. `GET /event_destinations/{id}` */
   get(id: string, options?: GetOptions): Promise<EventDestination>;
   /**
-   * Change the given attributes of an event destination; with `dry_run` say what would come of it. `PATCH
-   * /event_destinations/{id}`
+   * Change the given attributes of an event destination. With `dry_run`, return the effect without making changes.
+   * `PATCH /event_destinations/{id}`
    */
   update(id: string, body: EventDestinationUpdate, options?: CreateOptions): Promise<EventDestination>;
-  /** Delete an event destination; with `dry_run` say whether that is possible. `DELETE /event_destinations/{id}` */
+  /** Delete an event destination. With `dry_run`, check whether this is possible. `DELETE /event_destinations/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/event_destinations/{id}/events` */
 export interface EventDestinationsEvents {
   /**
-   * List the events that were delivered to a destination lately; keys that are limited to kinds get the events of these
-   * kinds. `GET /event_destinations/{id}/events`
+   * List the events that were recently delivered to a destination. Keys with type scopes get only events of these
+   * types. `GET /event_destinations/{id}/events`
    */
   get(id: string, options?: ReadOptions): Promise<DeliveredEvents>;
 }
@@ -1325,18 +1367,22 @@ export interface EventDestinationsEvents {
 /** `/event_subscriptions` */
 export interface EventSubscriptions {
   readonly sources: EventSubscriptionsSources;
-  /** Create an event subscription; with `dry_run` say what would come of it. `POST /event_subscriptions` */
+  /**
+   * Create an event subscription. With `dry_run`, return the effect without making changes. `POST /event_subscriptions`
+   */
   create(body: EventSubscriptionCreate, options?: CreateOptions): Promise<EventSubscription>;
   /** List event subscriptions, newest first. `GET /event_subscriptions` */
   list(options?: ListOptions): Listing<EventSubscription>;
   /** Get an event subscription. `GET /event_subscriptions/{id}` */
   get(id: string, options?: GetOptions): Promise<EventSubscription>;
   /**
-   * Change the given attributes of an event subscription; with `dry_run` say what would come of it. `PATCH
-   * /event_subscriptions/{id}`
+   * Change the given attributes of an event subscription. With `dry_run`, return the effect without making changes.
+   * `PATCH /event_subscriptions/{id}`
    */
   update(id: string, body: EventSubscriptionUpdate, options?: CreateOptions): Promise<EventSubscription>;
-  /** Delete an event subscription; with `dry_run` say whether that is possible. `DELETE /event_subscriptions/{id}` */
+  /**
+   * Delete an event subscription. With `dry_run`, check whether this is possible. `DELETE /event_subscriptions/{id}`
+   */
   delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
@@ -1360,7 +1406,7 @@ export interface EventSubscriptionsSources {
   /** Get a type of event of a subscription. `GET /event_subscriptions/{subscription_id}/sources/{type}` */
   get(subscriptionId: string, type: string, options?: ReadOptions): Promise<EventSource>;
   /**
-   * Nothing of a source can be changed: answers it as it is. `PATCH
+   * Return the source unchanged. Sources have no fields to change. `PATCH
    * /event_subscriptions/{subscription_id}/sources/{type}`
    */
   update(subscriptionId: string, type: string, options?: CallOptions): Promise<EventSource>;
@@ -1378,7 +1424,7 @@ export interface App {
 export interface AppUsers {
   /** Get an application user. `GET /app/users/{id}` */
   get(id: string, options?: ReadOptions): Promise<ApplicationUser>;
-  /** Delete an application user; with `dry_run` say whether that is possible. `DELETE /app/users/{id}` */
+  /** Delete an application user. With `dry_run`, check whether this is possible. `DELETE /app/users/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application users, newest first. `GET /app/users` */
   list(options?: AppUsersListOptions): Listing<ApplicationUser>;
@@ -1388,7 +1434,7 @@ export interface AppUsers {
 export interface AppSessions {
   /** Get an application session. `GET /app/sessions/{id}` */
   get(id: string, options?: ReadOptions): Promise<ApplicationSession>;
-  /** Delete an application session; with `dry_run` say whether that is possible. `DELETE /app/sessions/{id}` */
+  /** Delete an application session. With `dry_run`, check whether this is possible. `DELETE /app/sessions/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List application sessions, newest first. `GET /app/sessions` */
   list(options?: AppUsersListOptions): Listing<ApplicationSession>;
@@ -1405,11 +1451,11 @@ export interface TunnelSessions {
   restart(id: string, options?: CallOptions): Promise<void>;
   /** Tell the agent to stop. `POST /tunnel_sessions/{id}/stop` */
   stop(id: string, options?: CallOptions): Promise<void>;
-  /** Tell the agent to update itself, within its major version. `POST /tunnel_sessions/{id}/update` */
+  /** Tell the agent to update within its major version. `POST /tunnel_sessions/{id}/update` */
   update(
     id: string,
     body?: {
-      /** Version to update to; empty: the newest that fits. (at most 255 bytes) */
+      /** Target version; empty: the newest compatible version. (at most 255 bytes) */
       readonly version?: string | null | undefined;
     },
     options?: CallOptions,
@@ -1419,7 +1465,7 @@ export interface TunnelSessions {
 /** `/tunnel_sessions/{id}/pulse` */
 export interface TunnelSessionsPulse {
   /**
-   * Have the agent echo a beat, and tell how long that took and when it was last heard. `GET
+   * Send a heartbeat to the agent, and return its delay and the time of the last data. `GET
    * /tunnel_sessions/{id}/pulse`
    */
   get(id: string, options?: ReadOptions): Promise<TunnelSessionPulse>;
@@ -1446,44 +1492,42 @@ export interface Endpoints {
   /** Get an endpoint. `GET /endpoints/{id}` */
   get(id: string, options?: ReadOptions): Promise<Endpoint>;
   /**
-   * Change the given attributes of a cloud endpoint; with `dry_run` say what would come of it. `PATCH /endpoints/{id}`
+   * Change the given attributes of a cloud endpoint. With `dry_run`, return the effect without making changes. `PATCH
+   * /endpoints/{id}`
    */
   update(id: string, body: CloudEndpointUpdate, options?: CreateOptions): Promise<CloudEndpoint>;
-  /** Delete a cloud endpoint; with `dry_run` say whether that is possible. `DELETE /endpoints/{id}` */
+  /** Delete a cloud endpoint. With `dry_run`, check whether this is possible. `DELETE /endpoints/{id}` */
   delete(id: string, options?: CreateOptions): Promise<void>;
   /** List endpoints, newest first. `GET /endpoints` */
   list(options?: EndpointsListOptions): Listing<Endpoint>;
-  /** Create a cloud endpoint; with `dry_run` say what would come of it. `POST /endpoints` */
+  /** Create a cloud endpoint. With `dry_run`, return the effect without making changes. `POST /endpoints` */
   create(body: CloudEndpointCreate, options?: CreateOptions): Promise<CloudEndpoint>;
   /**
-   * Say what would become of a request to the endpoint of an agent or a cloud endpoint, or of a connection where it is
-   * a tls or tcp one, without doing it. `POST /endpoints/{id}/explain`
+   * Return what would happen to a request to an endpoint of an agent or a cloud endpoint, or to a connection for tls or
+   * tcp, without sending it. `POST /endpoints/{id}/explain`
    */
   explain(
     id: string,
     body?: {
       /** Method. (at most 255 bytes; method; default GET) */
       readonly method?: string | null | undefined;
-      /** URL, in place of `host` and `path`. (at most 16384 bytes; url) */
+      /** URL, instead of `host` and `path`. (at most 16384 bytes; url) */
       readonly url?: string | null | undefined;
-      /** Host; the first one that the edge serves unless given. (at most 255 bytes; host) */
+      /** Host; default: the first host of the edge. (at most 255 bytes; host) */
       readonly host?: string | null | undefined;
-      /** Path and query; `/` unless given. (at most 16384 bytes; request target) */
+      /** Path and query; default: `/`. (at most 16384 bytes; request target) */
       readonly path?: string | null | undefined;
-      /** Header fields that the client sends. Host need not be among them. (at most 128) */
+      /** Header fields of the client. Host is optional. (at most 128) */
       readonly headers?: Readonly<Record<string, string>> | null | undefined;
-      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
-      /**
-       * Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged
-       * in.
-       */
+      /** A visitor to treat as logged in: with an existing session, or else as after a new login. */
       readonly as?: {
         /** E-mail address. (at most 320 bytes; email) */
         readonly email: string;
-        /** Whether the provider vouches for it. (default true) */
+        /** Whether the provider has verified the address. (default true) */
         readonly email_verified?: boolean | null | undefined;
         /** Id at the provider. (at most 1024 bytes) */
         readonly provider_user_id?: string | null | undefined;
@@ -1492,7 +1536,7 @@ export interface Endpoints {
         /** Teams, organizations or groups. (at most 100) */
         readonly groups?: readonly string[] | null | undefined;
       } | null | undefined;
-      /** What the upstream would answer, to see what becomes of it. */
+      /** Simulated response of the upstream. */
       readonly response?: {
         /** Status. (200 to 599; default 200) */
         readonly status_code?: number | null | undefined;
@@ -1508,13 +1552,15 @@ export interface Endpoints {
 
 /** `/revisions` */
 export interface Revisions {
-  /** List writes of the account's keys, newest first: who, what, why, and up to 20 changes of each. `GET /revisions` */
+  /**
+   * List writes in the account, newest first: author, operation, reason, and up to 20 changes of each. `GET /revisions`
+   */
   list(options?: RevisionsListOptions): Listing<Revision>;
-  /** Get a write with everything that it changed. `GET /revisions/{id}` */
+  /** Get a write with all its changes. `GET /revisions/{id}` */
   get(id: string, options?: ReadOptions): Promise<Revision>;
   /**
-   * Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay
-   * as they are. `POST /revisions/{id}/rollback`
+   * Restore the account's objects to their state at a revision, as one new revision. API keys and agent tokens stay
+   * unchanged. `POST /revisions/{id}/rollback`
    */
   rollback(id: string, options?: CreateOptions): Promise<Rollback>;
 }
@@ -1523,18 +1569,15 @@ export interface Revisions {
 export interface Requests {
   readonly exchange: RequestsExchange;
   /**
-   * List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample
-   * of the others. `GET /requests`
+   * List recent requests, newest first: all that were denied, answered at the edge or failed, and a sample of the
+   * others. `GET /requests`
    */
   list(options?: RequestsListOptions): Listing<Request>;
-  /**
-   * Get a request that ended lately, by the id that its client was told, with everything that decided. `GET
-   * /requests/{id}`
-   */
+  /** Get a recent request with all its decisions, by the request id in its response. `GET /requests/{id}` */
   get(id: string, options?: ReadOptions): Promise<Request>;
   /**
-   * Have the agent that served a request send it to its service again, as it was: past the edge, and once for each
-   * `Idempotency-Key`. `POST /requests/{id}/replay`
+   * Make the agent that handled a request replay it, unchanged, directly to its service. Each `Idempotency-Key` replays
+   * it once. `POST /requests/{id}/replay`
    */
   replay(id: string, options?: CallOptions): Promise<Exchange>;
 }
@@ -1542,7 +1585,7 @@ export interface Requests {
 /** `/requests/{id}/exchange` */
 export interface RequestsExchange {
   /**
-   * Get what the agent that served a request has kept of it: header fields and bodies of both ways, without
+   * Get the captured request from the agent that handled it: header fields and bodies of request and response, without
    * credentials. `GET /requests/{id}/exchange`
    */
   get(id: string, options?: RequestsExchangeGetOptions): Promise<Exchange>;
@@ -1551,13 +1594,13 @@ export interface RequestsExchange {
 /** `/connections` */
 export interface Connections {
   /**
-   * List connections to TLS and TCP edges and endpoints that ended lately, newest first: those that did not reach an
-   * upstream, and a sample of the others. `GET /connections`
+   * List recent connections to TLS and TCP edges and endpoints, newest first: all that did not reach an upstream, and a
+   * sample of the others. `GET /connections`
    */
   list(options?: RequestsListOptions): Listing<Connection>;
   /**
-   * Get a connection that ended lately, by the id that the log and its event have, with everything that decided: each
-   * rule of a traffic policy is a step. `GET /connections/{id}`
+   * Get a recent connection with all its decisions, by the id from the log or event. Each rule of a traffic policy is a
+   * step. `GET /connections/{id}`
    */
   get(id: string, options?: ReadOptions): Promise<Connection>;
 }
@@ -1566,37 +1609,34 @@ export interface Connections {
 export interface Policies {
   readonly language: PoliciesLanguage;
   /**
-   * Say what is wrong with a traffic policy, at line and column, and what its rules would do with a request. Nothing is
-   * stored or sent; secrets, IP policies and internal endpoints are not there. `POST /policies/check`
+   * Check a traffic policy for errors, with line and column, and simulate its rules with a request. Nothing is stored
+   * or sent. Secrets, IP policies and internal endpoints are not available. `POST /policies/check`
    */
   check(
     body?: {
       /** The policy, as JSON or YAML. (at most 65536 bytes) */
       readonly policy: string;
-      /** What it stands on: routes of HTTPS, or edges and endpoints of TLS or TCP. (default http) */
+      /** Protocol of the policy's endpoint: routes of HTTPS, or edges and endpoints of TLS or TCP. (default http) */
       readonly protocol?: "http" | "tls" | "tcp" | null | undefined;
       /** Method. (at most 255 bytes; method; default GET) */
       readonly method?: string | null | undefined;
-      /** URL, in place of `host` and `path`. (at most 16384 bytes; url) */
+      /** URL, instead of `host` and `path`. (at most 16384 bytes; url) */
       readonly url?: string | null | undefined;
-      /** Host; the first one that the edge serves unless given. (at most 255 bytes; host) */
+      /** Host; default: the first host of the edge. (at most 255 bytes; host) */
       readonly host?: string | null | undefined;
-      /** Path and query; `/` unless given. (at most 16384 bytes; request target) */
+      /** Path and query; default: `/`. (at most 16384 bytes; request target) */
       readonly path?: string | null | undefined;
-      /** Header fields that the client sends. Host need not be among them. (at most 128) */
+      /** Header fields of the client. Host is optional. (at most 128) */
       readonly headers?: Readonly<Record<string, string>> | null | undefined;
-      /** Address of the client; the caller's own unless given. (at most 255 bytes; ip) */
+      /** Address of the client; default: the caller's address. (at most 255 bytes; ip) */
       readonly source_ip?: string | null | undefined;
       /** Body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
-      /**
-       * Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged
-       * in.
-       */
+      /** A visitor to treat as logged in: with an existing session, or else as after a new login. */
       readonly as?: {
         /** E-mail address. (at most 320 bytes; email) */
         readonly email: string;
-        /** Whether the provider vouches for it. (default true) */
+        /** Whether the provider has verified the address. (default true) */
         readonly email_verified?: boolean | null | undefined;
         /** Id at the provider. (at most 1024 bytes) */
         readonly provider_user_id?: string | null | undefined;
@@ -1605,7 +1645,7 @@ export interface Policies {
         /** Teams, organizations or groups. (at most 100) */
         readonly groups?: readonly string[] | null | undefined;
       } | null | undefined;
-      /** What the upstream would answer, to see what becomes of it. */
+      /** Simulated response of the upstream. */
       readonly response?: {
         /** Status. (200 to 599; default 200) */
         readonly status_code?: number | null | undefined;
@@ -1621,9 +1661,7 @@ export interface Policies {
 
 /** `/policies/language` */
 export interface PoliciesLanguage {
-  /**
-   * Say what traffic policies may be written with: phases, actions, variables and functions. `GET /policies/language`
-   */
+  /** Return the language of traffic policies: phases, actions, variables and functions. `GET /policies/language` */
   get(options?: ReadOptions): Promise<PolicyLanguage>;
 }
 
@@ -1632,11 +1670,11 @@ export interface Webhooks {
   /** Sign a sample webhook as its provider would. Nothing is stored or sent. `POST /webhooks/sign` */
   sign(
     body?: {
-      /** Who would send it. */
+      /** The provider. */
       readonly provider: "aftership" | "airship" | "alchemy" | "autodesk" | "bitbucket" | "bolt" | "box" | "brex" | "buildkite" | "calendly" | "castle" | "chargify" | "circleci" | "clearbit" | "clerk" | "coinbase" | "contentful" | "docusign" | "dropbox" | "facebook_graph_api" | "facebook_messenger" | "frameio" | "github" | "gitlab" | "go1" | "graphcms" | "heroku" | "hostedhooks" | "hubspot" | "instagram" | "intercom" | "jira" | "launch_darkly" | "linear" | "mailchimp" | "mailgun" | "microsoft_teams" | "modern_treasury" | "mongodb" | "mux" | "orb" | "orbit" | "pagerduty" | "pinwheel" | "plivo" | "pusher" | "sendgrid" | "sentry" | "shopify" | "signal_sciences" | "slack" | "sns" | "sonatype" | "square" | "stripe" | "svix" | "terraform" | "tiktok" | "trendmicro_conformity" | "twilio" | "twitter" | "typeform" | "vmware" | "webex" | "whatsapp" | "worldline" | "xero" | "zendesk" | "zoom";
-      /** Secret shared with the provider; of SendGrid the private key. (at most 4096 bytes; secret) */
+      /** Secret that you share with the provider; for SendGrid the private key. (at most 4096 bytes; secret) */
       readonly secret?: string | null | undefined;
-      /** Where it would be sent: some providers sign that, too. (at most 4096 bytes; url) */
+      /** Target URL: some providers include it in the signature. (at most 4096 bytes; url) */
       readonly url: string;
       /** Its body. (at most 524288 bytes; default {}) */
       readonly body?: string | null | undefined;
@@ -1647,14 +1685,15 @@ export interface Webhooks {
 
 /** `/references` */
 export interface References {
-  /** List the objects that refer to one, such as the routes that lead to a backend. `GET /references/{id}` */
+  /** List the objects that refer to an object, such as the routes of a backend. `GET /references/{id}` */
   get(id: string, options?: ReadOptions): Promise<ReferenceList>;
 }
 
 /** `/console_links` */
 export interface ConsoleLinks {
   /**
-   * Make a link that logs in at the console once, within 15 minutes, with what the key may do. `POST /console_links`
+   * Create a link that logs in to the console once, within 15 minutes, with the permissions of the API key. `POST
+   * /console_links`
    */
   create(options?: CallOptions): Promise<ConsoleLink>;
 }

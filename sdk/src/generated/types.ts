@@ -12,7 +12,7 @@ export interface Account {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable name; unique on the server. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -69,7 +69,7 @@ export interface BotUser {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -99,7 +99,7 @@ export interface APIKey {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -162,7 +162,7 @@ export interface ConsoleSession {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** The API key of the login, whose permissions apply; null for a login through the identity provider. */
   readonly api_key: Ref | null;
@@ -182,7 +182,7 @@ export interface Credential {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -234,7 +234,7 @@ export interface IPPolicy {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -264,7 +264,7 @@ export interface IPPolicyRule {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -317,7 +317,7 @@ export interface IPRestriction {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -365,7 +365,7 @@ export interface CertificateAuthority {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -413,7 +413,7 @@ export interface TLSCertificate {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -484,7 +484,7 @@ export interface ReservedDomain {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -601,7 +601,7 @@ export interface ReservedAddr {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -637,7 +637,7 @@ export interface TunnelGroupBackend {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -675,7 +675,7 @@ export interface FailoverBackend {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -720,7 +720,7 @@ export interface WeightedBackend {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -765,7 +765,7 @@ export interface HTTPResponseBackend {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -813,7 +813,7 @@ export interface StaticBackend {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -873,7 +873,7 @@ export interface HTTPSEdge {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -983,7 +983,7 @@ export interface HTTPSEdgeRoute {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Identifier of the owning edge. (id of an https edge) */
   readonly edge_id: string;
@@ -1280,21 +1280,19 @@ export interface EndpointOAuth {
   /** Identity provider and access lists. Set exactly one provider. */
   readonly provider: EndpointOAuthProvider;
   /**
-   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
-   * the visitor's identity.
+   * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
+   * visitor's identity.
    */
   readonly options_passthrough: boolean;
-  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix: string;
-  /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295)
-   */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295) */
   readonly inactivity_timeout: number;
-  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
   /**
-   * Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at
-   * login. (0 to 4294967295)
+   * Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0:
+   * only at login. (0 to 4294967295)
    */
   readonly auth_check_interval: number;
 }
@@ -1306,22 +1304,19 @@ export interface EndpointOAuthReplace {
   /** Identity provider and access lists. Set exactly one provider. */
   readonly provider: EndpointOAuthProviderReplace;
   /**
-   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
-   * the visitor's identity. (default false)
+   * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
+   * visitor's identity. (default false)
    */
   readonly options_passthrough?: boolean | null | undefined;
-  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix; default service.) */
   readonly cookie_prefix?: string | null | undefined;
-  /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295;
-   * default 0)
-   */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295; default 0) */
   readonly inactivity_timeout?: number | null | undefined;
-  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295; default 0) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295; default 0) */
   readonly maximum_duration?: number | null | undefined;
   /**
-   * Seconds after which user state is refreshed from the identity provider and authorization rechecked; 0: only at
-   * login. (0 to 4294967295; default 0)
+   * Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0:
+   * only at login. (0 to 4294967295; default 0)
    */
   readonly auth_check_interval?: number | null | undefined;
 }
@@ -1603,17 +1598,15 @@ export interface EndpointOIDC {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
-   * the visitor's identity.
+   * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
+   * visitor's identity.
    */
   readonly options_passthrough: boolean;
-  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix: string;
-  /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295)
-   */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295) */
   readonly inactivity_timeout: number;
-  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
   /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
   readonly issuer: string;
@@ -1630,18 +1623,15 @@ export interface EndpointOIDCReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
-   * the visitor's identity. (default false)
+   * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
+   * visitor's identity. (default false)
    */
   readonly options_passthrough?: boolean | null | undefined;
-  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix; default service.) */
   readonly cookie_prefix?: string | null | undefined;
-  /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295;
-   * default 0)
-   */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295; default 0) */
   readonly inactivity_timeout?: number | null | undefined;
-  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295; default 0) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295; default 0) */
   readonly maximum_duration?: number | null | undefined;
   /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
   readonly issuer: string;
@@ -1658,17 +1648,15 @@ export interface EndpointSAML {
   /** True if the module is applied to traffic, false to disable. */
   readonly enabled: boolean;
   /**
-   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
-   * the visitor's identity.
+   * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
+   * visitor's identity.
    */
   readonly options_passthrough: boolean;
-  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix: string;
-  /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295)
-   */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295) */
   readonly inactivity_timeout: number;
-  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration: number;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata: string;
@@ -1699,18 +1687,15 @@ export interface EndpointSAMLReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
   readonly enabled?: boolean | null | undefined;
   /**
-   * Do not enforce authentication on HTTP OPTIONS requests; needed for CORS. Such requests reach the upstream without
-   * the visitor's identity. (default false)
+   * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
+   * visitor's identity. (default false)
    */
   readonly options_passthrough?: boolean | null | undefined;
-  /** Prefix of the session cookie set on the client. (at most 255 bytes; cookie prefix; default service.) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix; default service.) */
   readonly cookie_prefix?: string | null | undefined;
-  /**
-   * Seconds of inactivity after which the session times out and reauthentication is forced; 0: never. (0 to 4294967295;
-   * default 0)
-   */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295; default 0) */
   readonly inactivity_timeout?: number | null | undefined;
-  /** Seconds, maximum duration of an authenticated session; 0: unlimited. (0 to 4294967295; default 0) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295; default 0) */
   readonly maximum_duration?: number | null | undefined;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata?: string | null | undefined;
@@ -1929,7 +1914,7 @@ export interface TLSEdge {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -2004,7 +1989,7 @@ export interface TCPEdge {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -2058,7 +2043,7 @@ export interface Vault {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Name; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -2094,7 +2079,7 @@ export interface Secret {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Name; unique in its vault. (at most 255 bytes; not blank) */
   readonly name: string;
@@ -2143,7 +2128,7 @@ export interface EventDestination {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -2455,7 +2440,7 @@ export interface EventSubscription {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -2525,7 +2510,7 @@ export interface ApplicationUser {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** The identity provider of the user. */
   readonly identity_provider: {
@@ -2554,7 +2539,7 @@ export interface ApplicationSession {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** The address of the login. (at most 2048 bytes) */
   readonly public_url: string;
@@ -2763,7 +2748,7 @@ export interface CloudEndpoint {
   readonly id: string;
   /** URI of the object. */
   readonly uri: string;
-  /** When it was created. */
+  /** Creation time. */
   readonly created_at: string;
   /** Human-readable description. (at most 255 bytes) */
   readonly description: string;
@@ -2882,7 +2867,7 @@ export interface AccountList {
   readonly accounts: readonly Account[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2894,7 +2879,7 @@ export interface BotUserList {
   readonly bot_users: readonly BotUser[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2906,7 +2891,7 @@ export interface BotUserListAtServiceUsers {
   readonly service_users: readonly BotUser[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2916,7 +2901,7 @@ export interface APIKeyList {
   readonly keys: readonly APIKey[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2929,7 +2914,7 @@ export interface ConsoleSessionList {
   readonly console_sessions: readonly ConsoleSession[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2939,7 +2924,7 @@ export interface CredentialList {
   readonly credentials: readonly Credential[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2949,7 +2934,7 @@ export interface IPPolicyList {
   readonly ip_policies: readonly IPPolicy[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2959,7 +2944,7 @@ export interface IPPolicyRuleList {
   readonly ip_policy_rules: readonly IPPolicyRule[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2969,7 +2954,7 @@ export interface IPRestrictionList {
   readonly ip_restrictions: readonly IPRestriction[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2982,7 +2967,7 @@ export interface CertificateAuthorityList {
   readonly certificate_authorities: readonly CertificateAuthority[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -2992,7 +2977,7 @@ export interface TLSCertificateList {
   readonly tls_certificates: readonly TLSCertificate[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3002,7 +2987,7 @@ export interface ReservedDomainList {
   readonly reserved_domains: readonly ReservedDomain[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3014,7 +2999,7 @@ export interface ReservedAddrList {
   readonly reserved_addrs: readonly ReservedAddr[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3024,7 +3009,7 @@ export interface TunnelGroupBackendList {
   readonly backends: readonly TunnelGroupBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3037,7 +3022,7 @@ export interface FailoverBackendList {
   readonly backends: readonly FailoverBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3047,7 +3032,7 @@ export interface WeightedBackendList {
   readonly backends: readonly WeightedBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3057,7 +3042,7 @@ export interface HTTPResponseBackendList {
   readonly backends: readonly HTTPResponseBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3067,7 +3052,7 @@ export interface StaticBackendList {
   readonly backends: readonly StaticBackend[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3077,7 +3062,7 @@ export interface HTTPSEdgeList {
   readonly https_edges: readonly HTTPSEdge[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3087,7 +3072,7 @@ export interface TLSEdgeList {
   readonly tls_edges: readonly TLSEdge[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3097,7 +3082,7 @@ export interface TCPEdgeList {
   readonly tcp_edges: readonly TCPEdge[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3107,7 +3092,7 @@ export interface VaultList {
   readonly vaults: readonly Vault[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3117,7 +3102,7 @@ export interface SecretList {
   readonly secrets: readonly Secret[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3130,7 +3115,7 @@ export interface EventDestinationList {
   readonly event_destinations: readonly EventDestination[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3143,7 +3128,7 @@ export interface EventSubscriptionList {
   readonly event_subscriptions: readonly EventSubscription[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3153,7 +3138,7 @@ export interface ApplicationUserList {
   readonly application_users: readonly ApplicationUser[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3163,7 +3148,7 @@ export interface ApplicationSessionList {
   readonly application_sessions: readonly ApplicationSession[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3173,7 +3158,7 @@ export interface TunnelSessionList {
   readonly tunnel_sessions: readonly TunnelSession[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3183,7 +3168,7 @@ export interface NodeList {
   readonly nodes: readonly Node[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3193,7 +3178,7 @@ export interface TunnelList {
   readonly tunnels: readonly Tunnel[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
@@ -3203,19 +3188,19 @@ export interface EndpointList {
   readonly endpoints: readonly Endpoint[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** Whether the agent of a session is heard. */
+/** Whether the agent of a session responds. */
 export interface TunnelSessionPulse {
-  /** From a beat to its echo, milliseconds; null where none came within ten seconds. */
+  /** Milliseconds from a heartbeat to its echo; null without an echo within ten seconds. */
   readonly latency_ms: number | null;
-  /** When anything last came from the agent. */
+  /** Time of the last data from the agent. */
   readonly heard_at: string;
 }
 
-/** Every source of a subscription. */
+/** All sources of a subscription. */
 export interface EventSourceList {
   readonly sources: readonly EventSource[];
   /** URI of the list. */
@@ -3230,62 +3215,62 @@ export interface RevisionList {
   readonly revisions: readonly Revision[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** A write: who, what, why, and what it changed. Secrets are shown as changed, never as what they are. */
+/** A write with its author, operation, reason and changes. Changed secrets are marked, but not shown. */
 export interface Revision {
-  /** Its number; a later write has a higher one. */
+  /** Number of the revision; later writes have higher numbers. */
   readonly revision: number;
   /** URI of the revision. */
   readonly uri: string;
-  /** When it was made. */
+  /** Time of the write. */
   readonly created_at: string;
   /** Id of the API key, or `system`. */
   readonly principal: string;
-  /** Address that the request came from, where there was one. */
+  /** Source address of the request, if there was a request. */
   readonly source: string | null;
-  /** What was asked, e.g. `updateIPPolicy`. */
+  /** The operation, such as `updateIPPolicy`. */
   readonly operation: string;
   /** Id of the request, as in its answer and the log. */
   readonly operation_id: string;
   /** The request's `Postern-Reason`, decoded. */
   readonly reason: string;
-  /** SHA-256 over the hash of the revision before and the content of this one. */
+  /** SHA-256 of the previous revision's hash and this revision's content. */
   readonly hash: string;
   readonly changes: readonly ObjectChange[];
-  /** Whether a list leaves some out; the revision itself has them all. */
+  /** Whether the list omits some changes; the revision itself has all. */
   readonly more_changes: boolean;
 }
 
-/** What a write changed of one object. */
+/** A write's changes to one object. */
 export interface ObjectChange {
   readonly action: "create" | "update" | "delete" | "unchanged";
   /** Kind of the object, e.g. `ip_policy`. */
   readonly kind: string;
   readonly id: string;
-  /** URI of the object; empty when it does not exist any more. */
+  /** URI of the object; empty if it no longer exists. */
   readonly uri: string;
-  /** The fields that differ. */
+  /** The changed fields. */
   readonly fields: readonly {
     readonly path: string;
-    /** As in input; `***` stands for a secret, null for what is unset. */
+    /** Format as in requests; `***` replaces a secret, null means unset. */
     readonly before: unknown;
-    /** As in input; `***` stands for a secret, null for what is unset. */
+    /** Format as in requests; `***` replaces a secret, null means unset. */
     readonly after: unknown;
   }[];
 }
 
-/** What a rollback changed, or would change. */
+/** Changes that a rollback made or would make. */
 export interface Rollback {
-  /** Whether it has been done. */
+  /** Whether the changes were made. */
   readonly applied: boolean;
-  /** The new revision; the last one when nothing had to be changed, or nothing was to be. */
+  /** The new revision; the last one if there was nothing to change, or for a dry run. */
   readonly revision: number;
   /** URI of the revision. */
   readonly uri: string;
-  /** How many objects. */
+  /** Number of objects. */
   readonly summary: {
     readonly create: number;
     readonly update: number;
@@ -3301,17 +3286,17 @@ export interface RequestList {
   readonly requests: readonly Request[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
 /** A request that has ended at the edge. */
 export interface Request {
-  /** Its id, as its client was told. */
+  /** Id of the request, as in its response. */
   readonly id: string;
   /** URI of the request. */
   readonly uri: string;
-  /** When it ended. */
+  /** End time. */
   readonly ended_at: string;
   /** Method. */
   readonly method: string;
@@ -3328,20 +3313,22 @@ export interface Request {
   readonly tunnel: {
     /** Its id. */
     readonly id: string;
-    /** Id of the session that holds it. */
+    /** Id of the session. */
     readonly tunnel_session_id: string;
-    /** Where its agent forwards. */
+    /** Address to which the agent forwards. */
     readonly forwards_to: string;
   } | null;
-  /** How it ended: sent to an upstream, answered or denied at the edge, or failed. */
+  /** Outcome: sent to an upstream, answered or denied at the edge, or failed. */
   readonly outcome: "forwarded" | "answered" | "denied" | "failed";
-  /** Status of the response; 0 when there was none. */
+  /** Status of the response; 0 if there was none. */
   readonly status_code: number;
-  /** Code that the client was told. */
+  /** Error code in the response. */
   readonly error_code: string | null;
-  /** From its head to its end, milliseconds. */
+  /** Milliseconds from the header to the end. */
   readonly duration_ms: number;
-  /** From its being sent on until its upstream's answer began, through the tunnel, milliseconds; null when none did. */
+  /**
+   * Milliseconds from forwarding to the start of the upstream's response, through the tunnel; null without a response.
+   */
   readonly upstream_ms: number | null;
   /** Body bytes from the client. */
   readonly bytes_in: number;
@@ -3349,11 +3336,11 @@ export interface Request {
   readonly bytes_out: number;
   /** Whether the response was cut short. */
   readonly cut_short: boolean;
-  /** What decided, in order. */
+  /** The decisions, in order. */
   readonly steps: readonly Step[];
 }
 
-/** What the router, a module or a backend decided, and why. */
+/** A decision of the router, a module or a backend, with its reason. */
 export interface Step {
   /** Name of the module, `router` or `backend`. */
   readonly by: string;
@@ -3372,33 +3359,33 @@ export interface Step {
   readonly rule: {
     /** Its phase. */
     readonly phase: string;
-    /** Its place in the phase, from 0. */
+    /** Position in the phase, from 0. */
     readonly index: number;
-    /** How often its conditions have held on real traffic, since the edge has started and they are what they are. */
+    /** How often its conditions were true for real traffic, since the edge started and the conditions last changed. */
     readonly matched: number;
-    /** How often one of them could not be decided, or an action could not do what it is for. */
+    /** How often a condition or an action failed. */
     readonly failed: number;
-    /** Its expressions as far as they were looked at: the first that is not true ends it. */
+    /** Its evaluated expressions, up to the first one that is not true. */
     readonly values: readonly ({
-      /** As it is written. */
+      /** Source text. */
       readonly expression: string;
-      /** What it was. */
+      /** Its value. */
       readonly outcome: "true" | "false" | "error";
-      /** Values of its parts, in the order in which they became known. */
+      /** Values of its parts, in order of evaluation. */
       readonly parts: readonly {
-        /** As it is written. */
+        /** Source text. */
         readonly text: string;
         /** Its value. */
         readonly value: string;
       }[];
     })[];
-    /** What its actions did or would do. */
+    /** Effects of its actions. */
     readonly actions: readonly {
       /** Its type. */
       readonly type: string;
-      /** How it went. */
+      /** Outcome of the step. */
       readonly outcome: string;
-      /** What it did. */
+      /** Effect of the step. */
       readonly reason: string;
     }[];
   } | null;
@@ -3410,154 +3397,153 @@ export interface ConnectionList {
   readonly connections: readonly Connection[];
   /** URI of the list. */
   readonly uri: string;
-  /** URI of the next page; null on the last one. */
+  /** URI of the next page; null on the last page. */
   readonly next_page_uri: string | null;
 }
 
-/** A connection to a TLS or TCP edge or endpoint that is over. */
+/** A connection to a TLS or TCP edge or endpoint that has ended. */
 export interface Connection {
-  /** Its id, as the log and its event have it. */
+  /** Id of the connection, as in the log and its event. */
   readonly id: string;
   /** URI of the connection. */
   readonly uri: string;
-  /** When it ended. */
+  /** End time. */
   readonly ended_at: string;
-  /** What its edge or endpoint is of. */
+  /** Protocol of the edge or endpoint. */
   readonly protocol: "tls" | "tcp";
-  /** Host that a TLS client asked for. */
+  /** Host in the TLS client's request. */
   readonly server_name: string | null;
-  /** Port that it came to; null when it was not let in. */
+  /** Port of the connection; null if it was not accepted. */
   readonly port: number | null;
   /** Address of the client. */
   readonly source_ip: string;
-  /** Id of the edge or endpoint that it came to. */
+  /** Id of the edge or endpoint. */
   readonly site_id: string;
   /**
-   * How it was taken: passed on to an upstream, denied, closed as its edge has a fault or its account too many, without
-   * an upstream, or left by its client before it had one.
+   * Outcome: forwarded to an upstream, denied, closed because of an error of the edge or a limit of the account,
+   * without an upstream, or closed by the client first.
    */
   readonly outcome: "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
-  /** Code of what ended it; clients of connections are told none. */
+  /** Code of the error that ended it. Clients of connections do not see it. */
   readonly error_code: string | null;
-  /** How long it was open, milliseconds. */
+  /** Duration, milliseconds. */
   readonly duration_ms: number;
   /** Bytes from the client. */
   readonly bytes_in: number;
   /** Bytes to the client. */
   readonly bytes_out: number;
-  /** What decided, in order. */
+  /** The decisions, in order. */
   readonly steps: readonly Step[];
 }
 
 /**
- * A request and its answer as they passed the agent that served it, which alone keeps them: credentials are hidden
- * there.
+ * A request and its response as captured by the agent that handled it. Only the agent stores it, without credentials.
  */
 export interface Exchange {
   /** Id of the request. */
   readonly request_id: string;
-  /** Id that the agent has given it, or the replay of it that this is. */
+  /** Id from the agent, or the id of this replay. */
   readonly exchange_id: string;
-  /** URI of what was kept. */
+  /** URI of the captured request. */
   readonly uri: string;
-  /** Of a replay: the `exchange_id` of what it repeats. */
+  /** For a replay: the `exchange_id` of the original request. */
   readonly replay_of: string | null;
-  /** Id of the session whose agent was asked. */
+  /** Id of the agent's session. */
   readonly tunnel_session_id: string;
-  /** When its first byte came, by the agent's clock. */
+  /** Time of the first byte, by the agent's clock. */
   readonly started_at: string;
   /**
-   * How it went at the agent: `open` goes on; `cut` ended before its answer was complete; `upgraded` went on in another
-   * protocol; `unreadable` was no HTTP.
+   * State at the agent: `open` is still running; `cut` ended before its response was complete; `upgraded` switched to
+   * another protocol; `unreadable` was not valid HTTP.
    */
   readonly outcome: "open" | "complete" | "cut" | "upgraded" | "unreadable";
-  /** From the first byte to the last, milliseconds; null while it is not known. */
+  /** From the first byte to the last, milliseconds; null if unknown. */
   readonly duration_ms: number | null;
-  /** Where the time until the answer began went. */
+  /** Parts of the time until the response began. */
   readonly timing: {
-    /** At the edge, before it was sent on, milliseconds; null while it is not known. */
+    /** At the edge, before forwarding, milliseconds; null if unknown. */
     readonly edge_ms: number | null;
-    /** In the tunnel, both ways, milliseconds; null while it is not known. */
+    /** In the tunnel, both ways, milliseconds; null if unknown. */
     readonly tunnel_ms: number | null;
-    /** Until the service had taken the connection, milliseconds; null while it is not known. */
+    /** Until the service accepted the connection, milliseconds; null if unknown. */
     readonly connect_ms: number | null;
-    /** At the service, until its answer began, milliseconds; null while it is not known. */
+    /** At the service, until its response began, milliseconds; null if unknown. */
     readonly upstream_ms: number | null;
   };
-  /** What the service was sent. */
+  /** The request to the service. */
   readonly request: {
     /** Method. */
     readonly method: string;
     /** Path and query. */
     readonly target: string;
-    /** Version of HTTP, as it was sent. */
+    /** HTTP version, as sent. */
     readonly protocol: string;
     /** Header fields, in order. */
     readonly headers: readonly {
-      /** Name, as it was sent. */
+      /** Name, as sent. */
       readonly name: string;
       /** Value; `(hidden)` for credentials. */
       readonly value: string;
     }[];
     /** A body, without its framing. */
     readonly body: {
-      /** What was kept of it, from its beginning. */
+      /** The captured start of the body. */
       readonly base64: string;
-      /** Bytes that passed. */
+      /** Bytes of the whole body. */
       readonly bytes: number;
-      /** Whether not all of them were kept. */
+      /** Whether the captured part is incomplete. */
       readonly cut: boolean;
-      /** Whether all of it has passed. */
+      /** Whether the whole body was transferred. */
       readonly ended: boolean;
     };
   };
   readonly response: {
     /** Status. */
     readonly status_code: number;
-    /** Version of HTTP, as it was sent. */
+    /** HTTP version, as sent. */
     readonly protocol: string;
     /** Header fields, in order. */
     readonly headers: readonly {
-      /** Name, as it was sent. */
+      /** Name, as sent. */
       readonly name: string;
       /** Value; `(hidden)` for credentials. */
       readonly value: string;
     }[];
-    /** Fields behind the body. */
+    /** Trailer fields after the body. */
     readonly trailers: readonly {
-      /** Name, as it was sent. */
+      /** Name, as sent. */
       readonly name: string;
       /** Value; `(hidden)` for credentials. */
       readonly value: string;
     }[];
     /** A body, without its framing. */
     readonly body: {
-      /** What was kept of it, from its beginning. */
+      /** The captured start of the body. */
       readonly base64: string;
-      /** Bytes that passed. */
+      /** Bytes of the whole body. */
       readonly bytes: number;
-      /** Whether not all of them were kept. */
+      /** Whether the captured part is incomplete. */
       readonly cut: boolean;
-      /** Whether all of it has passed. */
+      /** Whether the whole body was transferred. */
       readonly ended: boolean;
     };
   } | null;
-  /** Replays of the request that are kept, newest first. (at most 20) */
+  /** Stored replays of the request, newest first. (at most 20) */
   readonly replays: readonly ({
-    /** Id that the agent has given it. */
+    /** Id from the agent. */
     readonly exchange_id: string;
-    /** URI of what was kept of it. */
+    /** URI of the captured replay. */
     readonly uri: string;
-    /** When it was sent. */
+    /** Time of the replay. */
     readonly started_at: string;
-    /** Status of its answer; null while there is none. */
+    /** Status of its response; null if there is none yet. */
     readonly status_code: number | null;
   })[];
 }
 
-/** What would be done with a request or connection. */
+/** The simulated result for a request or connection. */
 export interface Explanation {
-  /** Revision of the configuration that was asked. */
+  /** Revision of the configuration. */
   readonly revision: number;
   readonly edge: {
     /** Its kind, e.g. `ip_policy_rule`. */
@@ -3573,24 +3559,24 @@ export interface Explanation {
     /** Revision. */
     readonly revision: number;
   } | null;
-  /** Routes that nearly match. */
+  /** Routes that almost match. */
   readonly near_routes: readonly {
     /** Its id. */
     readonly id: string;
-    /** How it matches. */
+    /** Match type. */
     readonly match_type: string;
-    /** What it matches. */
+    /** Match value. */
     readonly match: string;
-    /** Why it does not. */
+    /** Reason why it does not match. */
     readonly reason: string;
   }[];
-  /** How it ended: sent to an upstream, answered or denied at the edge, or failed. */
+  /** Outcome: sent to an upstream, answered or denied at the edge, or failed. */
   readonly outcome: "forwarded" | "answered" | "denied" | "failed";
-  /** What the edge answers; null when the request goes upstream. */
+  /** The edge's response; null if the request goes upstream. */
   readonly status_code: number | null;
-  /** Code that the client is told. */
+  /** Error code in the response. */
   readonly error_code: string | null;
-  /** What decided, in order. */
+  /** The decisions, in order. */
   readonly steps: readonly Step[];
   readonly backend: {
     /** Its kind, e.g. `ip_policy_rule`. */
@@ -3603,14 +3589,14 @@ export interface Explanation {
   readonly tunnel: {
     /** Its id. */
     readonly id: string;
-    /** Id of the session that holds it. */
+    /** Id of the session. */
     readonly tunnel_session_id: string;
-    /** Where its agent forwards. */
+    /** Address to which the agent forwards. */
     readonly forwards_to: string;
   } | null;
   /** Address of a static backend. */
   readonly address: string | null;
-  /** Header fields as they would reach the upstream. */
+  /** Header fields as the upstream would get them. */
   readonly request_headers: readonly {
     /** Name, lower case. */
     readonly name: string;
@@ -3630,28 +3616,28 @@ export interface Explanation {
   } | null;
 }
 
-/** What traffic policies may be written with. */
+/** The language of traffic policies. */
 export interface PolicyLanguage {
-  /** By what a policy stands on. */
+  /** By the protocol of the policy's endpoint. */
   readonly protocols: {
     /** Its phases. */
     readonly http: readonly {
       /** Its name. */
       readonly phase: string;
-      /** Types of actions that it may have; `schema` says what each takes. */
+      /** Supported action types; `schema` has the fields of each. */
       readonly actions: readonly string[];
-      /** What its expressions may read. */
+      /** Variables that expressions can read. */
       readonly variables: readonly {
         /** Its name. */
         readonly name: string;
         /** Its type, as CEL writes it. */
         readonly type: string;
       }[];
-      /** What they may call. */
+      /** Functions that expressions can call. */
       readonly functions: readonly {
         /** Its name. */
         readonly name: string;
-        /** Each way to call it: `string.startsWith(string) -> bool`. */
+        /** All signatures: `string.startsWith(string) -> bool`. */
         readonly signatures: readonly string[];
       }[];
     }[];
@@ -3659,20 +3645,20 @@ export interface PolicyLanguage {
     readonly tls: readonly {
       /** Its name. */
       readonly phase: string;
-      /** Types of actions that it may have; `schema` says what each takes. */
+      /** Supported action types; `schema` has the fields of each. */
       readonly actions: readonly string[];
-      /** What its expressions may read. */
+      /** Variables that expressions can read. */
       readonly variables: readonly {
         /** Its name. */
         readonly name: string;
         /** Its type, as CEL writes it. */
         readonly type: string;
       }[];
-      /** What they may call. */
+      /** Functions that expressions can call. */
       readonly functions: readonly {
         /** Its name. */
         readonly name: string;
-        /** Each way to call it: `string.startsWith(string) -> bool`. */
+        /** All signatures: `string.startsWith(string) -> bool`. */
         readonly signatures: readonly string[];
       }[];
     }[];
@@ -3680,76 +3666,76 @@ export interface PolicyLanguage {
     readonly tcp: readonly {
       /** Its name. */
       readonly phase: string;
-      /** Types of actions that it may have; `schema` says what each takes. */
+      /** Supported action types; `schema` has the fields of each. */
       readonly actions: readonly string[];
-      /** What its expressions may read. */
+      /** Variables that expressions can read. */
       readonly variables: readonly {
         /** Its name. */
         readonly name: string;
         /** Its type, as CEL writes it. */
         readonly type: string;
       }[];
-      /** What they may call. */
+      /** Functions that expressions can call. */
       readonly functions: readonly {
         /** Its name. */
         readonly name: string;
-        /** Each way to call it: `string.startsWith(string) -> bool`. */
+        /** All signatures: `string.startsWith(string) -> bool`. */
         readonly signatures: readonly string[];
       }[];
     }[];
   };
   /** Calls that name a variable, as in `list.exists(x, x > 1)`. */
   readonly macros: readonly string[];
-  /** The form of policies (JSON Schema 2020-12). */
+  /** JSON Schema of policies (2020-12). */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Policies to begin with. */
+  /** Example policies. */
   readonly examples: readonly ({
-    /** What it does. */
+    /** What the example does. */
     readonly title: string;
-    /** What it may stand on. */
+    /** Protocols that support the example. */
     readonly protocols: readonly ("http" | "tls" | "tcp")[];
     /** The policy. */
     readonly policy: string;
   })[];
 }
 
-/** What is wrong with a policy, and what it would do. */
+/** Errors of a policy, and its simulated effect. */
 export interface PolicyCheck {
-  /** What keeps it from being put into effect, up to twenty, in the order of the text. */
+  /** Errors that prevent its use, up to twenty, in the order of the text. */
   readonly issues: readonly {
-    /** Where in the policy, e.g. `on_http_request[0].expressions[1]`; empty for the whole. */
+    /** Position in the policy, such as `on_http_request[0].expressions[1]`; empty for the whole policy. */
     readonly path: string;
-    /** What is wrong or doubtful, and what was probably meant. */
+    /** The error or likely mistake, and a suggestion. */
     readonly message: string;
     /** Line of the text, from 1. */
     readonly line: number;
     /** Column in code points, from 1. */
     readonly column: number;
-    /** Code that a write would be refused with. */
+    /** Error code of a write with this policy. */
     readonly error_code: string;
   }[];
-  /** What is taken as it is given, and was probably not meant so. */
+  /** Likely mistakes in accepted values. */
   readonly warnings: readonly {
-    /** Where in the policy, e.g. `on_http_request[0].expressions[1]`; empty for the whole. */
+    /** Position in the policy, such as `on_http_request[0].expressions[1]`; empty for the whole policy. */
     readonly path: string;
-    /** What is wrong or doubtful, and what was probably meant. */
+    /** The error or likely mistake, and a suggestion. */
     readonly message: string;
     /** Line of the text, from 1. */
     readonly line: number;
     /** Column in code points, from 1. */
     readonly column: number;
   }[];
-  /** Null while anything is wrong with it. */
+  /** Null while the policy has errors. */
   readonly explanation: {
-    /** How it ends: passed on, answered or denied by a rule, or not to be tried without an account. */
+    /** Outcome: forwarded, answered or denied by a rule, or not testable without an account. */
     readonly outcome: "forwarded" | "answered" | "denied" | "failed";
-    /** What a rule answers; 0 when the connection is dropped, null when it goes on. */
+    /** Status of a rule's answer; 0 if the connection is dropped, null if the request is forwarded. */
     readonly status_code: number | null;
-    /** Internal endpoint that a rule leads to. */
+    /** Internal endpoint to which a rule forwards. */
     readonly forwarded_to: string | null;
-    /** What decided, in order. */
+    /** The decisions, in order. */
     readonly steps: readonly Step[];
-    /** Header fields as they would reach the upstream. */
+    /** Header fields as the upstream would get them. */
     readonly request_headers: readonly {
       /** Name, lower case. */
       readonly name: string;
@@ -3766,17 +3752,17 @@ export interface PolicyCheck {
         /** Value. */
         readonly value: string;
       }[];
-      /** Body; null for a page of the edge's own. */
+      /** Body; null for a page from the edge. */
       readonly body: string | null;
     } | null;
   } | null;
 }
 
-/** Whether it would be let pass, and why. */
+/** Whether the request would be allowed, and why. */
 export interface Verdict {
-  /** Whether it would. */
+  /** Whether it would be allowed. */
   readonly allowed: boolean;
-  /** Why, in a clause. */
+  /** The reason, in a clause. */
   readonly reason: string;
   readonly decided_by: {
     /** Its kind. */
@@ -3786,7 +3772,7 @@ export interface Verdict {
   } | null;
 }
 
-/** A webhook as its provider would send it, by POST. */
+/** A webhook as the provider would send it, by POST. */
 export interface SignedWebhook {
   /** Where to. */
   readonly url: string;
@@ -3811,72 +3797,74 @@ export interface ReferenceList {
     readonly id: string;
     /** Its URI. */
     readonly uri: string;
-    /** What it says of itself. */
+    /** Description of the object. */
     readonly description: string;
   }[];
-  /** Whether there are others. */
+  /** Whether there are more. */
   readonly more: boolean;
 }
 
-/** Configuration that is not in effect. */
+/** Configuration that could not be applied. */
 export interface ProblemList {
   /** At most 100. */
   readonly problems: readonly ({
-    /** Kind of the object that it is about. */
+    /** Kind of the affected object. */
     readonly kind: string;
     /** Its id. */
     readonly id: string;
     /** Its URI. */
     readonly uri: string;
-    /** The module that could not be put into effect; null where it is the whole object. */
+    /** The affected module; null if the whole object is affected. */
     readonly module: string | null;
     /** Why. */
     readonly message: string;
   })[];
 }
 
-/** What to register at an identity provider. */
+/** Values to register at an identity provider. */
 export interface LoginAddresses {
-  /** Where logins come back to (callback). */
+  /** URL to which logins return (callback). */
   readonly redirect_uri: string;
-  /** Where log-outs do; null for OAuth. */
+  /** URL to which logouts return; null for OAuth. */
   readonly post_logout_redirect_uri: string | null;
-  /** Where an OpenID provider says that somebody has logged out; null for OAuth. */
+  /** URL for the logout notices of an OpenID provider; null for OAuth. */
   readonly backchannel_logout_uri: string | null;
   readonly development_provider: {
     /** Its address. */
     readonly issuer: string;
-    /** What it calls this server. */
+    /** Client id of this server at the provider. */
     readonly client_id: string;
-    /** What it asks of this server: no secret, as it believes everybody. */
+    /** Client secret of this server: any value, because the provider accepts everything. */
     readonly client_secret: string;
   } | null;
 }
 
-/** Events that were delivered lately. */
+/** Recently delivered events. */
 export interface DeliveredEvents {
-  /** Newest first, at most 100; of several servers at most the newest 20 of each other one, a second later. */
+  /**
+   * Newest first, at most 100. With several servers: the newest 20 of each other server, with a delay of one second.
+   */
   readonly events: readonly {
     /** Its id. */
     readonly id: string;
     /** Its type. */
     readonly type: string;
-    /** When it happened. */
+    /** Time of the event. */
     readonly time: string;
-    /** What was sent, as JSON. */
+    /** The event as sent, in JSON. */
     readonly body: string;
   }[];
 }
 
-/** What a document changes. */
+/** Changes that a document makes. */
 export interface Plan {
   /** Name of the document. */
   readonly document: string;
-  /** Whether it has been done. */
+  /** Whether the changes were made. */
   readonly applied: boolean;
-  /** The revision that was written, or that the plan is based on. */
+  /** The revision that was written, or the base of the plan. */
   readonly revision: number;
-  /** How many objects. */
+  /** Number of objects. */
   readonly summary: {
     readonly create: number;
     readonly update: number;
@@ -3887,49 +3875,49 @@ export interface Plan {
   readonly warnings: readonly PlanWarning[];
 }
 
-/** What a document changes of one object. */
+/** A document's changes to one object. */
 export interface PlannedChange {
   readonly action: "create" | "update" | "delete" | "unchanged";
   /** Kind of the object, e.g. `ip_policy`. */
   readonly kind: string;
-  /** Empty when the object is only going to be created. */
+  /** Empty if the object does not exist yet. */
   readonly id: string;
-  /** URI of the object; empty when it does not exist any more. */
+  /** URI of the object; empty if it no longer exists. */
   readonly uri: string;
-  /** The fields that differ. */
+  /** The changed fields. */
   readonly fields: readonly {
     readonly path: string;
-    /** As in input; `***` stands for a secret, null for what is unset. */
+    /** Format as in requests; `***` replaces a secret, null means unset. */
     readonly before: unknown;
-    /** As in input; `***` stands for a secret, null for what is unset. */
+    /** Format as in requests; `***` replaces a secret, null means unset. */
     readonly after: unknown;
   }[];
-  /** Its name in the document; null for what follows from others. */
+  /** The object's name in the document; null for objects that follow from others. */
   readonly name: string | null;
-  /** Whether the document makes an object its own that it has not made. */
+  /** Whether the document takes over an object that it did not create. */
   readonly adopted: boolean;
 }
 
-/** What is taken as it is given, and was probably not meant so. */
+/** Likely mistakes in accepted values. */
 export interface PlanWarning {
   /** Kind of the object. */
   readonly kind: string;
-  /** Its name in the document; null for what follows from others. */
+  /** The object's name in the document; null for objects that follow from others. */
   readonly name: string | null;
   /** The field. */
   readonly path: string;
-  /** What is doubtful about it. */
+  /** The likely mistake. */
   readonly message: string;
 }
 
 /**
- * Objects by kind and name, with the fields that creating one takes. A field that refers to another object has its
- * name, or an id. What is left out has its default. A secret may be `{"$unchanged": true}`: it stays what it is.
+ * Objects by kind and name, with the fields for their creation. A field that refers to another object has its name or
+ * an id. Missing fields have their defaults. `{"$unchanged": true}` keeps a stored secret.
  */
 export interface Document {
-  /** Name of the document, in which names are unique. (default main) */
+  /** Name of the document. Names of objects are unique in it. (default main) */
   readonly document?: string;
-  /** Delete what this document has made before and does not have any more. (default false) */
+  /** Delete objects that an earlier version of the document created and that are no longer in it. (default false) */
   readonly prune?: boolean;
   /** At most 10000 in all. */
   readonly objects: {
@@ -3996,8 +3984,8 @@ export interface Document {
 
 /** A link to the console. */
 export interface ConsoleLink {
-  /** Open it in a browser: it logs in once, with what the key may do. */
+  /** Open this URL in a browser. It logs in once, with the permissions of the API key. */
   readonly url: string;
-  /** Until when it does. */
+  /** Time when the link expires. */
   readonly expires_at: string;
 }

@@ -53,7 +53,7 @@ export function tcpEdgeBehaviour(rules: AddressRules) {
 function checkPort(address: string, { operator }: Claimant["principal"], { first, last }: PortRange): void {
   const port = Number(portOf(address));
   if (operator || (port >= first && port <= last)) return;
-  throw new Refusal("port_outside", `port ${port} is not among the ports from ${first} to ${last}`);
+  throw new Refusal("port_outside", `port ${port} is not in the range from ${first} to ${last}`);
 }
 
 /** Makes sure that the account has the address, and reserves it for what `doc` is of where that is allowed. */
@@ -62,7 +62,7 @@ export function reserveAddress(claimant: Claimant, hostport: string, rules: Addr
   checkAddressHost(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), rules);
   const holder = draft.holder(accountId, "address", portOf(hostport));
   if (holder?.account_id === accountId) return;
-  if (holder) throw new Refusal("hostport_held", `port ${portOf(hostport)} is reserved in another account`);
+  if (holder) throw new Refusal("hostport_held", `another account has reserved port ${portOf(hostport)}`);
   if (rules.requireReservation) {
     throw new Refusal("domain_unreserved", `address "${hostport}" is not reserved in this account`);
   }
@@ -80,5 +80,5 @@ function freePort(draft: Draft, accountId: string, { first, last }: PortRange): 
     const taken = (space: string) => draft.holder(accountId, space, String(port)) !== undefined;
     if (!taken("address") && !taken("tcp port")) return port;
   }
-  throw new Refusal("hostport_held", `all ports from ${first} to ${last} are taken`);
+  throw new Refusal("hostport_held", `all ports from ${first} to ${last} are in use`);
 }

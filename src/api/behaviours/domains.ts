@@ -102,7 +102,7 @@ export function claimName(
 }
 
 function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
-  const message = `hostport "${hostport}" is held by an agent that is online`;
+  const message = `an online agent holds hostport "${hostport}"`;
   return new Refusal(
     "hostport_held",
     message,

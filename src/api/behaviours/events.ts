@@ -40,7 +40,7 @@ export function eventDestinationBehaviour({ events }: EventRules) {
 function checkUnused({ draft, previous }: Pick<Preparation<Destination>, "draft" | "previous">, why: string): void {
   const subscription = previous && draft.referrers(previous.id)[0];
   if (!subscription) return;
-  const message = `must be one that this server delivers to while ${subscription.id} uses it: ${why}`;
+  const message = `must be a destination that this server can deliver to while ${subscription.id} uses it: ${why}`;
   throw inputRefusal("event destination", [{ path: "target", message }]);
 }
 
@@ -76,7 +76,7 @@ export function eventSubscriptionBehaviour({ events }: EventRules) {
         const destination = draft.get(accountId, eventDestination.name, id);
         const why = destination && events.unavailability(docOf(destination, eventDestination));
         if (why === undefined) continue;
-        const message = `must be a destination that this server delivers to: ${why}`;
+        const message = `must be a destination that this server can deliver to: ${why}`;
         issues.push({ path: `destination_ids[${index}]`, message });
       }
       if (issues.length > 0) throw inputRefusal("event subscription", issues);

@@ -57,11 +57,11 @@ export function checkAddressHost(draft: Draft, accountId: string, name: string, 
 
 export function checkNotReservedForAll(name: string, { domain, idpHost, suffixes }: NameRules): void {
   if (isServerName(name, { domain, idpHost })) {
-    const below = wildcardBase(name) === domain ? ": names for all accounts are made below it" : "";
+    const below = wildcardBase(name) === domain ? ": the server generates names for all accounts below it" : "";
     throw new Refusal("domain_held", `domain "${name}" belongs to the server${below}`);
   }
   if (isPublicSuffix(name, suffixes)) {
-    throw new Refusal("domain_public", `domain "${name}" is a public suffix: names below it are of many owners`);
+    throw new Refusal("domain_public", `domain "${name}" is a public suffix: many owners have names below it`);
   }
 }
 
@@ -74,5 +74,5 @@ function checkNotTaken(draft: Draft, accountId: string, name: string, { liveObje
     throw new Refusal("domain_held", `domain "${name}" is reserved${by} in another account`);
   }
   if (!liveObjects.hasForeignHost(name, accountId)) return;
-  throw new Refusal("domain_held", `domain "${name}" is used by an agent of another account that is online`);
+  throw new Refusal("domain_held", `an online agent of another account uses domain "${name}"`);
 }

@@ -50,7 +50,7 @@ export function checkCarriesConnections(
   const id = backendOf(doc);
   if (id === undefined || id === (previous && backendOf(previous.doc))) return;
   const fixed = httpResponseBelow(reader, accountId, id, 0);
-  if (fixed !== undefined) throw needsHttp("backend.backend_id", `it leads to "${fixed}"`);
+  if (fixed !== undefined) throw needsHttp("backend.backend_id", `it resolves to "${fixed}"`);
 }
 
 /** Refuses new members that answer in HTTP where an edge above carries whole connections. */

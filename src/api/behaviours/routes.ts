@@ -45,6 +45,6 @@ function checkHost({ draft, accountId, doc }: Preparation<DocOf<typeof httpsEdge
   const shown = hosts.slice(0, maxShown).map((host) => `"${host}"`);
   const has =
     shown.length === 0 ? "it has none" : `they are for ${shown.join(", ")}${hosts.length > maxShown ? ", …" : ""}`;
-  const why = `must start with "/" or with a host that a hostport of the edge covers, "${match.host}" is covered by none: ${has}`;
+  const why = `must start with "/" or with a host that a hostport of the edge covers, but no hostport covers "${match.host}": ${has}`;
   throw new Refusal("match_invalid", `the route would never match: "match" ${why}`, { match: why });
 }

@@ -40,7 +40,7 @@ export function checkAddressNotServed(address: StoredObject, liveObjects: Pick<L
 }
 
 function servedBy({ kind, id }: StoredObject, served: StoredObject): Refusal {
-  return new Refusal("in_use", `${kind} "${id}" is still used by endpoint "${served.id}", which an agent serves`, {
+  return new Refusal("in_use", `endpoint "${served.id}" of an agent still uses ${kind} "${id}"`, {
     referrer_id: served.id,
     referrer_kind: "endpoint",
   });

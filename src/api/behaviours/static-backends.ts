@@ -21,8 +21,8 @@ export function staticBackendBehaviour({ allowLocalUpstreams }: UpstreamRules) {
       if (literal === undefined || address === previous?.doc.address) return { doc };
       const forbidden = forbiddenAddress(literal, allowLocalUpstreams);
       if (forbidden === undefined) return { doc };
-      const why = `must be an address that this server sends to: "${literal}" is ${forbidden}`;
-      throw new Refusal("address_forbidden", `the backend would get nothing: "address" ${why}`, { address: why });
+      const why = `must be an address that this server may connect to: "${literal}" is ${forbidden}`;
+      throw new Refusal("address_forbidden", `the backend would get no requests: "address" ${why}`, { address: why });
     },
   });
 }

@@ -58,5 +58,5 @@ function checkExpiry(
   };
   if (given !== null && Date.parse(given) <= nowMs) refuse(`be later than ${timestamp(nowMs)}`);
   if (expiresAtMs === undefined || (given !== null && Date.parse(given) <= expiresAtMs)) return;
-  refuse(`not be later than ${timestamp(expiresAtMs)}, when the key that makes it expires`);
+  refuse(`not be later than ${timestamp(expiresAtMs)}, when the creating key expires`);
 }

@@ -12,8 +12,11 @@ const schema: JsonSchema = {
   type: "object",
   description: "A link to the console.",
   properties: {
-    url: { type: "string", description: "Open it in a browser: it logs in once, with what the key may do." },
-    expires_at: { type: "string", format: "date-time", description: "Until when it does." },
+    url: {
+      type: "string",
+      description: "Open this URL in a browser. It logs in once, with the permissions of the API key.",
+    },
+    expires_at: { type: "string", format: "date-time", description: "Time when the link expires." },
   },
   required: ["url", "expires_at"],
   additionalProperties: false,
@@ -25,7 +28,7 @@ export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store
     id: "createConsoleLink",
     method: "POST",
     path: "/console_links",
-    summary: "Make a link that logs in at the console once, within 15 minutes, with what the key may do.",
+    summary: "Create a link that logs in to the console once, within 15 minutes, with the permissions of the API key.",
     takes: "nothing",
     // It makes nothing that a key of few scopes could not do.
     reads: true,

@@ -60,7 +60,7 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
   };
   return {
     begin(accountId, holds, response) {
-      if (pages >= maxPages) throw new Refusal("too_many_requests", `${maxPages} pages listen already`);
+      if (pages >= maxPages) throw new Refusal("too_many_requests", `${maxPages} pages are already listening`);
       pages += 1;
       const listeners = of(accountId);
       listeners.responses.set(response, holds);

@@ -15,7 +15,7 @@ export function checkHost({ headers }: IncomingMessage, apiUrl: string | undefin
   if (apiUrl !== undefined && URL.parse(apiUrl)?.hostname === host) return;
   throw new Refusal(
     "console_host_refused",
-    `the console is not served as ${JSON.stringify(host.slice(0, 128))}: start the server with --api-url, and use that name`,
+    `the console does not serve ${JSON.stringify(host.slice(0, 128))}: start the server with --api-url, and use that name`,
   );
 }
 

@@ -87,7 +87,7 @@ export function makeTeamChecks(
     } catch (error) {
       if (!(error instanceof LoginRefusal)) throw error;
       const isOver = final.has(error.reason) && tokens.refresh !== "";
-      log.info("somebody at the console could not be asked about", { reason: error.reason, isOver });
+      log.info("console user not checked with the identity provider", { reason: error.reason, isOver });
       if (isOver) await end(session);
     }
   };

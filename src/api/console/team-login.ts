@@ -64,7 +64,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
     if (error instanceof Refusal) return error;
     if (!(error instanceof LoginRefusal)) throw error;
     // What the provider has said is for the operator.
-    log.warn(as === "console_login_failed" ? "log-in at the console failed" : "log-out at the console refused", {
+    log.warn(as === "console_login_failed" ? "login to the console failed" : "logout from the console rejected", {
       reason: error.reason,
       detail: error.message,
     });
@@ -99,19 +99,19 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
     async finish(request, query, baseUrl) {
       const [state = "", nonce = "", verifier = ""] = (readFlowCookie(request, baseUrl) ?? "").split(".");
       if (state === "" || !isSame(query.get("state") ?? "", state)) {
-        throw new Refusal("console_login_failed", "log in: it was begun in another browser, or too long ago");
+        throw new Refusal("console_login_failed", "log in: the login started in another browser, or too long ago");
       }
       try {
         const { returnsIssuer, issuer: named } = await client.metadata();
         const from = query.get("iss");
         // RFC 9207 §2.4: an answer of another issuer is a mix-up.
         if (from === null ? returnsIssuer : from !== named) {
-          throw new LoginRefusal("login_elsewhere", "the answer is of another issuer");
+          throw new LoginRefusal("login_elsewhere", "the answer is from another issuer");
         }
         const code = query.get("code") ?? "";
         if (code === "") {
           const said = JSON.stringify((query.get("error") ?? "nothing").slice(0, 100));
-          throw new LoginRefusal("login_provider_error", `the provider answers ${said}`);
+          throw new LoginRefusal("login_provider_error", `the provider answered ${said}`);
         }
         const exchange = { code, verifier, nonce, redirectUri: baseUrl + callbackPath };
         const { identity, tokens } = await client.login(exchange);
@@ -128,7 +128,8 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
       try {
         const told = (await client.loggedOut?.(token)) as ProviderLogout;
         for (const [id, untilMs] of heard) if (untilMs <= clock.now()) heard.delete(id);
-        if (heard.has(told.id) || heard.size >= maxHeard) throw new LoginRefusal("login_used", "it was told before");
+        if (heard.has(told.id) || heard.size >= maxHeard)
+          throw new LoginRefusal("login_used", "the message was already used");
         await end(told);
         heard.set(told.id, told.untilMs);
       } catch (error) {

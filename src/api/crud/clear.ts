@@ -12,7 +12,7 @@ export function clearOperations(resource: ResourceDeclaration, context: ObjectCo
     id: `delete${resource.schemaName}${typeName(path)}`,
     method: "DELETE",
     path: `${resource.path}/{id}/${path}`,
-    summary: `Unset ${input} of ${oneOf(resource)}; with \`dry_run\` say what would come of it.`,
+    summary: `Unset ${input} of ${oneOf(resource)}. With \`dry_run\`, return the effect without making changes.`,
     resource,
     verb: "clear",
     takes: "nothing",

@@ -23,7 +23,7 @@ export function createOperation({ resource, path, suffix }: Collection, context:
     id: `create${resource.schemaName}${suffix}`,
     method: "POST",
     path,
-    summary: `Create ${oneOf(resource)}; with \`dry_run\` say what would come of it.`,
+    summary: `Create ${oneOf(resource)}. With \`dry_run\`, return the effect without making changes.`,
     resource,
     verb: "create",
     takes: "object",

@@ -15,7 +15,7 @@ export function deleteOperation({ resource, path, suffix }: Collection, context:
     id: `delete${resource.schemaName}${suffix}`,
     method: "DELETE",
     path: `${path}/{id}`,
-    summary: `Delete ${oneOf(resource)}; with \`dry_run\` say whether that is possible.`,
+    summary: `Delete ${oneOf(resource)}. With \`dry_run\`, check whether this is possible.`,
     resource,
     verb: "delete",
     takes: "nothing",

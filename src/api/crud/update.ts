@@ -12,7 +12,7 @@ export function updateOperation({ resource, path, suffix }: Collection, context:
     id: `update${resource.schemaName}${suffix}`,
     method: "PATCH",
     path: `${path}/{id}`,
-    summary: `Change the given attributes of ${oneOf(resource)}; with \`dry_run\` say what would come of it.`,
+    summary: `Change the given attributes of ${oneOf(resource)}. With \`dry_run\`, return the effect without making changes.`,
     resource,
     verb: "update",
     takes: "object",

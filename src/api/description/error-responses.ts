@@ -62,7 +62,7 @@ function detailsOf(reason: RefusalName): Readonly<Record<string, string>> {
     case "invalid_field":
       return { description: "must be a string, is a number" };
     case "unknown_field":
-      return { descripton: "is not known here" };
+      return { descripton: "is unknown" };
     case "reference_unknown":
       return { ip_policy_id: `there is no ip_policy "${exampleId("ip_policy")}"` };
     case "precondition_failed":

@@ -197,7 +197,7 @@ function withIdentity(resource: ResourceDeclaration, schema: JsonSchema): JsonSc
   const identity = {
     id: { type: "string", description: "Identifier.", pattern: `^${resource.idPrefix}_[0-9a-z]{27}$` },
     uri: { type: "string", description: "URI of the object." },
-    ...(!resource.live && { created_at: { type: "string", format: "date-time", description: "When it was created." } }),
+    ...(!resource.live && { created_at: { type: "string", format: "date-time", description: "Creation time." } }),
   };
   return {
     ...schema,
@@ -213,7 +213,7 @@ function listSchema(listKey: string, resource: ResourceDeclaration): JsonSchema 
     properties: {
       [listKey]: { type: "array", items: { $ref: schemaRef(resource.schemaName) }, maxItems: 100 },
       uri: { type: "string", description: "URI of the list." },
-      next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last one." },
+      next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last page." },
     },
     required: [listKey, "uri", "next_page_uri"],
     additionalProperties: false,
@@ -234,10 +234,10 @@ const errorSchema: JsonSchema = {
   properties: {
     error_code: { type: "string", pattern: "^ERR_POSTERN_[0-9]+$" },
     status_code: { type: "integer" },
-    msg: { type: "string", description: "What was attempted, and what is wrong." },
+    msg: { type: "string", description: "The attempted operation and the error." },
     details: {
       type: "object",
-      description: "One entry per field that is wrong, and always `operation_id`.",
+      description: "One entry for each invalid field, and always `operation_id`.",
       properties: { operation_id: { type: "string", pattern: "^op_[0-9a-z]{27}$" } },
       required: ["operation_id"],
       additionalProperties: { type: "string" },
@@ -252,61 +252,62 @@ const parameters = {
     name: "Service-Version",
     in: "header",
     required: false,
-    description: "The version of the API. `Ngrok-Version` is accepted in its place; one of them must be there.",
+    description: "Version of the API. `Ngrok-Version` is accepted instead; one of the two is required.",
     schema: { type: "string", enum: ["2"] },
   },
   IfMatch: {
     name: "If-Match",
     in: "header",
-    description: "The ETag that the object must still have.",
+    description: "ETag that the object must still have.",
     schema: { type: "string" },
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
-    description: "ETags that the client has: the answer is 304 without a body if the object still has one of them.",
+    description: "ETags that the client has. If the object still has one of them, the answer is 304 without a body.",
     schema: { type: "string" },
   },
   IdempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
-    description: "Sent again with the same body within 24 h, the request is answered again and not carried out twice.",
+    description:
+      "Key that makes the operation run once: a repetition with the same body within 24 h returns the first answer.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
   Reason: {
     name: "Postern-Reason",
     in: "header",
-    description: `Why the change is made, for the history: at most ${maxReasonBytes} bytes of UTF-8, else it is refused. What is no visible ASCII, and \`%\`, is percent-encoded (RFC 3986): \`caf%C3%A9\`.`,
+    description: `Reason for the change, stored in the history: at most ${maxReasonBytes} bytes of UTF-8. Percent-encode \`%\` and everything except visible ASCII (RFC 3986): \`caf%C3%A9\`.`,
     schema: { type: "string", maxLength: 3 * maxReasonBytes },
   },
   Prefer: {
     name: "Prefer",
     in: "header",
     description:
-      "`wait=SECONDS`, at most 30: answer once every connected edge serves the change, or after that time. `Postern-Applied` says which.",
+      "`wait=SECONDS`, at most 30: answer when every connected edge serves the change, or after that time. `Postern-Applied` reports which.",
     schema: { type: "string" },
   },
 };
 
 const queryDocs: Readonly<Record<string, string>> = {
-  limit: "Most objects on the page.",
-  before_id: "Id of the last object of the page before.",
+  limit: "Maximum objects on the page.",
+  before_id: "Id of the last object on the previous page.",
   beforeId: "The same as `before_id`.",
   filter: "A condition on the objects, such as `obj.metadata.contains('team-a')`.",
-  at_revision: "Number of the revision whose state is shown.",
+  at_revision: "Number of the revision to read.",
   principal: "Id of the API key that made the change.",
   operation: "Id of the operation, such as `createIPPolicy`.",
   kind: "Kind of the object that was changed, such as `ip_policy`.",
   object_id: "Id of the object that was changed.",
   document: "Name of the document.",
-  id: "Only objects of this id; may be given several times.",
-  url: "Only objects of this URL; may be given several times.",
-  outcome: "Only what ended so.",
-  text: "Only what has it in its id, method, host and path, address or status, without regard to case.",
-  exchange_id: "`exchange_id` of a replay, in place of the request itself.",
-  secrets: "`true` writes out the secrets that the key may read.",
+  id: "Only objects with this id; can be given several times.",
+  url: "Only objects with this URL; can be given several times.",
+  outcome: "Only entries with this outcome.",
+  text: "Only entries with this text in their id, method, host and path, address or status. Case does not matter.",
+  exchange_id: "`exchange_id` of a replay, instead of the request itself.",
+  secrets: "`true` includes the secrets that the key may read.",
   issuer: "Issuer of an OpenID provider.",
-  dry_run: "`true` answers what would be changed, and changes nothing.",
+  dry_run: "`true` returns the planned changes without making them.",
 };
 
 function querySchema(name: string): JsonSchema {

@@ -12,7 +12,7 @@ const text: JsonSchema = { type: "string" };
 /** `required`: wherever an answer refers to it. */
 export const headers = {
   "Postern-Operation-Id": {
-    description: "Id of the request, as in the log; `Ngrok-Operation-Id` says the same.",
+    description: "Id of the request, as in the log. `Ngrok-Operation-Id` has the same value.",
     required: true,
     schema: { type: "string", pattern: "^op_[0-9a-z]{27}$" },
   },
@@ -22,29 +22,29 @@ export const headers = {
     required: true,
     schema: { type: "string", pattern: '^"[^"]+"$' },
   },
-  "RateLimit-Limit": { description: "Requests per minute that the key is allowed.", required: true, schema: count },
-  "RateLimit-Remaining": { description: "How many of them are left now.", required: true, schema: count },
-  "RateLimit-Reset": { description: "Seconds until all of them are there again.", required: true, schema: count },
-  "Retry-After": { description: "Seconds after which to try again.", required: true, schema: count },
-  "WWW-Authenticate": { description: "`Bearer`: an API key is asked for.", required: true, schema: text },
-  Allow: { description: "Methods that the path offers, of a request with another one (405).", schema: text },
-  "Preference-Applied": { description: "The wait that `Prefer` asked for, as it was understood.", schema: text },
+  "RateLimit-Limit": { description: "Requests per minute that the key may send.", required: true, schema: count },
+  "RateLimit-Remaining": { description: "Remaining requests at this time.", required: true, schema: count },
+  "RateLimit-Reset": { description: "Seconds until the full rate is available.", required: true, schema: count },
+  "Retry-After": { description: "Seconds to wait before the next attempt.", required: true, schema: count },
+  "WWW-Authenticate": { description: "`Bearer`: the request needs an API key.", required: true, schema: text },
+  Allow: { description: "Methods that the path supports, after a request with another method (405).", schema: text },
+  "Preference-Applied": { description: "The wait time that the server accepted from `Prefer`.", schema: text },
   "Postern-Applied": {
-    description: "Whether every connected edge serves the change, where the request preferred to wait for that.",
+    description: "Whether every connected edge serves the change, if the request asked to wait.",
     schema: { type: "boolean" },
   },
   "Postern-Edges-Behind": {
-    description: "Ids of the edges that do not serve it yet, where the request preferred to wait for that.",
+    description: "Ids of the edges that do not serve the change yet, if the request asked to wait.",
     schema: text,
   },
   "Postern-Warning": {
     description:
-      "What was taken as it was given, and was probably not meant so: the field, and why, each as a string of RFC 8941, percent-encoded where it is no visible ASCII; at most ten.",
+      "Likely mistakes in accepted values: the field and the reason, each as a string of RFC 8941, with percent-encoding for everything except visible ASCII. At most ten.",
     schema: text,
   },
   "Postern-Also": {
     description:
-      "What else a write that is only tried would change, such as `delete ip_policy_rule` and an id, each as a string of RFC 8941; at most ten, and how many more.",
+      "Further changes of a dry run, such as `delete ip_policy_rule` and an id, each as a string of RFC 8941. At most ten, and the number of the rest.",
     schema: text,
   },
 } satisfies Readonly<Record<string, JsonSchema>>;

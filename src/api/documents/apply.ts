@@ -99,20 +99,21 @@ export function presentOf(entry: Entry, accountId: string, reader: Reader, issue
   const kind = entry.resource.name;
   const holder = reader.holder(accountId, documentKeySpace, entry.key);
   if (holder && holder.kind !== kind) {
-    const message = `must have another name: this one is of ${holder.kind} "${holder.id}"`;
+    const message = `must have another name: ${holder.kind} "${holder.id}" has this name`;
     issues.push({ path: entry.path, message });
     return undefined;
   }
   if (entry.id === undefined) return holder;
   const named = reader.get(accountId, kind, entry.id);
   const path = `${entry.path}.id`;
-  if (!named) issues.push({ path, message: `must be the id of a ${kind}, there is none "${entry.id.slice(0, 64)}"` });
+  if (!named)
+    issues.push({ path, message: `must be the id of a ${kind}, but "${entry.id.slice(0, 64)}" does not exist` });
   else if (holder && holder.id !== named.id)
     issues.push({ path, message: `must be "${holder.id}", which has this name` });
   else {
     const key = storedKey(named);
     if (key === undefined || key === entry.key) return named;
-    issues.push({ path, message: `must be of an object without an entry, it is that of "${key}"` });
+    issues.push({ path, message: `must be the id of an object without an entry, but belongs to "${key}"` });
   }
   return undefined;
 }
@@ -130,7 +131,7 @@ function aimsOf(
     const present = presentOf(entry, accountId, draft, issues);
     const id = present?.id ?? newId(entry.resource.idPrefix, context.clock.now());
     const other = taken.get(id);
-    if (other) issues.push({ path: `${entry.path}.id`, message: `must not be that of ${other.path}` });
+    if (other) issues.push({ path: `${entry.path}.id`, message: `must not be the id of ${other.path}` });
     taken.set(id, entry);
     aims.set(entry.key, { entry, id, present });
   }
@@ -163,7 +164,7 @@ function wantedDoc(
     for (const [name, field] of Object.entries(fields)) {
       const key = inputName(name, field);
       if (!field.immutable || isDeepStrictEqual(parsed.doc[key], present.doc[key])) continue;
-      const message = "is set on creation and cannot be changed: give the object another name to replace it";
+      const message = "can be set only when the object is created: rename the object to replace it";
       own.push({ path: key, message });
     }
   }

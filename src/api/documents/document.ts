@@ -43,7 +43,7 @@ const idPattern = /^[a-z0-9]+_[0-9a-z]{27}$/;
 export function readDocument(body: JsonObject, issues: Issue[]): Document {
   for (const name of Object.keys(body)) {
     if (["document", "prune", "objects"].includes(name)) continue;
-    const message = "is not known here; known are: document, prune, objects";
+    const message = "is unknown; known are: document, prune, objects";
     issues.push({ path: name, message, reason: "unknown_field" });
   }
   const name = body["document"] ?? defaultDocument;
@@ -64,7 +64,7 @@ function readKind(document: string, kind: string, named: unknown, entries: Map<s
   const resource = documentKinds.find((one) => one.name === kind);
   if (!resource) {
     const known = documentKinds.map((one) => one.name).join(", ");
-    const message = `is not a kind that documents hold; known are: ${known}`;
+    const message = `is not a kind that documents support; known are: ${known}`;
     issues.push({ path: `objects.${kind.slice(0, 64)}`, message, reason: "unknown_field" });
     return;
   }
@@ -95,13 +95,12 @@ function faultOf(name: string, key: string, given: unknown, entries: ReadonlyMap
   const plain =
     second === undefined ? namePattern.test(first) : documentPattern.test(first) && namePattern.test(second);
   if (!plain || rest.length > 0 || idPattern.test(name)) {
-    return "must be named with 1 to 128 letters, digits, dots, dashes and underscores, and not as ids are";
+    return "must have a name of 1 to 128 letters, digits, dots, dashes and underscores that does not look like an id";
   }
   const other = entries.get(key);
   if (other) return `must not have the name of another object: ${other.path}`;
   if (given !== null && !isObject(given)) return "must be an object: its fields";
-  if (given !== null && given["id"] !== undefined && typeof given["id"] !== "string")
-    return "must have an id that is one";
+  if (given !== null && given["id"] !== undefined && typeof given["id"] !== "string") return "must have a valid id";
   return undefined;
 }
 

@@ -60,7 +60,7 @@ function checkKeptBeside(
     if (field.type !== "string" || isKept(name)) continue;
     const value = given[name] ?? emptyValue(field);
     if (value === present[name] || (isSealedField(field) && concealed(field, present[name]) === value)) continue;
-    const message = `cannot stay unchanged while "${name}" changes: the key may not read secrets, so give it one`;
+    const message = `cannot stay unchanged while "${name}" changes: the key may not read secrets, so set a new one`;
     issues.push({ path: `${at}.${kept}`, message });
     return;
   }
@@ -69,7 +69,7 @@ function checkKeptBeside(
 function resolveValue(field: Field, given: unknown, present: unknown, path: string, resolution: Resolution): unknown {
   if (isHidden(field) && isDeepStrictEqual(given, unchangedSecret)) {
     if (present !== undefined && present !== null && present !== "") return present;
-    resolution.issues.push({ path, message: "cannot stay unchanged: it has no value yet, so give it one" });
+    resolution.issues.push({ path, message: "cannot stay unchanged because it has no value yet: set one" });
     return undefined;
   }
   switch (field.type) {

@@ -52,7 +52,7 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       id: "planDocument",
       path: "/plan",
       reads: true,
-      summary: "Say what applying a document of many objects would change, field by field, and change nothing.",
+      summary: "Return the changes that applying a document would make, field by field, without making them.",
       schemas,
       exampleReply: examplePlan(false),
       run: (call) => plan(call, context),
@@ -61,7 +61,7 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       ...shared,
       id: "applyDocument",
       path: "/apply",
-      summary: "Make the account's objects what a document says, all or nothing, as one revision.",
+      summary: "Change the account's objects to match a document. All changes apply together as one revision, or none.",
       stores: true,
       exampleReply: examplePlan(true),
       run: (call) => apply(call, context),
@@ -71,7 +71,7 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       method: "GET",
       path: "/export",
       summary:
-        "Write the account's objects down as a document whose application changes nothing; as YAML for `Accept: application/yaml`. Secrets, and values that hold one, are left as they are by a placeholder; with `secrets` the document has what the key may read.",
+        "Write the account's objects to a document; as YAML for `Accept: application/yaml`. Applying this document changes nothing. Placeholders replace secrets and values that contain one. With `secrets`, the document includes the secrets that the key may read.",
       takes: "nothing",
       query: ["document", "secrets"],
       status: 200,
@@ -110,7 +110,8 @@ function answer(made: Plan): Reply {
 
 function exportAll(call: Call, context: ObjectContext): Reply {
   const name = once(call, "document");
-  if (name === "") throw new Refusal("query_invalid", `${call.operation.id}: "document" must be the name of one`);
+  if (name === "")
+    throw new Refusal("query_invalid", `${call.operation.id}: "document" must be the name of a document`);
   const writesSecrets = flagIn(call, "secrets");
   if (writesSecrets && !seesSecrets(call.principal.scope)) throw missing(call.operation, "secrets");
   const document = exportDocument(context, call.principal, { document: name, writesSecrets });
@@ -155,24 +156,30 @@ async function identitiesFor(
 
 const plannedChangeSchema: JsonSchema = {
   ...objectChangeSchema,
-  description: "What a document changes of one object.",
+  description: "A document's changes to one object.",
   properties: {
     ...(objectChangeSchema["properties"] as object),
-    id: { type: "string", description: "Empty when the object is only going to be created." },
-    name: { type: ["string", "null"], description: "Its name in the document; null for what follows from others." },
-    adopted: { type: "boolean", description: "Whether the document makes an object its own that it has not made." },
+    id: { type: "string", description: "Empty if the object does not exist yet." },
+    name: {
+      type: ["string", "null"],
+      description: "The object's name in the document; null for objects that follow from others.",
+    },
+    adopted: { type: "boolean", description: "Whether the document takes over an object that it did not create." },
   },
   required: ["action", "kind", "name", "id", "uri", "adopted", "fields"],
 };
 
 const planWarningSchema: JsonSchema = {
   type: "object",
-  description: "What is taken as it is given, and was probably not meant so.",
+  description: "Likely mistakes in accepted values.",
   properties: {
     kind: { type: "string", description: "Kind of the object." },
-    name: { type: ["string", "null"], description: "Its name in the document; null for what follows from others." },
+    name: {
+      type: ["string", "null"],
+      description: "The object's name in the document; null for objects that follow from others.",
+    },
     path: { type: "string", description: "The field." },
-    message: { type: "string", description: "What is doubtful about it." },
+    message: { type: "string", description: "The likely mistake." },
   },
   required: ["kind", "name", "path", "message"],
   additionalProperties: false,
@@ -180,11 +187,11 @@ const planWarningSchema: JsonSchema = {
 
 const planSchema: JsonSchema = {
   type: "object",
-  description: "What a document changes.",
+  description: "Changes that a document makes.",
   properties: {
     document: { type: "string", description: "Name of the document." },
-    applied: { type: "boolean", description: "Whether it has been done." },
-    revision: { type: "integer", description: "The revision that was written, or that the plan is based on." },
+    applied: { type: "boolean", description: "Whether the changes were made." },
+    revision: { type: "integer", description: "The revision that was written, or the base of the plan." },
     summary: summarySchema,
     changes: { type: "array", items: { $ref: schemaRef("PlannedChange") } },
     warnings: { type: "array", items: { $ref: schemaRef("PlanWarning") } },
@@ -196,12 +203,16 @@ const planSchema: JsonSchema = {
 const documentSchema: JsonSchema = {
   type: "object",
   description:
-    'Objects by kind and name, with the fields that creating one takes. A field that refers to another object has its name, or an id. What is left out has its default. A secret may be `{"$unchanged": true}`: it stays what it is.',
+    'Objects by kind and name, with the fields for their creation. A field that refers to another object has its name or an id. Missing fields have their defaults. `{"$unchanged": true}` keeps a stored secret.',
   properties: {
-    document: { type: "string", description: "Name of the document, in which names are unique.", default: "main" },
+    document: {
+      type: "string",
+      description: "Name of the document. Names of objects are unique in it.",
+      default: "main",
+    },
     prune: {
       type: "boolean",
-      description: "Delete what this document has made before and does not have any more.",
+      description: "Delete objects that an earlier version of the document created and that are no longer in it.",
       default: false,
     },
     objects: {
@@ -215,7 +226,7 @@ const documentSchema: JsonSchema = {
             description: doc,
             additionalProperties: {
               type: ["object", "null"],
-              description: "Fields; `id` makes an object that exists already the document's.",
+              description: "Fields. An `id` makes the document take over an existing object.",
             },
           },
         ]),

@@ -58,7 +58,7 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
         accountId: domain.account_id,
         checkedAt: undefined,
         nextAt: -Infinity,
-        message: "It was not looked up yet.",
+        message: "The record was not checked yet.",
       };
       pending.set(id, entry);
     }
@@ -77,10 +77,10 @@ export function openDomainChecks({ store, rules, resolveTxt, clock, log }: Domai
         !needsProof(store, domain.account_id, name, rules) ||
         (rules.domainProof === "dns" && (await hasRecord(domain.account_id, name)));
       if (isProven) await give(domain);
-      else entry.message = "The record is not there.";
+      else entry.message = "The record does not exist.";
     } catch (error) {
       if (!(error instanceof Refusal)) log.warn("domain not checked", { domain: name, error });
-      entry.message = error instanceof Refusal ? error.message : "The record could not be looked up.";
+      entry.message = error instanceof Refusal ? error.message : "The record could not be resolved.";
     }
     const now = clock.now();
     entry.checkedAt = now;

@@ -49,10 +49,13 @@ export function recordNames(name: string, { more }: SuffixRules): readonly strin
 /** For what would use a name that is yet to be proven. */
 export function unproven(accountId: string, name: string, { domainProof }: ProofRules): Refusal {
   if (domainProof === "operator") {
-    return new Refusal("domain_unproven", `domain "${name}" is used only by accounts that the operator has granted it`);
+    return new Refusal(
+      "domain_unproven",
+      `domain "${name}" is available only to accounts that the operator has granted it`,
+    );
   }
   const record = recordFor(accountId, name);
-  const message = `domain "${name}" is not proven to be yours: reserve it, and set a TXT record at "${record.name}"`;
+  const message = `you have not proven that you own domain "${name}": reserve it, and set a TXT record at "${record.name}"`;
   const details = { record_type: "TXT", record_name: record.name, record_value: record.value };
   return new Refusal("domain_unproven", message, details);
 }

@@ -52,5 +52,5 @@ function note(problems: Map<string, Problem>, problem: Problem, log: Log): void 
     return;
   }
   problems.set(key, problem);
-  log.warn("configuration could not be put into effect", { kind, id, module, error: message });
+  log.warn("configuration could not be applied", { kind, id, module, error: message });
 }

@@ -42,19 +42,19 @@ export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics
     writes() {
       if (store.condition === "open") return undefined;
       return store.condition === "superseded"
-        ? "refused, another process has taken the database over: this one must be restarted"
-        : "refused, the database does not take them; the log says why, and they are tried again";
+        ? "writes are rejected because another process has taken over the database: restart this server"
+        : "writes are rejected because the database does not accept them; the log has the reason, and the server retries";
     },
     cutOff: () =>
       store.node?.isAlive() === false
-        ? "cut off, its lease is over: the others have taken over what it held, until the database answers it again"
+        ? "writes are rejected because this node's lease has expired: other nodes have taken over until the database answers this node again"
         : undefined,
   };
   trackNode(store, metrics);
-  metrics.gauge("postern_ready", "1 when traffic may be sent here, as `/readyz` says.", () =>
+  metrics.gauge("postern_ready", "1 if this server accepts traffic, as in `/readyz`.", () =>
     readiness.traffic() === undefined ? 1 : 0,
   );
-  metrics.gauge("postern_writes_ready", "1 when writes are stored, as `/readyz?of=writes` says.", () =>
+  metrics.gauge("postern_writes_ready", "1 if the server stores writes, as in `/readyz?of=writes`.", () =>
     readiness.writes() === undefined ? 1 : 0,
   );
   return readiness;
@@ -63,16 +63,16 @@ export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics
 /** How this node stands among the others. */
 function trackNode({ node }: Pick<Store, "node">, metrics: Metrics): void {
   if (!node) return;
-  metrics.gauge("postern_node_lease", "1 while the other nodes count on this one.", () => (node.isAlive() ? 1 : 0));
-  metrics.gauge("postern_nodes", "Servers that share the database and live, as this one last saw.", () => node.alive);
+  metrics.gauge("postern_node_lease", "1 while this node holds a valid lease.", () => (node.isAlive() ? 1 : 0));
+  metrics.gauge("postern_nodes", "Live servers with the same database, as this server last read.", () => node.alive);
   metrics.gauge(
     "postern_node_behind",
-    "Revisions of other nodes that were stored, and not yet read, when this node last looked.",
+    "Revisions of other nodes that this node had not applied at its last check.",
     () => node.behind,
   );
   metrics.gauge(
     "postern_node_commit_retries",
-    "Commits since the start that were made again, because another node was first.",
+    "Commits that were retried since the start because another node was first.",
     () => node.retries,
   );
 }

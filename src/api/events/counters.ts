@@ -12,9 +12,9 @@ export function makeEventCounters(metrics: Metrics): EventCounters {
   metrics.counterOf("postern_events_delivered_total", "Events delivered.", () => counters.delivered);
   metrics.counterOf(
     "postern_events_dropped_total",
-    "Events given up: after a day, or because too many waited; also those that an edge dropped.",
+    "Discarded events: after a day, or because too many were waiting; includes events that an edge dropped.",
     () => counters.dropped,
   );
-  metrics.counterOf("postern_event_failures_total", "Attempts to deliver events that failed.", () => counters.failures);
+  metrics.counterOf("postern_event_failures_total", "Failed attempts to deliver events.", () => counters.failures);
   return counters;
 }

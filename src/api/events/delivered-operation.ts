@@ -9,14 +9,14 @@ import { resourceNamed } from "../operation/declarations.ts";
 import { list, object, text } from "../operation/shapes.ts";
 import type { Events } from "./dispatcher.ts";
 
-const schema = object("Events that were delivered lately.", {
+const schema = object("Recently delivered events.", {
   events: list(
-    "Newest first, at most 100; of several servers at most the newest 20 of each other one, a second later.",
+    "Newest first, at most 100. With several servers: the newest 20 of each other server, with a delay of one second.",
     object("An event.", {
       id: text("Its id."),
       type: text("Its type."),
-      time: { type: "string", format: "date-time", description: "When it happened." },
-      body: text("What was sent, as JSON."),
+      time: { type: "string", format: "date-time", description: "Time of the event." },
+      body: text("The event as sent, in JSON."),
     }),
   ),
 });
@@ -28,7 +28,7 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
     method: "GET",
     path: `${resource.path}/{id}/events`,
     summary:
-      "List the events that were delivered to a destination lately; keys that are limited to kinds get the events of these kinds.",
+      "List the events that were recently delivered to a destination. Keys with type scopes get only events of these types.",
     resource,
     verb: "command",
     takes: "nothing",

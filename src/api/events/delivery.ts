@@ -97,7 +97,7 @@ export class Delivery {
         await this.#wait(undefined);
       } catch (error) {
         failures += 1;
-        this.#with.log.warn("events could not be read", { destination: this.#id, error });
+        this.#with.log.warn("events not read", { destination: this.#id, error });
         await this.#wait(pauseAfter(failures));
       }
     }
@@ -171,14 +171,14 @@ export class Delivery {
     this.#status.error = failure.message.slice(0, maxErrorLength);
     this.#with.changed();
     if (failures > 1) return;
-    log.warn("an event could not be delivered", { destination: this.#id, eventId: event.id, error: failure });
+    log.warn("event not delivered", { destination: this.#id, eventId: event.id, error: failure });
   }
 
   #giveUp(queue: EventQueue, events: readonly Event[]): void {
     this.lost(events.length);
     queue.settled(events);
     const [first] = events;
-    this.#with.log.warn("events were given up", { destination: this.#id, eventId: first?.id, count: events.length });
+    this.#with.log.warn("events discarded", { destination: this.#id, eventId: first?.id, count: events.length });
   }
 
   /** Until something changes; or, with a pause, until that is over or the target changes. */

@@ -32,7 +32,7 @@ type Chosen<N extends EventTargetName = EventTargetName> = {
 /** The one member of a destination's target that is set. */
 export function targetOf({ target }: Destination): Chosen {
   for (const [name, value] of Object.entries(target)) if (value !== null) return { name, value } as Chosen;
-  throw new Error("read target: none is set");
+  throw new Error("read target: no target is set");
 }
 
 /** Why this server cannot deliver to a destination, as a clause; undefined when it can. */

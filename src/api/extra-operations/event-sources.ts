@@ -87,7 +87,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
       id: "updateEventSource",
       method: "PATCH",
       path: one,
-      summary: "Nothing of a source can be changed: answers it as it is.",
+      summary: "Return the source unchanged. Sources have no fields to change.",
       takes: "anything",
       refusals: ["not_found"],
       run: (call) => reply(call, context),
@@ -116,7 +116,7 @@ export function eventSourceOperations(context: ObjectContext): Operation[] {
 }
 
 const listSchema = {
-  ...objectSchema({}, "response", "Every source of a subscription."),
+  ...objectSchema({}, "response", "All sources of a subscription."),
   properties: {
     sources: { type: "array", items: { $ref: schemaRef("EventSource") } },
     uri: { type: "string", description: "URI of the list." },
@@ -133,7 +133,7 @@ async function add(call: Call, context: ObjectContext): Promise<Reply> {
   const work = (draft: Draft): StoredObject =>
     edit(call, context, draft, (present) => {
       if (sourcesOf(present).some((source) => source.type === type)) {
-        throw new Refusal("name_taken", `the subscription has the source "${type}" already`);
+        throw new Refusal("name_taken", `the subscription already has the source "${type}"`);
       }
       return [...sourcesOf(present), { type }];
     });

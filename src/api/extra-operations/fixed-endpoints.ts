@@ -21,6 +21,6 @@ function checkCloud({ principal, parameters }: Call, liveObjects: LiveObjects): 
   const found = liveObjects.get(principal.accountId, endpoint.name, parameters[0] as string);
   const type = found && docOf(found, endpoint).type;
   if (type === undefined || type === "cloud") return;
-  const where = type === "edge" ? "its edge: change or delete that" : "its agent: stop or restart that";
+  const where = type === "edge" ? "its edge: change or delete the edge" : "its agent: stop or restart the agent";
   throw new Refusal("endpoint_fixed", `the endpoint comes from ${where}`);
 }

@@ -26,7 +26,7 @@ export function healthOperations(metrics: Metrics, queries: EdgeQueries, readine
       path: "/readyz",
       query: ["of"],
       summary:
-        "Whether traffic may be sent here: 200 when an edge is connected, has a configuration and is not draining, else 503 with the reason. Traffic needs no writes, so a database that takes none is only told of, in a second line; `?of=writes` asks whether writes are stored.",
+        "Whether this server accepts traffic: 200 if an edge is connected, has a configuration and is not draining, else 503 with the reason. Traffic does not need writes: a second line reports a database that rejects them. `?of=writes` checks writes instead.",
       exampleReply: "ready\n",
       plainReplies: { 503: { description: "Why not.", example: "no edge has a configuration yet\n" } },
       refusals: ["query_invalid"],
@@ -47,7 +47,7 @@ export function healthOperations(metrics: Metrics, queries: EdgeQueries, readine
       ...shared,
       id: "getMetrics",
       path: "/metrics",
-      summary: "Metrics of both planes in Prometheus' text format; only from this machine.",
+      summary: "Metrics of both planes in Prometheus text format; only from this machine.",
       exampleReply: "# HELP postern_tunnels Online tunnels.\n# TYPE postern_tunnels gauge\npostern_tunnels 2\n",
       refusals: ["metrics_local_only"],
       async run(call) {

@@ -10,14 +10,14 @@ import { exampleBaseUrl } from "../objects/example-replies.ts";
 /** More would not be read by anybody. */
 const most = 100;
 
-const schema = object("Configuration that is not in effect.", {
+const schema = object("Configuration that could not be applied.", {
   problems: list(
     `At most ${most}.`,
-    object("One of them.", {
-      kind: text("Kind of the object that it is about."),
+    object("One problem.", {
+      kind: text("Kind of the affected object."),
       id: text("Its id."),
       uri: text("Its URI."),
-      module: textOrNull("The module that could not be put into effect; null where it is the whole object."),
+      module: textOrNull("The affected module; null if the whole object is affected."),
       message: text("Why."),
     }),
   ),
@@ -33,7 +33,7 @@ export function problemsOperation(
     method: "GET",
     path: "/problems",
     summary:
-      "List the configuration that edges could not put into effect, of whichever server that shares the database, such as a route whose module does not compile: until it is changed, it is answered 500.",
+      "List configuration that an edge of any server could not apply, such as a route with an invalid module. Requests to it get 500 until you change it.",
     takes: "nothing",
     status: 200,
     replySchema: "ProblemList",
@@ -45,7 +45,7 @@ export function problemsOperation(
           id: exampleId("https_edge"),
           uri: `${exampleBaseUrl}/edges/https/${exampleId("https_edge")}`,
           module: null,
-          message: "its port cannot be listened on",
+          message: "the server cannot listen on its port",
         },
       ],
     },

@@ -10,12 +10,12 @@ import type { LiveObjects } from "../edges/live-objects.ts";
 import { theOne } from "../objects/lookup.ts";
 import { f } from "../../schema/fields.ts";
 
-const pulseSchema = object("Whether the agent of a session is heard.", {
+const pulseSchema = object("Whether the agent of a session responds.", {
   latency_ms: {
     type: ["number", "null"],
-    description: "From a beat to its echo, milliseconds; null where none came within ten seconds.",
+    description: "Milliseconds from a heartbeat to its echo; null without an echo within ten seconds.",
   },
-  heard_at: { type: "string", format: "date-time", description: "When anything last came from the agent." },
+  heard_at: { type: "string", format: "date-time", description: "Time of the last data from the agent." },
 });
 
 /** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */
@@ -31,7 +31,7 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       id: "getTunnelSessionPulse",
       method: "GET",
       path: `${path}/pulse`,
-      summary: "Have the agent echo a beat, and tell how long that took and when it was last heard.",
+      summary: "Send a heartbeat to the agent, and return its delay and the time of the last data.",
       takes: "nothing",
       status: 200,
       replySchema: "TunnelSessionPulse",
@@ -67,9 +67,9 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       ...shared,
       id: "updateTunnelSession",
       path: `${path}/update`,
-      summary: "Tell the agent to update itself, within its major version.",
+      summary: "Tell the agent to update within its major version.",
       takes: "anything",
-      input: { version: f.string("Version to update to; empty: the newest that fits.", { example: "1.4.2" }) },
+      input: { version: f.string("Target version; empty: the newest compatible version.", { example: "1.4.2" }) },
       run(call) {
         const version = call.body["version"];
         const target = theOne(resource, call, liveObjects);

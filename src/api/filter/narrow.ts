@@ -20,7 +20,7 @@ export function narrowedBy(resource: ResourceDeclaration, call: Call): Narrowing
   const wanted = given.map((name) => [name, new Set(call.query.getAll(name))] as const);
   for (const [name, values] of wanted) {
     if (values.size <= maxValues) continue;
-    throw new Refusal("query_invalid", `${call.operation.id}: "${name}" may be given ${maxValues} times`);
+    throw new Refusal("query_invalid", `${call.operation.id}: "${name}" can be given at most ${maxValues} times`);
   }
   const pairs = given.flatMap((name) => call.query.getAll(name).map((value): [string, string] => [name, value]));
   return {

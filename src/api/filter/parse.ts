@@ -26,5 +26,5 @@ export function parseFilter(text: string, environment: Environment): (object: un
 }
 
 function filterRefusal(problem: string): Refusal {
-  return new Refusal("filter_invalid", `"filter" cannot be used: ${problem}`, { filter: problem });
+  return new Refusal("filter_invalid", `"filter" is invalid: ${problem}`, { filter: problem });
 }

@@ -42,12 +42,12 @@ export function summaryOf(changes: readonly { readonly action: Action }[]): Read
 
 export const objectChangeSchema: JsonSchema = {
   type: "object",
-  description: "What a write changed of one object.",
+  description: "A write's changes to one object.",
   properties: {
     action: changeProperties["action"],
     kind: changeProperties["kind"],
     id: { type: "string" },
-    uri: { type: "string", description: "URI of the object; empty when it does not exist any more." },
+    uri: { type: "string", description: "URI of the object; empty if it no longer exists." },
     fields: changeProperties["fields"],
   },
   required: ["action", "kind", "id", "uri", "fields"],
@@ -56,7 +56,7 @@ export const objectChangeSchema: JsonSchema = {
 
 export const summarySchema: JsonSchema = {
   type: "object",
-  description: "How many objects.",
+  description: "Number of objects.",
   properties: Object.fromEntries(
     ["create", "update", "delete", "unchanged"].map((name) => [name, { type: "integer" }]),
   ),

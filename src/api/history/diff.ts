@@ -101,7 +101,7 @@ function isObject(value: unknown): value is Doc {
   return typeof value === "object" && value !== null;
 }
 
-const anyValue = { description: "As in input; `***` stands for a secret, null for what is unset." };
+const anyValue = { description: "Format as in requests; `***` replaces a secret, null means unset." };
 
 /** What `Action` and the object's changes look like in every answer that shows them. */
 export const changeProperties: JsonSchema = {
@@ -109,7 +109,7 @@ export const changeProperties: JsonSchema = {
   kind: { type: "string", description: "Kind of the object, e.g. `ip_policy`." },
   fields: {
     type: "array",
-    description: "The fields that differ.",
+    description: "The changed fields.",
     items: {
       type: "object",
       properties: { path: { type: "string" }, before: anyValue, after: anyValue },

@@ -81,7 +81,7 @@ export function readRevision(call: Call, store: Pick<Store, "revision">): number
   }
   const revision = Number(text);
   if (revision <= store.revision) return revision;
-  throw new Refusal("revision_unknown", `there is no revision ${revision} yet; the last one is ${store.revision}`);
+  throw new Refusal("revision_unknown", `revision ${revision} does not exist yet; the last one is ${store.revision}`);
 }
 
 /** Views of `objects` with what they owned then inside them. */

@@ -32,7 +32,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       method: "GET",
       path,
       query: ["limit", "before_id", ...filters],
-      summary: `List writes of the account's keys, newest first: who, what, why, and up to ${maxListed} changes of each.`,
+      summary: `List writes in the account, newest first: author, operation, reason, and up to ${maxListed} changes of each.`,
       replySchema: "RevisionList",
       exampleReply: { revisions: [exampleRevision], uri: exampleBaseUrl + path, next_page_uri: null },
       schemas: { RevisionList: listSchema, Revision: revisionSchema, ObjectChange: objectChangeSchema },
@@ -43,7 +43,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       id: "getRevision",
       method: "GET",
       path: `${path}/{id}`,
-      summary: "Get a write with everything that it changed.",
+      summary: "Get a write with all its changes.",
       replySchema: "Revision",
       exampleReply: exampleRevision,
       refusals: ["revision_unknown", "revision_pruned"],
@@ -55,7 +55,7 @@ export function revisionOperations(context: ObjectContext): Operation[] {
       method: "POST",
       path: `${path}/{id}/rollback`,
       summary:
-        "Bring the account's objects back to what they were at a revision, as one new revision. Keys and agent tokens stay as they are.",
+        "Restore the account's objects to their state at a revision, as one new revision. API keys and agent tokens stay unchanged.",
       takes: "anything",
       query: dryRunQuery,
       stores: true,
@@ -83,7 +83,10 @@ async function list(call: Call, context: ObjectContext): Promise<Reply> {
   }
   const [principal, operation, kind, objectId] = filters.map((name) => once(call, name));
   if (kind !== undefined && !resources.some(({ name }) => name === kind)) {
-    throw new Refusal("query_invalid", `${call.operation.id}: there is no kind ${JSON.stringify(kind.slice(0, 64))}`);
+    throw new Refusal(
+      "query_invalid",
+      `${call.operation.id}: the kind ${JSON.stringify(kind.slice(0, 64))} does not exist`,
+    );
   }
   // The history is indexed by kind, then id.
   const kindWanted = kind ?? (objectId === undefined ? undefined : resourceOfId(objectId)?.name);
@@ -155,7 +158,7 @@ function readNumber(call: Call, { store }: ObjectContext): number {
 
 function unknown(call: Call): Refusal {
   const shown = JSON.stringify((call.parameters[0] as string).slice(0, 64));
-  return new Refusal("revision_unknown", `there is no revision ${shown} in this account`);
+  return new Refusal("revision_unknown", `this account has no revision ${shown}`);
 }
 
 const changesSchema = { type: "array", items: { $ref: schemaRef("ObjectChange") } };
@@ -163,19 +166,19 @@ const uriSchema = { type: "string", description: "URI of the revision." };
 
 const revisionSchema: JsonSchema = {
   type: "object",
-  description: "A write: who, what, why, and what it changed. Secrets are shown as changed, never as what they are.",
+  description: "A write with its author, operation, reason and changes. Changed secrets are marked, but not shown.",
   properties: {
-    revision: { type: "integer", description: "Its number; a later write has a higher one." },
+    revision: { type: "integer", description: "Number of the revision; later writes have higher numbers." },
     uri: uriSchema,
-    created_at: { type: "string", format: "date-time", description: "When it was made." },
+    created_at: { type: "string", format: "date-time", description: "Time of the write." },
     principal: { type: "string", description: "Id of the API key, or `system`." },
-    source: { type: ["string", "null"], description: "Address that the request came from, where there was one." },
-    operation: { type: "string", description: "What was asked, e.g. `updateIPPolicy`." },
+    source: { type: ["string", "null"], description: "Source address of the request, if there was a request." },
+    operation: { type: "string", description: "The operation, such as `updateIPPolicy`." },
     operation_id: { type: "string", description: "Id of the request, as in its answer and the log." },
     reason: { type: "string", description: "The request's `Postern-Reason`, decoded." },
-    hash: { type: "string", description: "SHA-256 over the hash of the revision before and the content of this one." },
+    hash: { type: "string", description: "SHA-256 of the previous revision's hash and this revision's content." },
     changes: changesSchema,
-    more_changes: { type: "boolean", description: "Whether a list leaves some out; the revision itself has them all." },
+    more_changes: { type: "boolean", description: "Whether the list omits some changes; the revision itself has all." },
   },
   required: [
     "revision",
@@ -199,7 +202,7 @@ const listSchema: JsonSchema = {
   properties: {
     revisions: { type: "array", items: { $ref: schemaRef("Revision") }, maxItems: 100 },
     uri: { type: "string", description: "URI of the list." },
-    next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last one." },
+    next_page_uri: { type: ["string", "null"], description: "URI of the next page; null on the last page." },
   },
   required: ["revisions", "uri", "next_page_uri"],
   additionalProperties: false,
@@ -207,12 +210,12 @@ const listSchema: JsonSchema = {
 
 const rollbackSchema: JsonSchema = {
   type: "object",
-  description: "What a rollback changed, or would change.",
+  description: "Changes that a rollback made or would make.",
   properties: {
-    applied: { type: "boolean", description: "Whether it has been done." },
+    applied: { type: "boolean", description: "Whether the changes were made." },
     revision: {
       type: "integer",
-      description: "The new revision; the last one when nothing had to be changed, or nothing was to be.",
+      description: "The new revision; the last one if there was nothing to change, or for a dry run.",
     },
     uri: uriSchema,
     summary: summarySchema,

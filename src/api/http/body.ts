@@ -34,7 +34,7 @@ export function requiringBody(operation: Operation): Operation {
     run(call) {
       const isUndeclared = verb === "replace" && call.request.headers["content-type"] === undefined;
       if (call.body !== noBody || isUndeclared) return operation.run(call);
-      throw new Refusal("body_unreadable", `${operation.id}: the body is empty, send {} for an object without fields`);
+      throw new Refusal("body_unreadable", `${operation.id}: the body is empty; send {} for an object without fields`);
     },
   };
 }
@@ -71,7 +71,7 @@ export async function readBody(
   const bytes = await collect(request, maxBytes);
   if (bytes.length === 0) return noBody;
   if (operation.takes === "nothing") {
-    throw new Refusal("body_unexpected", `${operation.id} takes no body, got ${bytes.length} bytes`);
+    throw new Refusal("body_unexpected", `${operation.id} does not accept a body, but got ${bytes.length} bytes`);
   }
   if (operation.takes === "anything") return lenient(bytes);
   if (!isYaml) checkContentType(request.headers["content-type"]);
@@ -98,14 +98,14 @@ function checkContentEncoding(operation: Operation, value = ""): void {
   const shown = JSON.stringify(coding.trim().slice(0, 64));
   throw new Refusal(
     "content_encoding",
-    `${operation.id}: the body has the content coding ${shown}, and none is undone`,
+    `${operation.id}: the body has the content encoding ${shown}; send it unencoded`,
   );
 }
 
 function checkContentType(value: string | undefined): void {
   const type = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
   if (value !== undefined && type.test(value)) return;
-  const present = value === undefined ? "there is none" : `it is ${JSON.stringify(value.slice(0, 64))}`;
+  const present = value === undefined ? "it is missing" : `it is ${JSON.stringify(value.slice(0, 64))}`;
   throw new Refusal("content_type", `the Content-Type must be application/json, ${present}`);
 }
 

@@ -67,7 +67,7 @@ export function makeConnectionRefusals(
     },
     connect(socket) {
       socket.on("error", () => {});
-      const message = `CONNECT is not offered here; offered: ${offered}`;
+      const message = `CONNECT is not supported here; supported: ${offered}`;
       answer(socket, new Refusal("method_not_allowed", message, { allow: offered }));
     },
   };

@@ -25,7 +25,7 @@ export function readQuery(operation: Operation, text: string): URLSearchParams {
     const list = known.length > 0 ? `known are: ${known.join(", ")}` : "there are none";
     throw new Refusal(
       "query_unknown",
-      `${operation.id}: query parameter ${JSON.stringify(name.slice(0, 64))} is not known; ${list}`,
+      `${operation.id}: query parameter ${JSON.stringify(name.slice(0, 64))} is unknown; ${list}`,
     );
   }
   return query;
@@ -45,12 +45,12 @@ export function headersOf(refusal: Refusal): string[] | undefined {
 }
 
 export function methodRefusal(request: IncomingMessage, allow: string): Refusal {
-  return new Refusal("method_not_allowed", `${request.method} is not offered here; offered: ${allow}`, { allow });
+  return new Refusal("method_not_allowed", `${request.method} is not supported here; supported: ${allow}`, { allow });
 }
 
 export function tooMany(allowance: Allowance, what: string): Refusal {
   const retry_after = String(allowance.resetSeconds);
-  return new Refusal("too_many_requests", `more than the limit of ${what}; wait ${retry_after} s`, { retry_after });
+  return new Refusal("too_many_requests", `limit of ${what} exceeded; wait ${retry_after} s`, { retry_after });
 }
 
 export function clientRefusal(code: string | undefined): Refusal {

@@ -18,17 +18,17 @@ export function settleHead(request: IncomingMessage): void {
   }
   const { host } = headers;
   if (host === undefined) {
-    if (request.httpVersion !== "1.0") throw malformed("there is no Host field");
+    if (request.httpVersion !== "1.0") throw malformed("the Host field is missing");
   } else if (!isHostField(host)) {
     throw malformed("the Host field is not a host with or without a port");
   }
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "chunked") {
-    throw malformed("the only Transfer-Encoding that is taken is chunked");
+    throw malformed("Transfer-Encoding must be chunked");
   }
   const expectation = headers.expect;
   if (expectation !== undefined && request.httpVersion !== "1.0" && expectation.toLowerCase() !== "100-continue") {
-    throw new Refusal("expectation_failed", "the only expectation that can be met is 100-continue");
+    throw new Refusal("expectation_failed", "the only supported expectation is 100-continue");
   }
   if ((request.url as string).charCodeAt(0) !== slash) settleTarget(request);
 }
@@ -44,7 +44,7 @@ const singleByLength: readonly (string | undefined)[] = Array.from({ length: 16 
 
 function refuseSecond(rawHeaders: readonly string[], first: number, name: string): void {
   for (let at = first + 2; at < rawHeaders.length; at += 2) {
-    if ((rawHeaders[at] as string).toLowerCase() === name) throw malformed(`the field ${name} is there twice`);
+    if ((rawHeaders[at] as string).toLowerCase() === name) throw malformed(`the field ${name} occurs twice`);
   }
 }
 
@@ -62,5 +62,5 @@ function settleTarget(request: IncomingMessage): void {
 }
 
 function malformed(why: string): Refusal {
-  return new Refusal("bad_request", `the request cannot be read as HTTP: ${why}`);
+  return new Refusal("bad_request", `the request is not valid HTTP: ${why}`);
 }

@@ -38,7 +38,7 @@ export function openSourceRestriction(store: Store): SourceRestriction {
         if (!admits) return;
       }
       if (!isAdmitted(admits, peer.remoteAddress ?? "")) {
-        throw new Refusal("api_source_denied", "the account's IP restriction does not admit your address");
+        throw new Refusal("api_source_denied", "the account's IP restriction does not allow your address");
       }
     },
   };
@@ -48,7 +48,7 @@ export function openSourceRestriction(store: Store): SourceRestriction {
 export function checkNotShutOut(reader: Reader, accountId: string, restriction: Restriction, source: string): void {
   const admits = restriction.type === "api" ? compile(reader, accountId, restriction) : undefined;
   if (!admits || isAdmitted(admits, source)) return;
-  const message = `must be policies that admit your own address, "${source}"`;
+  const message = `must be policies that allow your own address, "${source}"`;
   throw new Refusal("restriction_shuts_out", `the restriction ${message}`, { ip_policy_ids: message });
 }
 

@@ -23,7 +23,7 @@ export function makeStoppedOperations(refused: ReadonlySet<number>, clock: Clock
       if (refused.has(mark) && clock.monotonic() < until) {
         throw new Refusal(
           "operation_stopped",
-          `${operation.id} held the management API when this key asked for it last`,
+          `${operation.id} blocked the management API at the last call with this key`,
         );
       }
       workOn(mark);

@@ -54,7 +54,7 @@ export async function ensureFirstTokens(
   const isToBeMade = (reader: Pick<Store, "holder">, { hash }: Wanted): boolean =>
     !isUntold && reader.holder(account.id, firstTokenSpace, hash) === undefined;
   for (const one of missing.filter((each) => !isToBeMade(store, each))) {
-    log.warn("this first token was deleted and is not created again: set another value to get one", {
+    log.warn("this first token was deleted and is not created again: set another value to get a new one", {
       setting: one.setting,
     });
   }

@@ -24,16 +24,19 @@ export interface LoginPlaces {
   readonly developmentProvider: DevelopmentProvider | undefined;
 }
 
-const schema = object("What to register at an identity provider.", {
-  redirect_uri: text("Where logins come back to (callback)."),
-  post_logout_redirect_uri: textOrNull("Where log-outs do; null for OAuth."),
-  backchannel_logout_uri: textOrNull("Where an OpenID provider says that somebody has logged out; null for OAuth."),
+const schema = object("Values to register at an identity provider.", {
+  redirect_uri: text("URL to which logins return (callback)."),
+  post_logout_redirect_uri: textOrNull("URL to which logouts return; null for OAuth."),
+  backchannel_logout_uri: textOrNull("URL for the logout notices of an OpenID provider; null for OAuth."),
   development_provider: orNull(
-    object("An identity provider on the server's machine that believes whoever comes; null where there is none.", {
-      issuer: text("Its address."),
-      client_id: text("What it calls this server."),
-      client_secret: text("What it asks of this server: no secret, as it believes everybody."),
-    }),
+    object(
+      "A development identity provider on the server's machine that accepts any identity; null if there is none.",
+      {
+        issuer: text("Its address."),
+        client_id: text("Client id of this server at the provider."),
+        client_secret: text("Client secret of this server: any value, because the provider accepts everything."),
+      },
+    ),
   ),
 });
 
@@ -46,7 +49,7 @@ export function loginAddressesOperation(
     method: "GET",
     path: "/login_addresses",
     summary:
-      "Say what to register at an identity provider: of OpenID Connect with its `issuer`, else of OAuth. What SAML providers are told is in each route's `saml`.",
+      "Return the values to register at an identity provider: for OpenID Connect with its `issuer`, else for OAuth. Values for SAML providers are in each route's `saml`.",
     takes: "nothing",
     query: ["issuer"],
     status: 200,

@@ -31,7 +31,7 @@ export interface GoneLoginsOptions {
 }
 
 export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): { stop(): void } {
-  const job = store.jobs.want("end gone logins");
+  const job = store.jobs.want("end logins without a route");
   const end = async (): Promise<void> => {
     if (!job.isHeld()) return;
     for (const [accountId, ids] of goneIn(store)) {
@@ -50,7 +50,7 @@ export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): {
     }
   };
   const attempt = (): void =>
-    void end().catch((error: unknown) => log.warn("sessions of logins that have gone not ended", { error }));
+    void end().catch((error: unknown) => log.warn("sessions of logins without a route not ended", { error }));
   let rest: Timer | undefined;
   let isWanted = false;
   const want = (): void => {

@@ -40,7 +40,7 @@ describe("the domain of the login host", () => {
         ...emptyDoc(reservedDomain.fields),
         account_id: accountId,
         domain: `idp.${domain}`,
-        description: "Where logins come back to; the server's own.",
+        description: "Host to which logins return; owned by the server.",
         certificate_management_policy: { authority: "letsencrypt", private_key_type: "ecdsa" },
       },
     );
@@ -69,6 +69,6 @@ describe("the domain of the login host", () => {
       Array.from(store.objects(kinds), ({ account_id }) => account_id),
       [other.id],
     );
-    assert.match(lines.map(({ event }) => event).join(), /reserved in another account/);
+    assert.match(lines.map(({ event }) => event).join(), /another account has reserved/);
   });
 });

@@ -32,7 +32,7 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
   const holder = store.holder(owner.id, "domain", domain);
   if (holder) {
     if (holder.account_id !== owner.id) {
-      log.warn("the login host is reserved in another account: it has no certificate of its own", { domain });
+      log.warn("another account has reserved the login host, so it has no separate certificate", { domain });
     }
     return;
   }
@@ -43,12 +43,12 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
       draft.create(owner.id, reservedDomain.name, {
         ...emptyDoc(reservedDomain.fields),
         domain,
-        description: "Where logins come back to; the server's own.",
+        description: "Host to which logins return; owned by the server.",
         certificate_management_policy: { authority: "letsencrypt", private_key_type: "ecdsa" },
       });
     });
   } catch (error) {
     // It serves nonetheless (S3): the next start tries again.
-    log.warn("the login host has no domain to get a certificate for", { domain, error });
+    log.warn("the login host has no domain for a certificate", { domain, error });
   }
 }

@@ -69,7 +69,7 @@ export async function keepLoginKeys(store: Store, clock: Clock, log: Log): Promi
       await check();
     } catch (error) {
       // The present keys go on; without any, edges say that nobody can log in yet.
-      log.warn("keys that seal logins not renewed", { error });
+      log.warn("sealing keys of logins not renewed", { error });
     } finally {
       isChecking = false;
     }

@@ -79,7 +79,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
     askers.delete(askedBy);
     book
       .forget(before.accountId, askedBy)
-      .catch((error: unknown) => log.warn("metadata not forgotten", { login: askedBy, error }));
+      .catch((error: unknown) => log.warn("metadata not deleted", { login: askedBy, error }));
   };
   return {
     note,
@@ -100,7 +100,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
       }
       const own = [...askers.values()].filter((one) => one.askedAt !== undefined && one.accountId === accountId);
       if (!before && own.length >= maxAsked) {
-        log.warn("metadata not looked for: the account has too many addresses of it", { account: accountId });
+        log.warn("metadata not fetched: the account has too many metadata URLs", { account: accountId });
         return false;
       }
       note({ ...address, accountId, askedBy, askedAt });
@@ -163,7 +163,7 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
       log.warn("metadata of an identity provider not renewed", { login: askedBy, account, url, problem });
       await book
         .keepProblem(kept, problem)
-        .catch((cause: unknown) => log.warn("problem not kept", { login: askedBy, error: cause }));
+        .catch((cause: unknown) => log.warn("problem not stored", { login: askedBy, error: cause }));
       return false;
     } finally {
       count(account, -1);

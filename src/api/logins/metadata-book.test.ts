@@ -143,7 +143,7 @@ describe("the book of metadata that has an address", () => {
     const asker = newAsker();
     const serve = (text: string): void => void (found = { text, etag: '"1"' });
     found = "unchanged";
-    await assert.rejects(look(asker), /304 to what was asked for without a tag/);
+    await assert.rejects(look(asker), /304 to a request without an ETag/);
     serve("own");
     assert.deepEqual(await look(asker), { isNew: true, againMs: 3_600_000 });
     found = "unchanged";

@@ -40,13 +40,13 @@ export function makeMetadataFetch({ clock, allowLocal, ca }: MetadataFetchOption
         },
       });
       if (status === 304) return "unchanged";
-      if (status >= 300 && status < 400) throw new Error("it redirects, which is not followed");
+      if (status >= 300 && status < 400) throw new Error("it redirects, and redirects are not followed");
       if (status !== 200) throw new Error(`it answers ${status}`);
       const coding = headers["content-encoding"] ?? "identity";
-      if (coding !== "identity") throw new Error("it answers compressed, though it was asked not to");
+      if (coding !== "identity") throw new Error("it answers compressed, although the request did not allow that");
       const type = headers["content-type"] ?? "";
       if (!/^(?:application|text)\/(?:[\w.-]+\+)?xml\s*(?:;|$)/i.test(type)) {
-        throw new Error(`it answers with ${JSON.stringify(type.slice(0, 60))} and not with XML`);
+        throw new Error(`it answers with ${JSON.stringify(type.slice(0, 60))} instead of XML`);
       }
       const { etag = "" } = headers;
       return { text: decoded(body), etag: etag.length <= maxTag ? etag : "" };

@@ -42,14 +42,14 @@ export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): Met
       const isNew = await book.keep(asker, known, String(present?.doc["etag"]));
       return { isNew, againMs: refreshAfter(known) * 1000 };
     }
-    if (found === "unchanged") throw new Error("it answers 304 to what was asked for without a tag");
+    if (found === "unchanged") throw new Error("it answers 304 to a request without an ETag");
     const read = await worker.call("saml.readIdpMetadata", { text: found.text, nowMs: clock.now() });
     if ("refused" in read) throw new Error(read.refused.reason);
     const { metadata } = read;
     const expected = await expectedOf(asker, present);
     if (expected !== undefined && metadata.entityId !== expected) {
       throw new Error(
-        `it is the metadata of ${JSON.stringify(metadata.entityId)}, and ${JSON.stringify(expected)} is expected: set the module anew if that is meant`,
+        `it is the metadata of ${JSON.stringify(metadata.entityId)} instead of ${JSON.stringify(expected)}: set the module again if the provider has changed`,
       );
     }
     return { isNew: await book.keep(asker, metadata, found.etag), againMs: refreshAfter(metadata) * 1000 };

@@ -40,7 +40,7 @@ export function keepSamlMetadata(options: SamlMetadataOptions): SamlMetadataKeep
   const askers = makeMetadataAskers({ book, look: makeMetadataLook({ clock, book, fetch, worker }), clock, log });
   metrics.gauge(
     "postern_saml_metadata_problems",
-    "Logins by SAML whose identity provider's metadata could not be had from its address, or not be used.",
+    "SAML logins whose provider's metadata could not be fetched or is invalid.",
     () => askers.problems,
   );
 

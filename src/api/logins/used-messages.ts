@@ -66,7 +66,7 @@ export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMess
           }
         });
       } catch (error) {
-        log.warn("used messages not forgotten", { account: accountId, error });
+        log.warn("used messages not deleted", { account: accountId, error });
       }
     }
   };

@@ -32,5 +32,5 @@ export function find(reader: Pick<Reader, "get">, accountId: string, kind: strin
 }
 
 function notFound(kind: string, id: string): Refusal {
-  return new Refusal("not_found", `there is no ${kind.replaceAll("_", " ")} "${id.slice(0, 64)}" in this account`);
+  return new Refusal("not_found", `this account has no ${kind.replaceAll("_", " ")} "${id.slice(0, 64)}"`);
 }

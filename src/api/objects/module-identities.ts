@@ -55,7 +55,7 @@ export function identified(
     if (!("identify" in module) || !doc[name] || previous?.[name]) continue;
     const make = identities.get(name);
     // The module was removed by another write while this one was being prepared.
-    if (!make) throw new Refusal("write_unavailable", `module "${name}" has just been changed by another write`);
+    if (!make) throw new Refusal("write_unavailable", `another write has just changed module "${name}"`);
     done = { ...done, [name]: { ...(doc[name] as Doc), ...make(owner) } };
   }
   return done;

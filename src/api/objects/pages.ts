@@ -14,7 +14,7 @@ const maxLimit = 100;
 export function readPageQuery(call: Call): PageQuery {
   const [snake, camel] = [once(call, "before_id"), once(call, "beforeId")];
   if (snake !== undefined && camel !== undefined && snake !== camel) {
-    const message = `"before_id" and "beforeId" are one parameter, and have different values`;
+    const message = '"before_id" and "beforeId" are the same parameter, but have different values';
     throw new Refusal("query_invalid", `${call.operation.id}: ${message}`);
   }
   const beforeId = snake ?? camel;

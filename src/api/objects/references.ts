@@ -16,14 +16,14 @@ const most = 100;
 const schema = object("Objects that refer to another.", {
   references: list(
     `At most ${most}.`,
-    object("One of them.", {
+    object("One object.", {
       kind: text("Its kind."),
       id: text("Its id."),
       uri: text("Its URI."),
-      description: text("What it says of itself."),
+      description: text("Description of the object."),
     }),
   ),
-  more: flag("Whether there are others."),
+  more: flag("Whether there are more."),
 });
 
 export function referencesOperation({ store, views }: Pick<ObjectContext, "store" | "views">): Operation {
@@ -32,7 +32,7 @@ export function referencesOperation({ store, views }: Pick<ObjectContext, "store
     id: "listReferences",
     method: "GET",
     path: "/references/{id}",
-    summary: "List the objects that refer to one, such as the routes that lead to a backend.",
+    summary: "List the objects that refer to an object, such as the routes of a backend.",
     takes: "nothing",
     status: 200,
     replySchema: "ReferenceList",
@@ -66,10 +66,7 @@ function referrersOf(call: Call, store: Store): readonly StoredObject[] {
   const id = call.parameters[0] as string;
   const kind = resourceOfId(id);
   if (!kind || kind.live || kind.operatorOnly) {
-    throw new Refusal(
-      "not_found",
-      `${call.operation.id}: there is no stored object "${id.slice(0, 64)}" in this account`,
-    );
+    throw new Refusal("not_found", `${call.operation.id}: this account has no stored object "${id.slice(0, 64)}"`);
   }
   const { accountId, scope } = call.principal;
   find(store, accountId, kind.name, id);

@@ -25,5 +25,5 @@ export function writeContext(call: Call): WriteContext {
  */
 export function judgeOf({ operation, principal, judge }: Call): Judge | undefined {
   if (judge || seesEverything(principal.scope)) return judge;
-  throw new Error(`${operation.id}: the key is limited to some objects, and nothing judges what it writes`);
+  throw new Error(`${operation.id}: the key's scopes cover only some objects, and this operation has no scope check`);
 }

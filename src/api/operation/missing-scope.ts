@@ -5,7 +5,7 @@ import type { Scope } from "./scope.ts";
 
 /** The refusal of what a limited key may not do. @param scope that it would need */
 export function missing({ id }: Operation, scope: string, why = `it needs the scope "${scope}"`): Refusal {
-  return new Refusal("scope_missing", `${id}: the API key is limited, ${why}`, { scope });
+  return new Refusal("scope_missing", `${id}: the API key is limited: ${why}`, { scope });
 }
 
 /** The scope that an object of such metadata needs. */

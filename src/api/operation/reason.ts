@@ -18,7 +18,7 @@ export function readReason(field: string | undefined): string | undefined {
     "latin1",
   );
   const isRaw = bytes.length === given.length;
-  if (!isRaw && !isUtf8(bytes)) throw refusal("must be percent-encoded UTF-8, and decodes to bytes that are not");
+  if (!isRaw && !isUtf8(bytes)) throw refusal("must be percent-encoded UTF-8, but decodes to other bytes");
   const reason = bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
   if (/\p{Cc}/u.test(reason)) throw refusal("must have no control characters");
   const length = Buffer.byteLength(reason);

@@ -4,5 +4,5 @@ import { resources } from "./declarations.ts";
 export function scopeIssue(scope: string): string | undefined {
   const kind = /^type:(.*)$/s.exec(scope)?.[1];
   if (kind === undefined || kind === "*" || resources.some(({ name }) => name === kind)) return undefined;
-  return `name a kind of objects, there is no "${kind.slice(0, 64)}"`;
+  return `name a kind of objects, "${kind.slice(0, 64)}" does not exist`;
 }

@@ -12,7 +12,7 @@ export function makeShares(maxPerKey: number): Shares {
     async take(keyId, work) {
       const count = underWay.get(keyId) ?? 0;
       if (count >= maxPerKey) {
-        throw new Refusal("work_limit", `${maxPerKey} long requests of this API key are under way already`);
+        throw new Refusal("work_limit", `${maxPerKey} long requests of this API key are already running`);
       }
       underWay.set(keyId, count + 1);
       try {

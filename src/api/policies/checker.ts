@@ -30,8 +30,8 @@ export function makePolicyChecker(clock: Clock, log: Log): (keyId: string, check
       throw new Refusal(
         isFull ? "work_limit" : "work_too_long",
         isFull
-          ? `check a policy: ${maxWaiting} checks wait already`
-          : `check a policy: it was not done within ${timeoutMs / 1000} s and was ended`,
+          ? `check a policy: ${maxWaiting} checks are already waiting`
+          : `check a policy: stopped because it took longer than ${timeoutMs / 1000} s`,
       );
     }
   };

@@ -35,7 +35,7 @@ export async function explainPolicy(
     const outcome = told.isClosed ? "denied" : "forwarded";
     return { ...nothing, outcome, forwarded_to: told.forwardedTo ?? null, steps: steps(told.steps) };
   } catch (error) {
-    const reason = `it cannot be tried here: ${(error as Error).message}`;
+    const reason = `it cannot be tested here: ${(error as Error).message}`;
     const step = { by: policyModuleName, outcome: "skipped", reason } as const;
     return { ...nothing, outcome: "failed", steps: steps([step]) };
   }

@@ -22,7 +22,7 @@ const own = {
     example: "on_http_request:\n  - actions:\n      - type: deny",
   }),
   protocol: f.oneOf(
-    "What it stands on: routes of HTTPS, or edges and endpoints of TLS or TCP.",
+    "Protocol of the policy's endpoint: routes of HTTPS, or edges and endpoints of TLS or TCP.",
     ["http", "tls", "tcp"],
     {
       default: "http",
@@ -38,7 +38,7 @@ export function policyOperations(store: Pick<Store, "revision">, clock: Clock, l
       id: "getPolicyLanguage",
       method: "GET",
       path: "/policies/language",
-      summary: "Say what traffic policies may be written with: phases, actions, variables and functions.",
+      summary: "Return the language of traffic policies: phases, actions, variables and functions.",
       takes: "nothing",
       status: 200,
       replySchema: "PolicyLanguage",
@@ -54,7 +54,7 @@ export function policyOperations(store: Pick<Store, "revision">, clock: Clock, l
       method: "POST",
       path: "/policies/check",
       summary:
-        "Say what is wrong with a traffic policy, at line and column, and what its rules would do with a request. Nothing is stored or sent; secrets, IP policies and internal endpoints are not there.",
+        "Check a traffic policy for errors, with line and column, and simulate its rules with a request. Nothing is stored or sent. Secrets, IP policies and internal endpoints are not available.",
       reads: true,
       takes: "object",
       status: 200,

@@ -5,8 +5,8 @@ import { schemaRef } from "../../schema/json-schema.ts";
 import { list, object, text } from "../operation/shapes.ts";
 
 const place = {
-  path: text("Where in the policy, e.g. `on_http_request[0].expressions[1]`; empty for the whole."),
-  message: text("What is wrong or doubtful, and what was probably meant."),
+  path: text("Position in the policy, such as `on_http_request[0].expressions[1]`; empty for the whole policy."),
+  message: text("The error or likely mistake, and a suggestion."),
   line: { type: "integer", description: "Line of the text, from 1." },
   column: { type: "integer", description: "Column in code points, from 1." },
 } satisfies Readonly<Record<string, JsonSchema>>;
@@ -14,38 +14,38 @@ const place = {
 const headers = (description: string): JsonSchema =>
   list(description, object("A header field.", { name: text("Name, lower case."), value: text("Value.") }));
 
-const explanation = object("What the policy would do.", {
+const explanation = object("Simulated effect of the policy.", {
   outcome: {
     type: "string",
     enum: ["forwarded", "answered", "denied", "failed"],
-    description: "How it ends: passed on, answered or denied by a rule, or not to be tried without an account.",
+    description: "Outcome: forwarded, answered or denied by a rule, or not testable without an account.",
   },
   status_code: {
     type: ["integer", "null"],
-    description: "What a rule answers; 0 when the connection is dropped, null when it goes on.",
+    description: "Status of a rule's answer; 0 if the connection is dropped, null if the request is forwarded.",
   },
-  forwarded_to: { type: ["string", "null"], description: "Internal endpoint that a rule leads to." },
-  steps: list("What decided, in order.", { $ref: schemaRef("Step") }),
-  request_headers: headers("Header fields as they would reach the upstream."),
+  forwarded_to: { type: ["string", "null"], description: "Internal endpoint to which a rule forwards." },
+  steps: list("The decisions, in order.", { $ref: schemaRef("Step") }),
+  request_headers: headers("Header fields as the upstream would get them."),
   response: {
     anyOf: [
       object("The response as the client would get it.", {
         status_code: { type: "integer", description: "Status." },
         headers: headers("Header fields."),
-        body: { type: ["string", "null"], description: "Body; null for a page of the edge's own." },
+        body: { type: ["string", "null"], description: "Body; null for a page from the edge." },
       }),
       { type: "null" },
     ],
   },
 });
 
-export const policyCheckSchema = object("What is wrong with a policy, and what it would do.", {
+export const policyCheckSchema = object("Errors of a policy, and its simulated effect.", {
   issues: list(
-    "What keeps it from being put into effect, up to twenty, in the order of the text.",
-    object("A fault.", { ...place, error_code: text("Code that a write would be refused with.") }),
+    "Errors that prevent its use, up to twenty, in the order of the text.",
+    object("A fault.", { ...place, error_code: text("Error code of a write with this policy.") }),
   ),
-  warnings: list("What is taken as it is given, and was probably not meant so.", object("A doubt.", place)),
-  explanation: { anyOf: [explanation, { type: "null" }], description: "Null while anything is wrong with it." },
+  warnings: list("Likely mistakes in accepted values.", object("A doubt.", place)),
+  explanation: { anyOf: [explanation, { type: "null" }], description: "Null while the policy has errors." },
 });
 
 export const exampleCheck = {
@@ -64,31 +64,31 @@ export const exampleCheck = {
 
 const phase = object("A phase.", {
   phase: text("Its name."),
-  actions: list("Types of actions that it may have; `schema` says what each takes.", { type: "string" }),
+  actions: list("Supported action types; `schema` has the fields of each.", { type: "string" }),
   variables: list(
-    "What its expressions may read.",
+    "Variables that expressions can read.",
     object("A variable.", { name: text("Its name."), type: text("Its type, as CEL writes it.") }),
   ),
   functions: list(
-    "What they may call.",
+    "Functions that expressions can call.",
     object("A function.", {
       name: text("Its name."),
-      signatures: list("Each way to call it: `string.startsWith(string) -> bool`.", { type: "string" }),
+      signatures: list("All signatures: `string.startsWith(string) -> bool`.", { type: "string" }),
     }),
   ),
 });
 
 const phases = list("Its phases.", phase);
 
-export const languageSchema = object("What traffic policies may be written with.", {
-  protocols: object("By what a policy stands on.", { http: phases, tls: phases, tcp: phases }),
+export const languageSchema = object("The language of traffic policies.", {
+  protocols: object("By the protocol of the policy's endpoint.", { http: phases, tls: phases, tcp: phases }),
   macros: list("Calls that name a variable, as in `list.exists(x, x > 1)`.", { type: "string" }),
-  schema: { type: "object", description: "The form of policies (JSON Schema 2020-12).", additionalProperties: true },
+  schema: { type: "object", description: "JSON Schema of policies (2020-12).", additionalProperties: true },
   examples: list(
-    "Policies to begin with.",
+    "Example policies.",
     object("An example.", {
-      title: text("What it does."),
-      protocols: list("What it may stand on.", { type: "string", enum: ["http", "tls", "tcp"] }),
+      title: text("What the example does."),
+      protocols: list("Protocols that support the example.", { type: "string", enum: ["http", "tls", "tcp"] }),
       policy: text("The policy."),
     }),
   ),

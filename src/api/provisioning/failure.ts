@@ -35,12 +35,12 @@ const codes: Readonly<Record<string, string>> = {
 export const wildcardRefused: Failure = {
   code: "WILDCARD_UNSUPPORTED",
   message:
-    "Certificates for wildcards are issued over DNS only, which this server does not do: upload one and set certificate_id.",
+    "Wildcard certificates need the DNS challenge, which this server does not support: upload a certificate and set certificate_id.",
 };
 
 export const termsNotAgreed: Failure = {
   code: "TERMS_NOT_AGREED",
-  message: "The server's operator has not agreed to the terms of the certificate authority (--acme-agree).",
+  message: "The server's operator has not accepted the certificate authority's terms (--acme-agree).",
 };
 
 /** The authority's words are shown, those of a fault in here are not. */
@@ -49,7 +49,8 @@ export function failureOf(error: unknown): Failure {
     const { type, message, retryAfterMs } = error;
     return { code: codes[type] ?? "AUTHORITY_ERROR", message, retryAfterMs };
   }
-  const message = error instanceof Refusal ? error.message : "The certificate was not obtained; the log says why.";
+  const message =
+    error instanceof Refusal ? error.message : "The server could not get the certificate; its log has the reason.";
   return { code: "INTERNAL_ERROR", message, cause: error };
 }
 

@@ -79,7 +79,9 @@ export function statusOf(reader: Reader, domain: StoredObject, isBusy: boolean, 
       ? null
       : {
           error_code: job.error_code,
-          msg: job.msg || (isRunning ? "The certificate is being obtained." : "The certificate will be obtained."),
+          msg:
+            job.msg ||
+            (isRunning ? "The server is requesting the certificate." : "The server will request the certificate."),
           started_at: job.started_at ?? timestamp(now),
           retries_at: isRunning ? null : job.retries_at,
         },

@@ -121,7 +121,8 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   const note = (id: string, domain: StoredObject | undefined): void => {
     if (!domain || !policyOf(domain)) {
       managed.delete(id);
-      if (domain) work.end(domain).catch((error: unknown) => log.error("certificate management not ended", { error }));
+      if (domain)
+        work.end(domain).catch((error: unknown) => log.error("certificate management not stopped", { error }));
     } else if (!managed.has(id)) {
       const asksAt = clock.monotonic() + random() * firstAskMs;
       managed.set(id, { accountId: domain.account_id, isBusy: false, asksAt, restsUntil: -Infinity });

@@ -15,7 +15,7 @@ export function checkTokenWithin(
   { operation, scope, draft }: { readonly operation: Operation; readonly scope: Scope; readonly draft: Reader },
 ): void {
   const refuse = (why: string): never => {
-    throw missing(operation, "*", `its agent tokens must be limited as much by their "acl": ${why}`);
+    throw missing(operation, "*", `the "acl" of its agent tokens must be at least as limited: ${why}`);
   };
   const accountId = token.account_id;
   const outside = (kind: string): readonly StoredObject[] =>
@@ -28,7 +28,7 @@ export function checkTokenWithin(
     const host = rule.replace(/:[^:]*$/, "");
     const holder = draft.holder(accountId, "domain", host);
     if (holder?.account_id !== accountId || !isVisible(scope, holder)) {
-      refuse(`"${rule}" is no domain that is reserved for the key's metadata`);
+      refuse(`"${rule}" is not a domain that is reserved with the key's metadata`);
     }
     const other = outside(reservedDomain.name).find((one) => fits(host, docOf(one, reservedDomain).domain));
     if (other) refuse(`"${rule}" covers ${other.kind} "${other.id}"`);

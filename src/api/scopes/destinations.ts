@@ -51,7 +51,7 @@ function ofRoute({ kind, id, before, after }: Change, at: At): string | undefine
   const earlier = before && sentValues(before);
   const isSame =
     before !== undefined && kept.every(([path, value]) => earlier?.get(path) === value) && !hasNewOutlet(before, after);
-  return isSame ? undefined : `values of route "${id}" that the key may not see would go somewhere else`;
+  return isSame ? undefined : `hidden values of route "${id}" would be sent to another place`;
 }
 
 /** Values that the object sends, and that the call has not given. */
@@ -68,11 +68,11 @@ function ofBackend(change: Change, at: At): string | undefined {
   const added = references(fields, after.doc).filter((one) => !present.has(one.id));
   const answers = added.flatMap((one) => answersBehind(one.id, after.account_id, at));
   if (answers.some((backend) => isKept(backend, at))) {
-    return `"${kind}" "${id}" would answer with values that the key may not see`;
+    return `"${kind}" "${id}" would answer with hidden values`;
   }
   if (!before || !isBackend(kind) || isDeepStrictEqual(targetOf(before.doc), targetOf(after.doc))) return undefined;
   const isSent = routesTo(id, at).some((route) => keptValues(route, at).length > 0);
-  return isSent ? `routes send values that the key may not see to backend "${id}"` : undefined;
+  return isSent ? `routes send hidden values to backend "${id}"` : undefined;
 }
 
 function isBackend(kind: string): boolean {
@@ -118,12 +118,12 @@ function ofToken(token: StoredObject, at: At): string | undefined {
     const labels = Object.entries(docOf(backend, tunnelGroupBackend).labels);
     if (!labels.every(([name, value]) => acl.allowsLabel(name, value))) continue;
     if (routesTo(backend.id, at).some((route) => keptValues(route, at).length > 0)) {
-      return `its "acl" allows the labels of backend "${backend.id}", to which routes send values that the key may not see`;
+      return `its "acl" allows the labels of backend "${backend.id}", to which routes send hidden values`;
     }
   }
   const bindsNames = rules.length === 0 || rules.some((rule) => !rule.includes("="));
   if (!bindsNames || !forwardsHidden(token.account_id, at)) return undefined;
-  return 'its "acl" allows names, and policies send values that the key may not see to internal endpoints';
+  return 'its "acl" allows names, and policies send hidden values to internal endpoints';
 }
 
 /** Requests that policies have added something to come here, and the endpoint's own policy can tell what. */
@@ -134,7 +134,7 @@ function ofInternalEndpoint({ kind, id, before, after }: Change, at: At): string
   const present = before && docOf(before, cloudEndpoint);
   if (present?.url === url && present.traffic_policy === traffic_policy) return undefined;
   if (!forwardsHidden(after.account_id, at)) return undefined;
-  return `policies send values that the key may not see to internal endpoints, of which "${id}" is one`;
+  return `policies send hidden values to internal endpoints, including "${id}"`;
 }
 
 /** Whether anything in the account adds hidden values to requests and sends them to internal endpoints. */
@@ -152,5 +152,5 @@ function ofVault({ kind, id, before, after }: Change, { draft, given }: At): str
   const isHeld =
     (kind === secret.name && !given.get(id)?.has("value")) ||
     (kind === vault.name && draft.children(secret.name, id).length > 0);
-  return isHeld ? "policies that read the new name would get a secret that the key may not see" : undefined;
+  return isHeld ? "policies that read the new name would get a hidden secret" : undefined;
 }

@@ -94,7 +94,7 @@ function checkWithin(operation: Operation, call: Call, scope: Scope): void {
   const scopes = call.body["scopes"];
   const list = Array.isArray(scopes) ? scopes.filter((one): one is string => typeof one === "string") : [];
   if (isWithin(readScopes(list), scope) && call.body["operator"] !== true) return;
-  throw missing(operation, "*", "a limited key makes only keys that are limited as much");
+  throw missing(operation, "*", "a limited key can create only keys with at most its own scopes");
 }
 
 /** Whether the operation is about one object, or lists or makes one, in the way of all resources. */

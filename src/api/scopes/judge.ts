@@ -47,14 +47,14 @@ function judgeChange(change: Change, at: Case): void {
   checkSecrets(change, at);
   if (!scope.secrets) checkDestination(change, at);
   if (!scope.prefixes) return judgeEvents(change, at);
-  if (kind === "ip_restriction") throw missing(operation, "*", "an IP restriction is about the whole account");
+  if (kind === "ip_restriction") throw missing(operation, "*", "an IP restriction applies to the whole account");
   judgeEvents(change, at);
   if (!after) return;
   checkReferences(change, at);
   for (const [name, holder] of reservationsUnder(before, after, draft)) {
     if (isVisible({ ...scope, kinds: undefined }, holder)) continue;
     const needed = scopeFor({ ...scope, kinds: undefined }, holder);
-    throw missing(operation, needed, `"${name}" lies in ${holder.kind} "${holder.id}", which needs "${needed}"`);
+    throw missing(operation, needed, `"${name}" belongs to ${holder.kind} "${holder.id}", which needs "${needed}"`);
   }
   const isSameAcl = before !== undefined && isDeepStrictEqual(before.doc["acl"], after.doc["acl"]);
   if (kind === "credential" && !isSameAcl) checkTokenWithin(after, { ...at, scope: { ...scope, kinds: undefined } });
@@ -64,7 +64,7 @@ function judgeChange(change: Change, at: Case): void {
 function demand(object: StoredObject, { operation, scope }: Case, anyKind: boolean): void {
   if (isVisible(anyKind ? { ...scope, kinds: undefined } : scope, object)) return;
   const needed = scopeFor(scope, object);
-  throw missing(operation, needed, `the change reaches ${object.kind} "${object.id}", which needs "${needed}"`);
+  throw missing(operation, needed, `the change affects ${object.kind} "${object.id}", which needs "${needed}"`);
 }
 
 /** Whether it follows from the operation that the object is made, such as the reservation of a name. */
@@ -113,7 +113,7 @@ function checkReferences({ kind, before, after }: Change, { operation, scope, dr
 function checkSecrets({ kind, before, after }: Change, { operation, scope, draft }: Case): void {
   if (!after) return;
   for (const { vault, name } of newlyReadSecrets(resourceNamed(kind).fields, after.doc, before?.doc)) {
-    const why = "the traffic policy reads secrets, which it can tell to whoever asks";
+    const why = "the traffic policy reads secrets, and can send them to any visitor";
     if (!scope.secrets) throw missing(operation, "secrets", why);
     if (!scope.prefixes) continue;
     const anyKind = { ...scope, kinds: undefined };
@@ -121,7 +121,7 @@ function checkSecrets({ kind, before, after }: Change, { operation, scope, draft
     const space = `secret in ${holder?.id ?? ""}`;
     const secret = name === undefined ? undefined : draft.holder(after.account_id, space, name);
     if ([holder, secret].every((one) => one !== undefined && isVisible(anyKind, one))) continue;
-    throw missing(operation, "*", `${why}: "${vault ?? "…"}", "${name ?? "…"}" is not one that the key may see`);
+    throw missing(operation, "*", `${why}: the key may not read "${vault ?? "…"}", "${name ?? "…"}"`);
   }
 }
 
@@ -129,7 +129,7 @@ function checkSecrets({ kind, before, after }: Change, { operation, scope, draft
 function checkDestination(change: Change, { operation, draft, given }: Case): void {
   const why = newDestination(change, { draft, given });
   if (why === undefined) return;
-  throw missing(operation, "secrets", `${why}: give these values anew in the same call, or use a key with "secrets"`);
+  throw missing(operation, "secrets", `${why}: set these values again in the same call, or use a key with "secrets"`);
 }
 
 /** Events tell of objects of the whole account: a limited key has none sent that it could not read. */
@@ -143,10 +143,10 @@ function judgeEvents({ kind, id, after }: Change, { operation, scope, draft }: C
         : [];
   for (const subscription of subscriptions) {
     const types = new Set(docOf(subscription, eventSubscription).sources.map(({ type }) => type));
-    const why = "events tell of all objects of the account";
+    const why = "events cover all objects of the account";
     if (scope.prefixes) throw missing(operation, "metadata:", why);
     if (trafficTypesOf(types).length > 0) throw missing(operation, "type:*", why);
     const other = kindsOf(types).find((one) => scope.kinds && !scope.kinds.has(one));
-    if (other !== undefined) throw missing(operation, `type:${other}`, "it tells of objects of that kind");
+    if (other !== undefined) throw missing(operation, `type:${other}`, "it covers objects of that kind");
   }
 }

@@ -22,9 +22,9 @@ import { hasPrefix, isVisible, readScopes } from "../operation/scope.ts";
 import { flag, object, orNull, text } from "../operation/shapes.ts";
 import { missingScope } from "../scopes/enforce.ts";
 
-const verdictSchema = object("Whether it would be let pass, and why.", {
-  allowed: flag("Whether it would."),
-  reason: text("Why, in a clause."),
+const verdictSchema = object("Whether the request would be allowed, and why.", {
+  allowed: flag("Whether it would be allowed."),
+  reason: text("The reason, in a clause."),
   decided_by: orNull(object("What decided.", { kind: text("Its kind."), id: text("Its id.") })),
 });
 
@@ -42,14 +42,14 @@ const bound: StringFormat = {
 
 const ipFields = { source_ip: f.string("Address of a client.", { required: true, format: ipAddress }) };
 const bindFields = {
-  bind: f.string("What an agent would publish: a host, with or without port, or a label `key=value`.", {
+  bind: f.string("Name that an agent would publish: a host, with or without port, or a label `key=value`.", {
     required: true,
     format: bound,
   }),
 };
 const keyFields = {
   operation: f.string("Id of an operation, such as `createIPPolicy`.", { required: true, example: "createIPPolicy" }),
-  metadata: f.string("Metadata of the object that it would be about.", { maxBytes: 4096 }),
+  metadata: f.string("Metadata of the affected object.", { maxBytes: 4096 }),
 };
 
 /** @param operations all that there are, once they are made */
@@ -85,24 +85,20 @@ export function objectTesters(store: Store, operations: () => readonly Operation
     };
   };
   return [
-    tester(
-      ipPolicy.name,
-      "testIPPolicy",
-      "Say whether an IP policy would let an address pass.",
-      ipFields,
-      (call, doc) => admits(call, String(doc["source_ip"]), store),
+    tester(ipPolicy.name, "testIPPolicy", "Check whether an IP policy would allow an address.", ipFields, (call, doc) =>
+      admits(call, String(doc["source_ip"]), store),
     ),
     tester(
       credential.name,
       "testCredential",
-      "Say whether an agent token would let an agent publish a name or a label.",
+      "Check whether an agent token would allow a name or a label.",
       bindFields,
       (call, doc) => binds(docOf(theOne(resourceNamed(credential.name), call, store), credential).acl, doc),
     ),
     tester(
       apiKey.name,
       "testAPIKey",
-      "Say whether an API key's scopes would let it call an operation.",
+      "Check whether an API key's scopes would allow an operation.",
       keyFields,
       (call, doc) => {
         const { scopes } = docOf(theOne(resourceNamed(apiKey.name), call, store), apiKey);
@@ -132,7 +128,7 @@ function admits(call: Call, source: string, store: Store): Verdict {
   const allowed = answer === undefined;
   const rule = decidedBy && store.get(accountId, decidedBy.kind, decidedBy.id);
   if (rule && !isVisible(call.principal.scope, rule)) {
-    return { allowed, reason: "decided by a rule that the key may not see", decided_by: null };
+    return { allowed, reason: "decided by a rule that the key may not read", decided_by: null };
   }
   return {
     allowed,
@@ -152,9 +148,11 @@ function binds(rules: readonly string[], doc: Doc): Verdict {
       ? acl.allowsHost(host.toLowerCase(), port)
       : acl.allowsLabel(given.slice(0, equals), given.slice(equals + 1));
   };
-  if (rules.length === 0) return { allowed: true, reason: "without rules it may publish anything", decided_by: null };
+  if (rules.length === 0)
+    return { allowed: true, reason: "without rules the token allows every name", decided_by: null };
   const rule = rules.find((one) => allows([one]));
-  const reason = rule === undefined ? `none of its ${rules.length} rules allows it` : `allowed by the rule ${rule}`;
+  const reason =
+    rule === undefined ? `none of its ${rules.length} rules allows the name` : `allowed by the rule ${rule}`;
   return { allowed: rule !== undefined, reason, decided_by: null };
 }
 
@@ -162,7 +160,7 @@ function mayCall(operation: Operation, scopes: readonly string[], metadata: unkn
   const scope = readScopes(scopes);
   const yes = (reason: string): Verdict => ({ allowed: true, reason, decided_by: null });
   const no = (lacks: string): Verdict => ({ allowed: false, reason: `it lacks the scope ${lacks}`, decided_by: null });
-  if (operation.open) return yes("everybody may, without a key");
+  if (operation.open) return yes("the operation needs no key");
   if (!scope) return yes("the key is not limited");
   const lacks = missingScope(operation, scope);
   if (lacks !== undefined) return no(lacks);

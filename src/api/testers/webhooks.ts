@@ -18,9 +18,12 @@ const publicUrl: StringFormat = {
 };
 
 const fields = {
-  provider: f.oneOf("Who would send it.", Object.keys(providers).sort() as [string, ...string[]], { required: true }),
-  secret: f.string("Secret shared with the provider; of SendGrid the private key.", { maxBytes: 4096, secret: true }),
-  url: f.string("Where it would be sent: some providers sign that, too.", {
+  provider: f.oneOf("The provider.", Object.keys(providers).sort() as [string, ...string[]], { required: true }),
+  secret: f.string("Secret that you share with the provider; for SendGrid the private key.", {
+    maxBytes: 4096,
+    secret: true,
+  }),
+  url: f.string("Target URL: some providers include it in the signature.", {
     required: true,
     maxBytes: 4096,
     format: publicUrl,
@@ -28,9 +31,12 @@ const fields = {
   body: f.string("Its body.", { maxBytes: 524_288, default: "{}" }),
 };
 
-const sampleSchema = object("A webhook as its provider would send it, by POST.", {
+const sampleSchema = object("A webhook as the provider would send it, by POST.", {
   url: text("Where to."),
-  headers: list("Header fields.", object("One of them.", { name: text("Name, lower case."), value: text("Value.") })),
+  headers: list(
+    "Header fields.",
+    object("One header field.", { name: text("Name, lower case."), value: text("Value.") }),
+  ),
   body: text("Body."),
 });
 

@@ -11,8 +11,8 @@ export const endedConnections: EndedTraffic<ConnectionTrace> = {
   ids: { list: "listConnections", get: "getConnection" },
   schemaName: "Connection",
   summaries: {
-    list: "List connections to TLS and TCP edges and endpoints that ended lately, newest first: those that did not reach an upstream, and a sample of the others.",
-    get: "Get a connection that ended lately, by the id that the log and its event have, with everything that decided: each rule of a traffic policy is a step.",
+    list: "List recent connections to TLS and TCP edges and endpoints, newest first: all that did not reach an upstream, and a sample of the others.",
+    get: "Get a recent connection with all its decisions, by the id from the log or event. Each rule of a traffic policy is a step.",
   },
   schema: connectionSchema,
   listSchema: connectionListSchema,

@@ -76,7 +76,7 @@ export function endedOperations<Trace extends { readonly id: string }>(
         const [found] = traces;
         if (!found) {
           const named = JSON.stringify(id.slice(0, 64));
-          throw new Refusal("not_found", `${call.operation.id}: no ${singular} ${named} is kept`);
+          throw new Refusal("not_found", `${call.operation.id}: there is no stored ${singular} ${named}`);
         }
         return { status: 200, body: text(found, call.baseUrl) };
       },

@@ -30,7 +30,7 @@ const sent = { by: "backend", outcome: "passed", reason: "1 of 1 tunnels is onli
 const denied = {
   by: "ip_restriction",
   outcome: "denied",
-  reason: "198.51.100.7 is in no rule that allows",
+  reason: "no rule allows 198.51.100.7",
   decided_by: null,
   rule: null,
 };

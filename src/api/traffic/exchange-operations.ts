@@ -48,7 +48,7 @@ export function exchangeOperations(asking: Asking): Operation[] {
       path: "/requests/{id}/exchange",
       query: ["exchange_id"],
       summary:
-        "Get what the agent that served a request has kept of it: header fields and bodies of both ways, without credentials.",
+        "Get the captured request from the agent that handled it: header fields and bodies of request and response, without credentials.",
       exampleReply: exampleExchange,
       refusals,
       run: (call) => answer(call, asking, { name: "exchange", exchangeId: once(call, "exchange_id") ?? "" }),
@@ -62,7 +62,7 @@ export function exchangeOperations(asking: Asking): Operation[] {
       path: "/requests/{id}/replay",
       once: true,
       summary:
-        "Have the agent that served a request send it to its service again, as it was: past the edge, and once for each `Idempotency-Key`.",
+        "Make the agent that handled a request replay it, unchanged, directly to its service. Each `Idempotency-Key` replays it once.",
       exampleReply: exampleReplay,
       refusals: [...refusals, "replay_impossible", "replay_unreachable"],
       run: (call) => answer(call, asking, { name: "replay", replayId: replayIdOf(call) }),
@@ -81,7 +81,7 @@ async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: 
   const requestId = call.parameters[0] as string;
   const { session, tunnelId } = await servedBy(call, requestId, { liveObjects, queries });
   // Who has looked is written down, and nothing of what they have seen.
-  log.info("agent asked for a request", {
+  log.info("captured request read from an agent", {
     operation: call.operation.id,
     request: requestId,
     account: accountId,
@@ -103,7 +103,10 @@ async function servedBy(
   const answered = await queries.ask({ name: "request", accountId, id });
   const [trace] = answered.name === "requests" ? answered.requests : [];
   if (!trace) {
-    throw new Refusal("not_found", `${call.operation.id}: no request ${JSON.stringify(id.slice(0, 64))} is kept`);
+    throw new Refusal(
+      "not_found",
+      `${call.operation.id}: there is no stored request ${JSON.stringify(id.slice(0, 64))}`,
+    );
   }
   if (!trace.tunnel) throw new Refusal("exchange_no_agent");
   const { id: tunnelId, sessionId } = trace.tunnel;

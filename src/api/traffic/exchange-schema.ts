@@ -9,69 +9,69 @@ const fields = (description: string): JsonSchema =>
   list(
     description,
     object("A header field.", {
-      name: text("Name, as it was sent."),
+      name: text("Name, as sent."),
       value: text("Value; `(hidden)` for credentials."),
     }),
   );
 
 const body = object("A body, without its framing.", {
-  base64: text("What was kept of it, from its beginning."),
-  bytes: { type: "integer", description: "Bytes that passed." },
-  cut: flag("Whether not all of them were kept."),
-  ended: flag("Whether all of it has passed."),
+  base64: text("The captured start of the body."),
+  bytes: { type: "integer", description: "Bytes of the whole body." },
+  cut: flag("Whether the captured part is incomplete."),
+  ended: flag("Whether the whole body was transferred."),
 });
 
 const ms = (description: string): JsonSchema => ({
   type: ["number", "null"],
-  description: `${description}, milliseconds; null while it is not known.`,
+  description: `${description}, milliseconds; null if unknown.`,
 });
 
 export const exchangeSchema = object(
-  "A request and its answer as they passed the agent that served it, which alone keeps them: credentials are hidden there.",
+  "A request and its response as captured by the agent that handled it. Only the agent stores it, without credentials.",
   {
     request_id: text("Id of the request."),
-    exchange_id: text("Id that the agent has given it, or the replay of it that this is."),
-    uri: text("URI of what was kept."),
-    replay_of: textOrNull("Of a replay: the `exchange_id` of what it repeats."),
-    tunnel_session_id: text("Id of the session whose agent was asked."),
-    started_at: { type: "string", format: "date-time", description: "When its first byte came, by the agent's clock." },
+    exchange_id: text("Id from the agent, or the id of this replay."),
+    uri: text("URI of the captured request."),
+    replay_of: textOrNull("For a replay: the `exchange_id` of the original request."),
+    tunnel_session_id: text("Id of the agent's session."),
+    started_at: { type: "string", format: "date-time", description: "Time of the first byte, by the agent's clock." },
     outcome: {
       type: "string",
       enum: ["open", "complete", "cut", "upgraded", "unreadable"],
       description:
-        "How it went at the agent: `open` goes on; `cut` ended before its answer was complete; `upgraded` went on in another protocol; `unreadable` was no HTTP.",
+        "State at the agent: `open` is still running; `cut` ended before its response was complete; `upgraded` switched to another protocol; `unreadable` was not valid HTTP.",
     },
     duration_ms: ms("From the first byte to the last"),
-    timing: object("Where the time until the answer began went.", {
-      edge_ms: ms("At the edge, before it was sent on"),
+    timing: object("Parts of the time until the response began.", {
+      edge_ms: ms("At the edge, before forwarding"),
       tunnel_ms: ms("In the tunnel, both ways"),
-      connect_ms: ms("Until the service had taken the connection"),
-      upstream_ms: ms("At the service, until its answer began"),
+      connect_ms: ms("Until the service accepted the connection"),
+      upstream_ms: ms("At the service, until its response began"),
     }),
-    request: object("What the service was sent.", {
+    request: object("The request to the service.", {
       method: text("Method."),
       target: text("Path and query."),
-      protocol: text("Version of HTTP, as it was sent."),
+      protocol: text("HTTP version, as sent."),
       headers: fields("Header fields, in order."),
       body,
     }),
     response: orNull(
-      object("What it has answered.", {
+      object("The service's response.", {
         status_code: { type: "integer", description: "Status." },
-        protocol: text("Version of HTTP, as it was sent."),
+        protocol: text("HTTP version, as sent."),
         headers: fields("Header fields, in order."),
-        trailers: fields("Fields behind the body."),
+        trailers: fields("Trailer fields after the body."),
         body,
       }),
     ),
     replays: {
       ...list(
-        "Replays of the request that are kept, newest first.",
+        "Stored replays of the request, newest first.",
         object("A replay.", {
-          exchange_id: text("Id that the agent has given it."),
-          uri: text("URI of what was kept of it."),
-          started_at: { type: "string", format: "date-time", description: "When it was sent." },
-          status_code: { type: ["integer", "null"], description: "Status of its answer; null while there is none." },
+          exchange_id: text("Id from the agent."),
+          uri: text("URI of the captured replay."),
+          started_at: { type: "string", format: "date-time", description: "Time of the replay." },
+          status_code: { type: ["integer", "null"], description: "Status of its response; null if there is none yet." },
         }),
       ),
       maxItems: 20,

@@ -36,7 +36,7 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
     method: "POST",
     path: "/endpoints/{id}/explain",
     summary:
-      "Say what would become of a request to the endpoint of an agent or a cloud endpoint, or of a connection where it is a tls or tcp one, without doing it.",
+      "Return what would happen to a request to an endpoint of an agent or a cloud endpoint, or to a connection for tls or tcp, without sending it.",
     // It describes a request and changes nothing.
     reads: true,
     takes: "object",
@@ -75,7 +75,7 @@ function describedSource(call: Call, proto: string): string {
   const { doc, issues } = parseFields(requestFields, call.body, "create");
   const strange = ofRequests
     .filter((name) => call.body[name] !== undefined)
-    .map((path) => ({ path, message: `must be absent: ${proto} endpoints have connections and no requests` }));
+    .map((path) => ({ path, message: `must be absent: ${proto} endpoints have connections, not requests` }));
   if (issues.length + strange.length > 0) throw inputRefusal(call.operation.id, [...issues, ...strange]);
   return sourceOf(call, doc["source_ip"]);
 }

@@ -68,7 +68,7 @@ const visitorAddress: StringFormat = {
   check: (text) => (/^[^\s@]+@[^\s@]+$/.test(text) ? undefined : "be an e-mail address"),
 };
 
-const source = f.nullableString("Address of the client; the caller's own unless given.", { format: ipAddress });
+const source = f.nullableString("Address of the client; default: the caller's address.", { format: ipAddress });
 const headerMap = (doc: string) =>
   f.map(doc, f.string("Value.", { maxBytes: 8192, format: fieldValue }), {
     key: { type: "string", doc: "Name.", maxBytes: 255, format: fieldName },
@@ -77,27 +77,27 @@ const headerMap = (doc: string) =>
 
 export const requestFields = {
   method: f.string("Method.", { default: "GET", format: method }),
-  url: f.nullableString("URL, in place of `host` and `path`.", { maxBytes: 16_384, format: requestUrl }),
-  host: f.nullableString("Host; the first one that the edge serves unless given.", { format: hostText }),
-  path: f.nullableString("Path and query; `/` unless given.", { maxBytes: 16_384, format: target }),
-  headers: headerMap("Header fields that the client sends. Host need not be among them."),
+  url: f.nullableString("URL, instead of `host` and `path`.", { maxBytes: 16_384, format: requestUrl }),
+  host: f.nullableString("Host; default: the first host of the edge.", { format: hostText }),
+  path: f.nullableString("Path and query; default: `/`.", { maxBytes: 16_384, format: target }),
+  headers: headerMap("Header fields of the client. Host is optional."),
   source_ip: source,
   body: f.string("Body.", { maxBytes: 524_288 }),
   as: f.object(
-    "Somebody who is taken for logged in: with the session that they have here, or else as if they had just logged in.",
+    "A visitor to treat as logged in: with an existing session, or else as after a new login.",
     {
       email: f.string("E-mail address.", { required: true, maxBytes: 320, format: visitorAddress }),
-      email_verified: f.boolean("Whether the provider vouches for it.", { default: true }),
+      email_verified: f.boolean("Whether the provider has verified the address.", { default: true }),
       provider_user_id: f.string("Id at the provider.", { maxBytes: 1024 }),
       name: f.string("Name.", { maxBytes: 1024 }),
-      groups: f.list("Teams, organizations or groups.", f.string("One of them.", { maxBytes: 1024 }), {
+      groups: f.list("Teams, organizations or groups.", f.string("One group.", { maxBytes: 1024 }), {
         maxItems: 100,
       }),
     },
     { nullable: true },
   ),
   response: f.object(
-    "What the upstream would answer, to see what becomes of it.",
+    "Simulated response of the upstream.",
     {
       status_code: f.uint32("Status.", { min: 200, max: 599, default: 200 }),
       headers: headerMap("Header fields."),
@@ -116,7 +116,7 @@ export const requestExample = {
 
 /** What a route is taken to have, to see what would come of it. */
 const draftField = f.object(
-  "A traffic policy that one of the edge's routes is taken to have in place of its own: for keys that may write, and see everything.",
+  "A traffic policy to use instead of the policy of a route: only for keys that may write and read everything.",
   {
     route_id: f.string("Id of the route.", { required: true, maxBytes: 64 }),
     traffic_policy: f.string("The policy, as JSON or YAML; empty: none.", {
@@ -149,7 +149,7 @@ export function explainOperations({ store, queries }: Explaining): Operation[] {
       ...shared,
       id: "explainHTTPSEdge",
       path: "/edges/https/{id}/explain",
-      summary: "Say what the edge would do with a request, without doing it.",
+      summary: "Return what the edge would do with a request, without sending it.",
       input: edgeFields,
       refusals: ["edge_silent", "scope_missing", ...policyRefusals],
       exampleBody: requestExample,
@@ -159,7 +159,7 @@ export function explainOperations({ store, queries }: Explaining): Operation[] {
       ...shared,
       id: `explain${kind.toUpperCase()}Edge`,
       path: `/edges/${kind}/{id}/explain`,
-      summary: `Say what the ${kind.toUpperCase()} edge would do with a connection, without doing it.`,
+      summary: `Return what the ${kind.toUpperCase()} edge would do with a connection, without opening it.`,
       input: connectionFields,
       exampleReply: exampleConnection(kind),
       run: (call: Call) => explainConnection(call, `${kind}_edge`, { store, queries }),
@@ -176,7 +176,7 @@ async function explainRequest(call: Call, { store, queries }: Explaining): Promi
   const request = describedRequest({ ...call, body: described }, "https", exampleHost(hostports?.[0]), without);
   const { accountId } = call.principal;
   const answer = await queries.ask({ name: "explain_request", accountId, siteId: edge.id, request, draft });
-  if (answer.name === "elsewhere") throw elsewhere(call, `this edge: "${answer.host}" is not served by ${edge.id}`);
+  if (answer.name === "elsewhere") throw elsewhere(call, `this edge: ${edge.id} does not serve "${answer.host}"`);
   return reply(call, store, answer, request);
 }
 
@@ -186,7 +186,8 @@ function draftOf(call: Call, given: unknown, edgeId: string, store: Store): Rout
   const { accountId, scope } = call.principal;
   if (scope && !scope.write) throw missing(call.operation, "write");
   if (!seesSecrets(scope)) throw missing(call.operation, "secrets");
-  if (!seesEverything(scope)) throw missing(call.operation, "metadata:", "it must see every object of its account");
+  if (!seesEverything(scope))
+    throw missing(call.operation, "metadata:", "it must be allowed to read every object of its account");
   const { doc, issues } = parseFields({ draft: draftField }, { draft: given } as JsonObject, "create");
   const draft = doc["draft"] as { readonly route_id: string; readonly traffic_policy: string } | null;
   if (issues.length > 0 || !draft) throw inputRefusal(call.operation.id, issues);
@@ -231,7 +232,7 @@ export function describedRequest(
   const url = typeof doc["url"] === "string" ? partsOf(doc["url"]) : undefined;
   const found: Issue[] = [...issues];
   if (url && (doc["host"] !== null || doc["path"] !== null)) {
-    found.push({ path: "url", message: "must not be given together with host or path" });
+    found.push({ path: "url", message: "must not be set together with host or path" });
   }
   if (url && url.scheme !== scheme) found.push({ path: "url", message: `must begin with ${scheme}://` });
   const host = url?.host ?? (doc["host"] as string | null) ?? usual;

@@ -175,5 +175,5 @@ function fail(): never {
 }
 
 function unreadable(): Refusal {
-  return new Refusal("command_failed", "The agent's answer cannot be read.");
+  return new Refusal("command_failed", "The agent's answer is invalid.");
 }

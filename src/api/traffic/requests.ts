@@ -12,8 +12,8 @@ export const endedRequests: EndedTraffic<RequestTrace> = {
   ids: { list: "listRequests", get: "getRequest" },
   schemaName: "Request",
   summaries: {
-    list: "List requests that ended lately, newest first: those that were denied, answered at the edge or failed, and a sample of the others.",
-    get: "Get a request that ended lately, by the id that its client was told, with everything that decided.",
+    list: "List recent requests, newest first: all that were denied, answered at the edge or failed, and a sample of the others.",
+    get: "Get a recent request with all its decisions, by the request id in its response.",
   },
   schema: requestSchema,
   listSchema: requestListSchema,

@@ -55,7 +55,7 @@ describe("ports that are made for tunnels", () => {
     const { take, release, asked } = world(20_000, 20_099);
     for (let count = 0; count < 100; count += 1) take(["a"]);
     const other = { accountId: "ac_1", credentialId: "cr_2" };
-    assert.throws(() => take(["b"], other), /all ports from 20000 to 20099 are taken/);
+    assert.throws(() => take(["b"], other), /all ports from 20000 to 20099 are in use/);
     const before = asked();
     for (let count = 0; count < 50; count += 1) assert.throws(() => take(["b"], other), /all ports/);
     assert.equal(asked(), before);

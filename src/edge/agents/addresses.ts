@@ -113,7 +113,7 @@ export function makeEndpointAddresses(
         return portAt(step);
       }
       reached.set(claimant, count);
-      throw new Refusal("agent_limit", `open a tcp tunnel: all ports from ${range.first} to ${range.last} are taken`);
+      throw new Refusal("agent_limit", `open a tcp tunnel: all ports from ${range.first} to ${range.last} are in use`);
     },
     put(port, tunnel) {
       claims.put(port, tunnel);

@@ -82,6 +82,6 @@ const denied = (reason: string): Step =>
     reason,
     answer: { error: "basic_auth_required" as const, headers: challenge },
   });
-const asked = denied("there are no credentials");
-const refused = denied("the credentials are not among those of the endpoint");
-const admitted = passed("basic_auth", "the credentials are among those of the endpoint");
+const asked = denied("the request has no credentials");
+const refused = denied("the credentials are wrong");
+const admitted = passed("basic_auth", "the credentials are right");

@@ -123,7 +123,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
     if (isOneAgents(tunnels) && holder?.credentialId === credentialId) return undefined;
     if (holder?.accountId === accountId) {
       const pooled = [...tunnels.map((one) => one.company), company].some((one) => poolOf(one) !== undefined);
-      const hint = pooled ? "; several may serve one URL if each asks for pooling" : "";
+      const hint = pooled ? "; several endpoints can serve one URL if each requests pooling" : "";
       return `${describeHolder(holder)} serves it${hint}`;
     }
     const isTaken = isForeign(name, accountId) || (sibling !== undefined && isForeign(sibling(name), accountId));

@@ -102,7 +102,7 @@ function mustAsk(
   const taken = (why: string): Refusal => new Refusal("agent_name_taken", `publish "${shown}": ${why}`);
   for (const { id: heldId, session: holder } of replaces) {
     if (heldId === id) continue;
-    if (holder === session) throw taken(`this session serves it with tunnel "${heldId}"`);
+    if (holder === session) throw taken(`tunnel "${heldId}" of this session already serves it`);
     const isThere = asked.get(holder);
     if (isThere === undefined) return { ask: holder };
     if (isThere) throw taken(`${describeHolder(holder)} serves it`);
@@ -117,7 +117,8 @@ function tcpPlace(
   const internal = internalAddress(asking.request);
   if (internal) return internalPlace(hosts, asking, internal.host, internal.port);
   if (asking.request.isInternal === true) throw notInternal();
-  if (!addresses) throw new Refusal("agent_option_unsupported", "open a tcp tunnel: this server publishes none");
+  if (!addresses)
+    throw new Refusal("agent_option_unsupported", "open a tcp tunnel: this server offers no ports for tcp tunnels");
   const { grant, session, request } = asking;
   const place =
     request.address === ""
@@ -146,7 +147,7 @@ function hostPlace(
   const host = isFresh ? `${generatedName([randomUUID()])}.${options.domain}` : named;
   const port = request.proto === "http" ? options.advertisedHttpPort?.() : options.advertisedHttpsPort();
   if (port === undefined) {
-    throw new Refusal("agent_option_unsupported", `publish "http://${host}": this server publishes over HTTPS only`);
+    throw new Refusal("agent_option_unsupported", `publish "http://${host}": this server publishes only over HTTPS`);
   }
   // One that comes back brings the port of its URL, which the server may have changed since.
   if (request.port !== undefined && request.port !== port && request.id === "") {
@@ -169,7 +170,8 @@ function internalPlace(
 ): ClaimedPlace {
   const { grant, session, request } = asking;
   const { proto, isPublic, id } = request;
-  if (isPublic === true) throw new Refusal("internal_binding_demanded", `publish "${host}": ask for "internal"`);
+  if (isPublic === true)
+    throw new Refusal("internal_binding_demanded", `publish "${host}": request the binding "internal"`);
   const demand = internalNameDemand(host);
   if (demand !== undefined) throw new Refusal("agent_request_invalid", `publish "${host}": it must ${demand}`);
   const usual = proto === "http" ? 80 : 443;
@@ -223,12 +225,12 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
   if (wanted.includes("*")) {
     throw new Refusal(
       "agent_option_unsupported",
-      `publish "${wanted}": wildcards are served by edges: give an HTTPS edge this hostport and a backend with labels, and publish the tunnel with --label`,
+      `publish "${wanted}": only edges serve wildcards: add this hostport and a backend with labels to an HTTPS edge, and publish the tunnel with --label`,
     );
   }
   const host = hostName(wanted);
   if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${wanted}": it is not a host name`);
-  if (isServerName(host, names)) throw new Refusal("agent_name_taken", `publish "${host}": it is the server's own`);
+  if (isServerName(host, names)) throw new Refusal("agent_name_taken", `publish "${host}": the server uses it`);
   return host;
 }
 
@@ -254,7 +256,7 @@ function generatedHost(
     return hosts.isFree(claimed, session, undefined) ? hostOfName(claimed) : undefined;
   });
   if (found !== undefined) return found;
-  throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels forward to "${target}" already`);
+  throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels already forward to "${target}"`);
 }
 
 /** The first of the credential's ports for this target that is free. */

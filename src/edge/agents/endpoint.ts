@@ -105,4 +105,4 @@ function handshakeOf(modules: readonly CompiledModule[]): Handshake {
   return Object.freeze(Object.assign({}, ...modules.map(({ handshake }) => handshake)) as Handshake);
 }
 
-const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");
+const lifted = skipped("ip_restriction", "the account's restriction was removed in the meantime");

@@ -95,7 +95,7 @@ function expelByAddress({ table, sessions, log }: EnforcementOptions, expel: Exp
   for (const session of sessions.all()) {
     if (admitsAgent(table, session.accountId, session.ip)) continue;
     log.info("agent's address no longer allowed", { session: session.id, ip: session.ip });
-    expel(session, "the account's IP restriction does not admit this address");
+    expel(session, "the account's IP restriction does not allow this address");
   }
 }
 
@@ -123,8 +123,8 @@ function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
       const renewed = tunnel.endpoint?.renewed();
       if (renewed) tunnels.change(tunnel, renewed, tunnel.metadata);
     } catch (error) {
-      const why = error instanceof Refusal ? error.message : "what its traffic policy names has changed";
-      log.info("endpoint names what is gone", { tunnel: tunnel.id, error });
+      const why = error instanceof Refusal ? error.message : "an object that its traffic policy uses has changed";
+      log.info("endpoint uses a deleted object", { tunnel: tunnel.id, error });
       if (tunnel.isElsewhere) tunnels.close(tunnel);
       else tunnels.stop(tunnel, why, "agent_denied");
     }

@@ -29,7 +29,7 @@ export function makeEndpointHosts(
       const holder = table.hostHolder(host);
       if (!holder) {
         const isFree = freeBelow === undefined || host.endsWith(`.${freeBelow}`);
-        return isFree ? undefined : "its domain has to be reserved, and proven, with `POST /reserved_domains`";
+        return isFree ? undefined : "reserve and prove its domain with `POST /reserved_domains`";
       }
       const exact = namesExactly(table.object(holder.kind, holder.id), host);
       if (!exact && (exactOnly || holder.accountId === accountId)) return undefined;

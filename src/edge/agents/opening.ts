@@ -83,7 +83,7 @@ export function makeOpening(options: OpeningOptions): Opening {
       const asking = askedFor.get(tunnel);
       const { endpoint } = tunnel;
       if (!asking || !endpoint) {
-        throw new Refusal("agent_option_unsupported", "change a tunnel with labels: its edges have what it would have");
+        throw new Refusal("agent_option_unsupported", "change a tunnel with labels: configure its edges instead");
       }
       const { request } = asking;
       const { pools = request.pools === true } = said;
@@ -151,24 +151,24 @@ function endpointAt(
   if (proto === "tls" && !termination && compiled.some(({ handshake }) => handshake !== undefined)) {
     throw new Refusal(
       "agent_request_invalid",
-      "ask for client certificates: TLS that is passed through is the service's own; end it here (TLSTermination)",
+      "request client certificates: this endpoint passes TLS through to the service; terminate TLS here (TLSTermination)",
     );
   }
   if (termination && compiled.some(({ endsTls }) => endsTls === true)) {
-    const message = "end TLS by a rule of the traffic policy: the option TLSTermination ends it before";
+    const message = "terminate TLS with a rule of the traffic policy: the option TLSTermination already terminates it";
     throw new Refusal("agent_policy_invalid", message);
   }
   if (isInternalKey(host) && compiled.some(({ logins }) => logins !== undefined)) {
-    const message = `publish "${proto}://${internalNameOf(host)}" with a login: visitors log in where they come to`;
+    const message = `publish "${proto}://${internalNameOf(host)}" with a login: configure the login at the public endpoint`;
     throw new Refusal("agent_option_unsupported", message);
   }
   if (proto === "http" && compiled.some(({ logins }) => logins !== undefined)) {
-    throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: that takes HTTPS`);
+    throw new Refusal("agent_option_unsupported", `publish "http://${host}" with a login: logins need HTTPS`);
   }
   const company = companyOf(session, request);
   const mark = markOf(accountId, proto, host, likenessOf(proto, request.options));
   if (table.refuses(mark)) {
-    const why = `publish "${host}": with these options it held a thread of the server until that was ended; change its traffic policy`;
+    const why = `publish "${host}": these options blocked a thread of the server, which was stopped; change the traffic policy`;
     throw new Refusal("agent_policy_invalid", why);
   }
   const beside = company && { name: nameOf(proto, host), likeness: likenessOf(proto, request.options) };
@@ -252,7 +252,7 @@ function checkTexts({ metadata, forwardsTo }: Pick<BindRequest, "metadata" | "fo
 function checkLabels(labels: Readonly<Record<string, string>>, limits: AgentLimits): void {
   const pairs = Object.entries(labels);
   const bad = (why: string): Refusal => new Refusal("labels_invalid", `open a tunnel with labels: ${why}`);
-  if (pairs.length === 0) throw bad("there are none");
+  if (pairs.length === 0) throw bad("the request has none");
   if (pairs.length > limits.labelsPerTunnel) throw bad(`there are more than ${limits.labelsPerTunnel}`);
   for (const part of pairs.flat()) {
     if (part === "") throw bad("a name or value is empty");

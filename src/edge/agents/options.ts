@@ -186,14 +186,14 @@ export function compileOptions(
     }
     const translation = Object.hasOwn(translations, name.toLowerCase()) ? translations[name.toLowerCase()] : undefined;
     const option = optionOf(name, value, translation);
-    if (!translation || !option || !isOffered(translation.module)) throw unsupported(name, "it is not offered");
+    if (!translation || !option || !isOffered(translation.module)) throw unsupported(name, "it is not supported");
     const unread = Object.keys(option).find((key) => !translation.members.includes(key) && !isNothing(option[key]));
-    if (unread !== undefined) throw unsupported(name, `its "${unread}" is not offered`);
+    if (unread !== undefined) throw unsupported(name, `its "${unread}" is not supported`);
     if (asked.has(translation.module)) {
       if (translation === trafficPolicy) {
-        throw new Refusal("agent_policies_both", `compile the option "${name}": another says the same`);
+        throw new Refusal("agent_policies_both", `compile the option "${name}": another option sets the same`);
       }
-      throw new Refusal("agent_request_invalid", `compile the option "${name}": another says the same`);
+      throw new Refusal("agent_request_invalid", `compile the option "${name}": another option sets the same`);
     }
     asked.set(translation.module, { name, option, by: translation });
   }
@@ -217,9 +217,9 @@ function optionOf(name: string, value: unknown, translation: Translation | undef
 }
 
 function compileOwn(name: string, value: unknown): CompiledModule {
-  if (!isObject(value)) throw unsupported(name, "it is not offered in this form");
+  if (!isObject(value)) throw unsupported(name, "it is not supported in this form");
   const unread = Object.keys(value).find((key) => key !== "credentials" && !isNothing(value[key]));
-  if (unread !== undefined) throw unsupported(name, `its "${unread}" is not offered`);
+  if (unread !== undefined) throw unsupported(name, `its "${unread}" is not supported`);
   try {
     return compileBasicAuth(value);
   } catch (error) {
@@ -250,7 +250,7 @@ function compileOne(
     }
     const [first] = issues;
     if (first) throw bad(`${first.path} ${first.message}`);
-    if (readsSecrets(module, doc)) throw bad("it reads secrets of the account, which agents are not told");
+    if (readsSecrets(module, doc)) throw bad("it reads secrets of the account, which agents may not read");
     const scope = inlineScope(owner, by.objects?.(option) ?? []);
     return module.compile({ enabled: true, ...doc, ...by.internal?.(option) } as never, scope, place);
   } catch (error) {

@@ -57,7 +57,7 @@ function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
       const resumed = sessions.byId(request.resumes) ?? elsewhere?.session(request.resumes);
       if (resumed && resumed.credentialId !== grant.credentialId) throw new Refusal("agent_token_unknown");
       if (!resumed && sessionsOf(grant.accountId) >= limits.sessionsPerAccount) {
-        throw new Refusal("agent_limit", "connect an agent: the account has as many sessions as it may");
+        throw new Refusal("agent_limit", "connect an agent: the account has reached its maximum number of sessions");
       }
       const { accountId, credentialId } = grant;
       return { accountId, credentialId, accountName: table.accountName(accountId) };
@@ -155,7 +155,7 @@ function roomFor(options: ProtocolHooksOptions): (session: AgentSession, id: str
       const { inSession, inAccount } = sessions.tunnelCounts(session);
       if (inSession >= limits.tunnelsPerSession) throw new Refusal("agent_limit");
       if (inAccount >= limits.tunnelsPerAccount) {
-        throw new Refusal("agent_limit", `open a tunnel: the account holds ${inAccount}, as many as it may`);
+        throw new Refusal("agent_limit", `open a tunnel: the account has ${inAccount} tunnels, the maximum`);
       }
     }
     if (before && before.session.credentialId !== session.credentialId) {

@@ -132,11 +132,14 @@ export function makeSharedNames({ report, wasHere, clock }: SharedNamesOptions):
         if (isFresh || (!replaces.some(({ isElsewhere }) => isElsewhere) && wasHere(tunnel))) return undefined;
         throw new Refusal(
           "agent_name_unconfirmed",
-          `publish "${tunnel.endpoint.url}": it cannot be made sure that nobody else has it`,
+          `publish "${tunnel.endpoint.url}": the control plane cannot confirm that the name is free`,
         );
       }
       if ((progress.conflicts ?? 0) >= maxConflicts) {
-        throw new Refusal("agent_name_unconfirmed", `publish "${tunnel.endpoint.url}": others ask for it all the time`);
+        throw new Refusal(
+          "agent_name_unconfirmed",
+          `publish "${tunnel.endpoint.url}": too many others request it at the same time`,
+        );
       }
       const wanted = { name, replaces: replaces.map(({ id }) => id) };
       return {

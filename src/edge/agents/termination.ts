@@ -22,7 +22,7 @@ export function readTermination(options: Readonly<Record<string, unknown>>): Ter
   const { cert, key: privateKey, ...others } = option as Readonly<Record<string, unknown>>;
   const unread = Object.keys(others).find((name) => !isEmpty(others[name]));
   if (unread !== undefined) {
-    throw new Refusal("agent_option_unsupported", `end TLS for a tunnel: "${unread}" is not offered`);
+    throw new Refusal("agent_option_unsupported", `end TLS for a tunnel: "${unread}" is not supported`);
   }
   if (isEmpty(cert) && isEmpty(privateKey)) return { certificate: undefined };
   return { certificate: readCertificate(decode(cert, "cert"), decode(privateKey, "key")) };

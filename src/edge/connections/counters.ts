@@ -24,12 +24,12 @@ export function exportSpliceCounters(counters: SpliceCounters, metrics: Metrics,
   for (const result of results) {
     metrics.counterOf(
       "postern_spliced_connections_total",
-      "Connections to TLS and TCP edges and endpoints, by how they were taken.",
+      "Connections to TLS and TCP edges and endpoints, by outcome.",
       () => counters.ended[result],
       { result },
     );
   }
   metrics.counterOf("postern_spliced_received_bytes_total", "Bytes from clients.", () => counters.bytesIn);
   metrics.counterOf("postern_spliced_sent_bytes_total", "Bytes to clients.", () => counters.bytesOut);
-  metrics.gauge("postern_spliced_connections", "Connections that are passed on.", open);
+  metrics.gauge("postern_spliced_connections", "Forwarded connections that are open.", open);
 }

@@ -141,5 +141,5 @@ function endedTooSoon(
   { facts }: OpenConnection,
 ): Step | undefined {
   if (clientAuthorities === undefined || facts.tls === undefined) return undefined;
-  return refused("misdirected", "the endpoint asks clients for certificates, and TLS was ended before it");
+  return refused("misdirected", "the endpoint requires client certificates, but TLS was already terminated");
 }

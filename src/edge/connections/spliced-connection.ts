@@ -123,7 +123,7 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     if (ended instanceof Error) return ended;
     this.#socket = ended.socket;
     this.#facts = { ...this.#facts, tls: ended.facts };
-    if (ended.socket.destroyed) return new Error("the client has gone");
+    if (ended.socket.destroyed) return new Error("the client disconnected");
     ended.socket.once("close", this.#gone);
     return ended.facts;
   }
@@ -196,8 +196,8 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
     socket.removeListener("close", this.#gone);
     if (!opened) {
       counters.ended.no_upstream += 1;
-      const why = this.#steps.at(-1)?.reason ?? "there is no backend";
-      log.info("connection not passed on", { ...this.#told(), why });
+      const why = this.#steps.at(-1)?.reason ?? "no backend is available";
+      log.info("connection not forwarded", { ...this.#told(), why });
       this.#over("no_upstream");
       cutSocket(socket);
       return;

@@ -33,7 +33,7 @@ export function makeAnswers({ command, reply, log }: AnswersOptions): (message: 
       try {
         return { type: "answer", call, answer: await reply(question) };
       } catch (error) {
-        log.error("question not answered", { question: question.name, error });
+        log.error("command or question not answered", { question: question.name, error });
         return { type: "answer", call, answer: undefined };
       }
     }
@@ -52,5 +52,5 @@ function commandError(error: unknown, log: Log): CommandError {
     return { reason: told.includes(reason) ? (reason as CommandFailure) : "command_failed", message };
   }
   log.error("command failed", { error });
-  return { reason: "command_failed", message: "the edge could not pass the command on" };
+  return { reason: "command_failed", message: "the edge could not forward the command" };
 }

@@ -149,7 +149,7 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
     link.send({ type: "applied", revision });
     options.reached.put({ revision });
     for (const { kind, id, module, message } of problems) {
-      if (message !== undefined) log.warn("configuration not in effect", { kind, id, module, problem: message });
+      if (message !== undefined) log.warn("configuration not applied", { kind, id, module, problem: message });
     }
   };
   const putIntoEffect = (what: string, apply: () => void): void => {
@@ -205,6 +205,6 @@ async function relayed(options: ControlLineOptions, place: PeerPlace, message: R
   const answer = await options.relay?.(place, message);
   if (answer) return answer;
   if (type !== "command") return { type: "answer", call, answer: undefined };
-  const error = { reason: "command_timeout" as const, message: "the server where its agent is does not answer" };
+  const error = { reason: "command_timeout" as const, message: "the agent's server does not answer" };
   return { type: "command_result", call, error };
 }

@@ -49,7 +49,7 @@ function invalidPath(path: string): Step {
   const fault = encodedPathFault(path);
   const answer: Answer = {
     error: "bad_request",
-    detail: `the path has ${fault}, which servers read in different ways`,
+    detail: `the path has ${fault}, which servers interpret differently`,
   };
   return { ...refused("bad_request", `the path has no canonical form: it has ${fault}`), answer };
 }

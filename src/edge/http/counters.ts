@@ -49,15 +49,15 @@ export function exportCounters(counters: HttpCounters, metrics: Metrics): void {
     () => counters.byClass[0] as number,
     { status: "none" },
   );
-  metrics.counterOf("postern_http_malformed_total", "Requests that could not be read.", () => counters.malformed);
+  metrics.counterOf("postern_http_malformed_total", "Requests that were not valid HTTP.", () => counters.malformed);
   metrics.counterOf(
     "postern_http_repeated_total",
-    "Requests sent a second time, since their upstream was lost before it answered.",
+    "Requests sent again because the upstream connection was lost before the response.",
     () => counters.repeated,
   );
   metrics.counterOf("postern_http_received_bytes_total", "Request body bytes.", () => counters.bytesIn);
   metrics.counterOf("postern_http_sent_bytes_total", "Response body bytes.", () => counters.bytesOut);
   metrics.gauge("postern_http_connections", "Public connections open.", () => counters.openConnections);
-  metrics.gauge("postern_http_held_bytes", "Bytes of bodies held at the edge.", () => counters.heldBytes);
+  metrics.gauge("postern_http_held_bytes", "Body bytes stored at the edge.", () => counters.heldBytes);
   metrics.gauge("postern_http_exchanges", "Requests in flight.", () => counters.openExchanges);
 }

@@ -130,7 +130,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     if (unclear !== undefined) return this.#deny(unclear);
     // Visitors come back from a provider to a public name, where neither cookies nor paths of this login are known.
     if (site.logins !== undefined && site.logins.length > 0) {
-      return this.refuse("login_internal", `endpoint ${site.id} at "${host}" asks visitors to log in`);
+      return this.refuse("login_internal", `endpoint ${site.id} at "${host}" requires a login`);
     }
     this.steps.push(target.matched);
     const joined: CompiledRoute = {

@@ -25,14 +25,14 @@ export function encodingRefused(
   const what = hasSlash ? "an encoded slash (%2F)" : "bytes that are not UTF-8";
   const reason = hasSlash ? "encoded_slash_refused" : "path_not_utf8";
   if (!allowEncodedSlashes && route?.allowsEncodedSlashes !== true) {
-    const why = tellsApart ? "the host's routes tell paths apart" : "a rule reads the path";
+    const why = tellsApart ? "the host's routes distinguish paths" : "a rule reads the path";
     return refused(reason, `the path "${path}" has ${what}, and ${why}`);
   }
   const decoded = withSlashesDecoded(path);
   if (decoded !== undefined && site.findRoute(decoded, host) === route) return undefined;
   return refused(
     reason,
-    `the path "${path}" has ${what}: a server that decodes it first may read a path of another route`,
+    `the path "${path}" has ${what}: a server that decodes it first may use the path of another route`,
   );
 }
 

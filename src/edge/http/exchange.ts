@@ -130,7 +130,7 @@ export class HttpExchange
 
   requestFailed(reason: RefusalName): void {
     if (this.isOver) return;
-    if (this.status === 0) this.refuse(reason, "the request's body was not sent as it should be");
+    if (this.status === 0) this.refuse(reason, "the request's body was not sent correctly");
     else this.cut();
     this.#body.fail(reason);
   }
@@ -295,7 +295,7 @@ export class HttpExchange
    */
   #staysClosed(status: number): boolean {
     if (this.request.httpVersion !== "2" || status >= 400) return false;
-    this.refuse("not_upgraded", `the WebSocket was answered ${status} and not opened`);
+    this.refuse("not_upgraded", `the WebSocket upgrade was answered with ${status}`);
     return true;
   }
 
@@ -333,7 +333,7 @@ export class HttpExchange
     try {
       return renderAnswer(answer, answered, clock.now());
     } catch (error) {
-      log.error("answer cannot be sent", { request: id, route: this.routeId, error });
+      log.error("response cannot be sent", { request: id, route: this.routeId, error });
       return renderAnswer({ error: "route_broken" }, answered, clock.now());
     }
   }

@@ -214,7 +214,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
 
   bodyMalformed(why: string): void {
     this.#closeAfter = true;
-    this.#context.log.info("request body refused", { reason: why, request: this.#exchange?.id });
+    this.#context.log.info("request body rejected", { reason: why, request: this.#exchange?.id });
     this.#exchange?.requestFailed("bad_request");
   }
 

@@ -44,5 +44,5 @@ export function matchRoute(record: ExchangeRecord): Step | undefined {
 /** The host, with the port where it names one, does not belong to the connection. */
 function misdirected(reason: RefusalName, { host, port }: ReceivedRequest): Step {
   const named = port === 0 ? host : `${host}:${port}`;
-  return refused(reason, `host "${named}" is not what the connection was opened for`);
+  return refused(reason, `host "${named}" does not belong to this connection`);
 }

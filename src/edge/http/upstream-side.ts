@@ -320,7 +320,7 @@ export class UpstreamSide implements UpstreamUser {
   #repeat(reason: RefusalName): void {
     this.#isRepeat = true;
     const { exchange } = this;
-    const why = `lost before it answered (${reason}); a ${exchange.request.method} may be sent once more`;
+    const why = `connection lost before the response (${reason}); a ${exchange.request.method} request can be sent again`;
     if (this.isWarm && reason === "upstream_refused") {
       exchange.steps.push(skipped("backend", why));
       this.#pool?.request(this, true);

@@ -150,7 +150,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
 
   broken(code: number, reason: string): void {
     this.#context.counters.malformed += 1;
-    this.#context.log.info("HTTP/2 connection refused", { reason, code, source: this.#shared.facts.source });
+    this.#context.log.info("HTTP/2 connection rejected", { reason, code, source: this.#shared.facts.source });
     this.#goAway(code, reason);
   }
 
@@ -311,7 +311,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
     for (const stream of this.#streams.all()) {
       stream.exchange.lasts();
       if (now - stream.stalledSince > limits.writeTimeoutMs) {
-        this.streamError(stream, errorCode.cancel, "the client takes nothing");
+        this.streamError(stream, errorCode.cancel, "the client reads no data");
       } else if (now - stream.waitingSince >= limits.writeTimeoutMs) {
         const isSlow = stream.takenBytes * 1000 < limits.minBodyBytesPerSecond * limits.writeTimeoutMs;
         stream.takenBytes = 0;

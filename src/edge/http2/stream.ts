@@ -288,7 +288,7 @@ export class Http2Stream implements ClientSide, Listed {
   #giveUp(): void {
     if (this.#isGone) return;
     const { id, shared } = this.exchange;
-    shared.context.log.info("response cut: too much of what clients do not take is held", { request: id });
+    shared.context.log.info("response cut off: too much data is waiting for slow clients", { request: id });
     this.reset(errorCode.enhanceYourCalm);
   }
 

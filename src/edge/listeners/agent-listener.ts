@@ -39,7 +39,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     return context;
   };
   const first = await own.forListed(names);
-  if (!first) throw new Error("issue a certificate for the agent listener: too many were issued lately");
+  if (!first) throw new Error("issue a certificate for the agent listener: too many were issued recently");
 
   const mayName = namesPerSource(clock);
   const answerName = async (
@@ -50,7 +50,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     try {
       const leaf = own.made([name]) ?? (mayName(source) ? await own.forCovered([name]) : undefined);
       if (leaf) done(null, contextOf(leaf));
-      else done(new Error("issue a certificate: too many names were asked for lately"));
+      else done(new Error("issue a certificate: too many names were requested recently"));
     } catch (error) {
       done(error as Error);
     }
@@ -79,7 +79,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   });
 
   const handshaker = makeHandshaker(tls);
-  const failures = metrics.counter("postern_agent_handshakes_failed_total", "TLS handshakes of agents that failed.");
+  const failures = metrics.counter("postern_agent_handshakes_failed_total", "Failed TLS handshakes of agents.");
   const accept = (arrival: Arrival): void => {
     const { socket } = arrival;
     if (!agents.admits(socket.remoteAddress ?? "")) {

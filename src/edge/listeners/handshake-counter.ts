@@ -18,7 +18,7 @@ export function makeHandshakeCounter(metrics: Metrics): (result: HandshakeResult
   return (result) => {
     let counter = counters.get(result);
     if (!counter) {
-      counter = metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by how they ended.", { result });
+      counter = metrics.counter("postern_tls_handshakes_total", "TLS handshakes, by outcome.", { result });
       counters.set(result, counter);
     }
     counter.add();

@@ -57,7 +57,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
           return;
         }
         const failed = (error: unknown): void => {
-          log.error("TLS handshake not begun", { server_name: seen.hello.serverName, error });
+          log.error("TLS handshake not started", { server_name: seen.hello.serverName, error });
           socket.end(alert("internalError"), () => socket.destroy());
         };
         try {

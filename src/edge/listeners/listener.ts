@@ -78,7 +78,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   const open = new Roster<Arrival>();
   const refused = (reason: string): void => {
     metrics
-      .counter("postern_connections_refused_total", "Connections closed at once.", { listener: name, reason })
+      .counter("postern_connections_refused_total", "Connections closed immediately.", { listener: name, reason })
       .add();
   };
   const accepted = metrics.counter("postern_connections_total", "Connections accepted.", { listener: name });

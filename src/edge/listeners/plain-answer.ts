@@ -22,7 +22,7 @@ export interface PlainTarget {
 
 const reasons = { 200: "OK", 308: "Permanent Redirect", 400: "Bad Request" } as const;
 
-export const unreadableAnswer: PlainAnswer = { status: 400, text: "The request could not be read as HTTP." };
+export const unreadableAnswer: PlainAnswer = { status: 400, text: "The server could not parse the request as HTTP." };
 
 /** Undefined when the request names no host and path. */
 export function targetOf({ fields, target }: RequestRead): PlainTarget | undefined {
@@ -34,7 +34,7 @@ export function targetOf({ fields, target }: RequestRead): PlainTarget | undefin
 /** @param httpsPort the one that public URLs name; left out of them when it is 443 */
 export function answerPlain(request: RequestRead, httpsPort: number, challengeBody: ChallengeBody): PlainAnswer {
   const target = targetOf(request);
-  if (!target) return { status: 400, text: "The request names no host and path." };
+  if (!target) return { status: 400, text: "The request has no host or path." };
   const { host, path } = target;
   const bodyless = request.method === "HEAD";
   // In the form that the HTTPS listener compares, too; what has none is sent there to be refused.

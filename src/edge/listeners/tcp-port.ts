@@ -158,7 +158,7 @@ function withClaim(claims: readonly Claim[], one: Claim): readonly Claim[] {
 
 function failureOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE") return "something else on the server listens there";
-  if (code === "EACCES") return "the server may not listen on ports below 1024";
+  if (code === "EADDRINUSE") return "another program on the server uses the port";
+  if (code === "EACCES") return "the server has no permission for ports below 1024";
   return message;
 }

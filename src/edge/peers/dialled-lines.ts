@@ -49,7 +49,7 @@ export function makeDialledLines(transports: readonly PeerTransport[], clock: Cl
     if (!transport) return settle(undefined);
     transport.dial(address.slice(colon + 1), edgeId, (socket, error) => {
       if (!socket || isClosed) {
-        log.warn("another edge cannot be reached", { edge: edgeId, address, error });
+        log.warn("another edge is unreachable", { edge: edgeId, address, error });
         socket?.destroy();
         return settle(undefined);
       }

@@ -18,8 +18,7 @@ export function watchLine(mux: Mux, clock: Clock, ask: () => void): () => void {
   const timer = clock.every(lookMs, () => {
     silent = mux.bytesReceived === heard ? silent + 1 : 0;
     heard = mux.bytesReceived;
-    if (silent > maxSilent)
-      mux.fail(new ProtocolViolation(errorCode.protocol, "the other edge does not answer any more"));
+    if (silent > maxSilent) mux.fail(new ProtocolViolation(errorCode.protocol, "the other edge no longer answers"));
     else if (silent > 0) ask();
   });
   return () => timer.cancel();

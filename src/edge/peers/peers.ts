@@ -65,10 +65,7 @@ const askMs = 3_000;
 export function makePeers(options: PeersOptions): Peers {
   const { beside, nodes, host, clock, log, metrics } = options;
   const opened = metrics.counter("postern_peer_streams_total", "Streams opened to tunnels of other edges.");
-  const failed = metrics.counter(
-    "postern_peer_streams_failed_total",
-    "Streams to tunnels of other edges that could not be had.",
-  );
+  const failed = metrics.counter("postern_peer_streams_failed_total", "Streams to tunnels of other edges that failed.");
   const unix = beside && unixTransport(beside, clock, log);
   const tls = nodes && tlsTransport({ ...nodes, ...options });
   const transports = [unix, tls].filter((one): one is PeerTransport => one !== undefined);

@@ -44,7 +44,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
   const { edgeId, listen: at, authority, clock, log, metrics } = options;
   const refused = metrics.counter(
     "postern_peer_refused_total",
-    "Connections to the peer port that proved to be no peer's.",
+    "Connections to the peer port that did not come from a peer.",
   );
   let context: SecureContext;
   let renewal: Timer | undefined;
@@ -90,7 +90,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
       server.on("tlsClientError", (error, socket) => {
         unproven -= 1;
         refused.add();
-        log.debug("connection to the peer port refused", { error });
+        log.debug("connection to the peer port rejected", { error });
         socket.destroy();
       });
       server.on("secureConnection", (socket) => {
@@ -114,9 +114,7 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
         servername: peerName,
         ALPNProtocols: [protocol],
         checkServerIdentity: (_name, { subject }) =>
-          subject.CN === otherId
-            ? undefined
-            : new Error(`another edge has the address by now: "${String(subject.CN)}"`),
+          subject.CN === otherId ? undefined : new Error(`another edge now has the address: "${String(subject.CN)}"`),
       });
       proven(socket, clock, done);
     },

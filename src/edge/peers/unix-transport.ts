@@ -22,7 +22,7 @@ export function unixTransport({ path, secret }: UnixPlace, clock: Clock, log: Lo
       server.on("connection", (socket) => {
         socket.on("error", ignore);
         provePeer(socket, "acceptor", secret, clock, (error) => {
-          if (error) log.warn("line from another edge refused", { error });
+          if (error) log.warn("connection from another edge rejected", { error });
           else arrived(socket);
         });
       });

@@ -60,8 +60,8 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
   return {
     async accept(socket, site, hello, handshake, given) {
       const certificate = given ?? (await chosen(hello.serverName, site));
-      if (!certificate) return fail(socket, "there is no certificate for the server name now");
-      if (socket.destroyed) return new Error("the client has gone");
+      if (!certificate) return fail(socket, "the server name has no certificate now");
+      if (socket.destroyed) return new Error("the client disconnected");
       let failure = "the TLS handshake failed";
       const late = clock.after(limits.handshakeTimeoutMs, () => {
         failure = "the TLS handshake took too long";
@@ -80,7 +80,7 @@ export function makeTlsEnd({ certificates, clock, limits }: TlsEndOptions): TlsE
       if (ended instanceof Error) return new Error(failure, { cause: ended });
       const facts = tlsFacts(ended, hello, certificate, handshake);
       if (handshake.clientCertificates === "any" && facts.clientCertificate === undefined) {
-        return fail(ended, "the client showed no certificate");
+        return fail(ended, "the client sent no certificate");
       }
       return { socket: ended, facts };
     },

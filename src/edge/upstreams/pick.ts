@@ -80,7 +80,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
     const { members, localCount } = group;
     const hasLocal = localCount > 0;
     if (members.length === 0) {
-      around.steps.push(passedOver(plan, "no tunnel that has its labels is online"));
+      around.steps.push(passedOver(plan, "no tunnel with its labels is online"));
       return backendEmpty;
     }
     const turn = (group.turn + 1) % members.length;

@@ -332,7 +332,7 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
 
   #refuse(reason: string): void {
     const { log } = this.pool.options.context;
-    log.info("upstream response refused", { reason, request: this.#user?.exchange.id });
+    log.info("upstream response rejected", { reason, request: this.#user?.exchange.id });
     this.fail("upstream_invalid", invalid(reason));
   }
 

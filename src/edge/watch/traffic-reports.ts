@@ -67,7 +67,7 @@ export function makeTrafficReports({ send, clock, metrics, ...options }: Traffic
   let timer: Timer | undefined;
   metrics.counterOf(
     "postern_traffic_events_dropped_total",
-    "Events of traffic that were dropped at the edge, because too many waited.",
+    "Traffic events that the edge discarded because too many were waiting.",
     () => droppedTotal,
   );
 

@@ -100,16 +100,17 @@ function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
   if (status === 429) throw new LoginRefusal("login_throttled", `${at} answers 429`);
   if (status === 503) throw new LoginRefusal("login_busy", `${at} answers 503`);
   if (status >= 500) throw new LoginRefusal("login_provider_down", `${at} answers ${status}`);
-  if (status >= 300 && status < 400) throw unusable("redirects, which is not followed");
+  if (status >= 300 && status < 400) throw unusable("redirects, and redirects are not followed");
   const coding = headers["content-encoding"];
-  if (coding !== undefined && coding !== "identity") throw unusable("answers compressed though it was asked not to");
+  if (coding !== undefined && coding !== "identity")
+    throw unusable("answers compressed although the request did not allow that");
   const type = headers["content-type"] ?? "";
   if (signedTypes.test(type)) {
     return { status, json: {}, list: undefined, token: Buffer.from(body).toString("latin1").trim() };
   }
   // Some providers serve JSON without its type. A page of HTML is reported by its type, which says more than a parser.
   if (!jsonTypes.test(type)) {
-    throw unusable(`answers ${status} with "${type.slice(0, 60)}" and not with JSON`);
+    throw unusable(`answers ${status} with "${type.slice(0, 60)}" instead of JSON`);
   }
   try {
     if (body[0] !== 0x5b) return { status, json: parseJsonObject(body), list: undefined };

@@ -48,7 +48,7 @@ function refusedBy(json: JsonObject, grant: "code" | "refresh"): LoginRefusal {
   const named = code === "" ? "" : ` (${code.slice(0, 60)})`;
   return new LoginRefusal(
     problemOf(code, said, grant),
-    `the provider refuses the ${grant}${named}: ${JSON.stringify(said)}`,
+    `the provider rejects the ${grant}${named}: ${JSON.stringify(said)}`,
   );
 }
 

@@ -34,12 +34,12 @@ export function makeTurns(clock: Clock, { maxUnderWay, maxWaiting, waitMs }: Tur
       return undefined;
     }
     if (line.waiting.size >= maxWaiting) {
-      throw new LoginRefusal("login_busy", `${maxUnderWay} calls to it are under way, and ${maxWaiting} wait`);
+      throw new LoginRefusal("login_busy", `${maxUnderWay} calls to it are running, and ${maxWaiting} are waiting`);
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const late = clock.after(waitMs, () => {
       line.waiting.delete(one);
-      reject(new LoginRefusal("login_busy", `${maxUnderWay} calls to it were under way for ${waitMs / 1000} s`));
+      reject(new LoginRefusal("login_busy", `${maxUnderWay} calls to it were running for ${waitMs / 1000} s`));
     });
     const one: Waiting = { go: resolve, late };
     line.waiting.add(one);

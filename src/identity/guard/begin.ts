@@ -62,7 +62,7 @@ function begin(guard: Guard, context: LoginContext, exchange: Exchange, options:
     const shown = { requestId: exchange.id, provider: method.title, asPage: true };
     const cookie = dropCookie(realm.flowCookie + triesName);
     const answer = refusalAnswer("login_loop", shown, { "set-cookie": [cookie] });
-    const reason = `${tries} logins in a minute did not leave a session`;
+    const reason = `${tries} logins in a minute did not create a session`;
     tell("login_refused.v0", accountId, () =>
       refusedLogin({ exchange, errorName: "login_loop", reason, place: guard }),
     );
@@ -96,7 +96,7 @@ function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange:
   if (!(error instanceof LoginRefusal)) throw error;
   const { reason: errorName, message: reason } = error;
   const { method, accountId } = guard.options;
-  context.log.warn("login not begun", { request: exchange.id, reason });
+  context.log.warn("login not started", { request: exchange.id, reason });
   context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
   return turnedAway(method.kind, reason, guard.refusal(exchange, errorName, undefined, returnPath));
 }
@@ -104,7 +104,7 @@ function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange:
 /** For the trace and for dry runs: where to, and what has to be registered there. */
 export function sentAway({ options: { method } }: Guard, { settings }: LoginContext): string {
   const { title, callbackPath, warning } = method;
-  const sent = `sent to ${title} to log in, and to come back to ${callbackUri(settings, callbackPath)}`;
+  const sent = `sent to ${title} to log in, and then back to ${callbackUri(settings, callbackPath)}`;
   return warning === undefined ? sent : `${sent}; ${warning}`;
 }
 

@@ -38,7 +38,7 @@ export function makeLoginGate(): LoginGate {
       }
       const { length } = waiting;
       if (length - first >= maxWaiting)
-        throw new LoginRefusal("login_busy", `${maxWaiting} steps of logins wait already`);
+        throw new LoginRefusal("login_busy", `${maxWaiting} steps of logins are already waiting`);
       return new Promise((resolve) => void waiting.push(resolve));
     },
   };

@@ -34,7 +34,7 @@ describe("I2: a session", () => {
     assert.equal(await status(), 200);
     clock.pass(10_000);
     const asked = status();
-    // The control plane, which is asked for what is not known here, says nothing.
+    // The control plane, which is asked for what is unknown, says nothing.
     clock.pass(100);
     assert.equal(await asked, 302);
   });
@@ -107,7 +107,7 @@ describe("I2: a session", () => {
     const asked = ask();
     // The first question that was asked of it: nothing else is.
     reports.found(1, session.record);
-    assert.equal((await asked).reason.split(":")[0], "the session is not known here");
+    assert.equal((await asked).reason.split(":")[0], "the session is unknown");
     assert.equal(sessions.size, 0);
     // Of any other the control plane is believed.
     const told = ask();
@@ -267,7 +267,7 @@ describe("a route that asks for a login", () => {
     assert.equal((await rehearse({ headers: { accept: "application/json" } })).status, 401);
     const elsewhere = await rehearse({ loginCookies, headers: page, host: "other.example.com" });
     assert.equal(elsewhere.status, 302);
-    assert.match(elsewhere.step.reason, /of another place/);
+    assert.match(elsewhere.step.reason, /belongs to another place/);
     given.set({ email_addresses: ["grace@example.com"] });
     const unlisted = await rehearse({ loginCookies, headers: page });
     assert.deepEqual([unlisted.status, unlisted.refused], [403, "login_not_listed"]);

@@ -49,7 +49,7 @@ export interface GuardOptions {
 }
 
 const dayMs = 86_400_000;
-const wellFormedButUnknown = "the session is not known here";
+const wellFormedButUnknown = "the session is unknown here";
 
 export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   readonly logins: readonly LoginGuard[];
@@ -61,7 +61,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     this.options = options;
     this.#context = context;
     this.logins = Object.freeze([this]);
-    this.#passedOptions = passed(options.method.kind, "OPTIONS passes without a login, and without an identity");
+    this.#passedOptions = passed(options.method.kind, "OPTIONS passes without a login and without an identity");
   }
 
   request(exchange: Exchange): Step | Promise<Step> {
@@ -138,24 +138,24 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { options } = this;
     const { clock, settings } = this.#context;
     const { record } = session;
-    if (session.ended) return "the session has ended";
-    if (record.realm !== options.realm.tag || record.host !== host) return "the session is of another place";
+    if (session.ended) return "the session has expired";
+    if (record.realm !== options.realm.tag || record.host !== host) return "the session belongs to another place";
     // Its cookie could be sent under another name. What older versions made does not say which prefix it had.
     const { cookiePrefix } = options.realm;
     if (record.cookiePrefix !== undefined && record.cookiePrefix !== cookiePrefix)
-      return "the session is of another cookie prefix";
-    if (!this.isOwn(record)) return "the session is of another account";
+      return "the session belongs to another cookie prefix";
+    if (!this.isOwn(record)) return "the session belongs to another account";
     const { maximumDuration, inactivityTimeout, method } = options;
-    if (record.clientId !== method.clientId) return "the session was made with another client";
-    if (record.providerUrl !== method.url) return "the session was made at another provider";
+    if (record.clientId !== method.clientId) return "the session was created with another client";
+    if (record.providerUrl !== method.url) return "the session was created with another provider";
     if (maximumDuration > 0 && session.age(clock) >= maximumDuration * 1000)
       return "the session has reached its maximum duration";
-    if (session.isBeyond(clock)) return "the provider's own session has ended";
+    if (session.isBeyond(clock)) return "the provider's session has ended";
     const idle = session.idle(clock);
     if (inactivityTimeout > 0 && idle >= inactivityTimeout * 1000) return "the session was inactive for too long";
     if (idle >= settings.idleDays * dayMs) return `the session was unused for ${settings.idleDays} days`;
     for (const scope of method.scopes)
-      if (!record.scopes.includes(scope)) return "the session was made with fewer scopes";
+      if (!record.scopes.includes(scope)) return "the session was created with fewer scopes";
     return undefined;
   }
 
@@ -212,9 +212,9 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     const { options } = this;
     const outcome = await recheck(session, options.method, options.checkInterval, this.#context);
     if (outcome === "unchecked") {
-      return this.#answer(exchange, "login_unchecked", "the provider could not be asked for too long");
+      return this.#answer(exchange, "login_unchecked", "the provider has not answered for too long");
     }
-    if (outcome === "ended") return await this.#turnAway(exchange, "the provider has withdrawn the login");
+    if (outcome === "ended") return await this.#turnAway(exchange, "the provider has revoked the login");
     return await this.#judged(exchange, session);
   }
 

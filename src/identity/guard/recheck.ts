@@ -56,14 +56,14 @@ async function check(
     if (!(error instanceof LoginRefusal)) throw error;
     if (session.ended) return "ended";
     if (error.reason === "login_withdrawn" || error.reason === "login_token_invalid") {
-      log.info("login withdrawn by its provider", { session: id, reason: error.message });
+      log.info("login revoked by its provider", { session: id, reason: error.message });
       end(session, "withdrawn");
       return "ended";
     }
     const now = clock.monotonic();
     session.uncheckedSince ??= now;
     session.retryAt = now + retryMs;
-    log.warn("login not checked: its provider could not be asked", { session: id, reason: error.message });
+    log.warn("login not checked: its provider did not answer", { session: id, reason: error.message });
     return isBorne(session, now, graceMs) ? "ok" : "unchecked";
   }
 }
@@ -80,7 +80,7 @@ async function isAskedElsewhere(session: Session, { reports, clock }: LoginConte
   if (session.ended || session.record.refreshToken !== refreshToken) return true;
   const { promise, reject } = Promise.withResolvers<never>();
   const late = clock.after(elsewhereMs, () =>
-    reject(new LoginRefusal("login_busy", "another edge asks the provider, and has no answer yet")),
+    reject(new LoginRefusal("login_busy", "another edge is asking the provider and has no answer yet")),
   );
   try {
     await Promise.race([session.nextCheckAway(), promise]);

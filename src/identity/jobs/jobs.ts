@@ -82,7 +82,7 @@ export function makeJobs({ clock, allowLocal, issuers: named, ca, skewSeconds }:
       await bounded(clientOf(connection).logoutUrl?.(tokens, returnUrl) ?? Promise.resolve(undefined)),
     async loggedOut(connection, token) {
       const client = clientOf(connection);
-      if (!client.loggedOut) throw new LoginRefusal("login_token_invalid", "the provider tells of no log-outs");
+      if (!client.loggedOut) throw new LoginRefusal("login_token_invalid", "the provider sends no logout notices");
       return await bounded(client.loggedOut(token));
     },
     sign: signAssertion,

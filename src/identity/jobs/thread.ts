@@ -60,7 +60,7 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
     fresh.on("exit", () => {
       if (worker === fresh) worker = undefined;
       for (const { reject } of waiting.values())
-        reject(new LoginRefusal("login_unreachable", "the login thread has ended"));
+        reject(new LoginRefusal("login_unreachable", "the login thread has stopped"));
       waiting.clear();
     });
     return (worker = fresh);
@@ -68,7 +68,7 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
   const ask = <N extends keyof LoginJobs>(name: N, args: Parameters<LoginJobs[N]>): ReturnType<LoginJobs[N]> => {
     const asked = new Promise((resolve, reject) => {
       if (isClosed || waiting.size >= maxUnderWay) {
-        reject(new LoginRefusal("login_busy", `${waiting.size} logins are under way`));
+        reject(new LoginRefusal("login_busy", `${waiting.size} logins are running`));
         return;
       }
       const call = (lastCall += 1);

@@ -37,7 +37,7 @@ export function changingMethod(
   };
   const get = (): LoginMethod => {
     const found = find();
-    if (!found) throw new LoginRefusal("login_client_refused", "the client's id or secret cannot be made");
+    if (!found) throw new LoginRefusal("login_client_refused", "the client's id or secret cannot be computed");
     return found;
   };
   const { kind, title, url, scopes, neededScopes = [], forwardsTokens, callbackPath, logout } = make(connection);

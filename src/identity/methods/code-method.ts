@@ -119,7 +119,10 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
       });
       const shownAfter = flow.startedAt / 1000 - settings.skewSeconds;
       if (flow.anew && kind === "oidc" && done.identity.authenticatedAt < shownAfter) {
-        throw new LoginRefusal("login_token_invalid", "the provider did not ask for credentials anew (auth_time)");
+        throw new LoginRefusal(
+          "login_token_invalid",
+          "the provider did not authenticate the visitor again (auth_time)",
+        );
       }
       return done;
     },
@@ -144,16 +147,13 @@ function checkIssuer(
 ): void {
   const given = parameters.get("iss");
   if (given === undefined ? !metadata.returnsIssuer : isIssuer(given, metadata)) return;
-  throw new LoginRefusal(
-    "login_elsewhere",
-    given === undefined ? "the provider left out iss" : "iss is another issuer",
-  );
+  throw new LoginRefusal("login_elsewhere", given === undefined ? "the provider omitted iss" : "iss is another issuer");
 }
 
 function refusedBy(error: string, description: string): LoginRefusal {
   const errorName = Object.hasOwn(byError, error) ? (byError[error] as LoginRefusalName) : "login_provider_error";
   const said = JSON.stringify(`${error}: ${description}`.slice(0, 200));
-  return new LoginRefusal(errorName, `the provider answers ${said}`);
+  return new LoginRefusal(errorName, `the provider answered ${said}`);
 }
 
 /** Where a provider does not know the callback, its operator is told which one it is. */

@@ -23,7 +23,7 @@ export const github: OAuthProvider = {
   async identity(call) {
     const { json } = await call.get(`${api}/user`, headers);
     const { id } = json;
-    if (typeof id !== "number") throw new LoginRefusal("login_provider_error", "GitHub names nobody");
+    if (typeof id !== "number") throw new LoginRefusal("login_provider_error", "GitHub returned no user");
     const has = (scopes: readonly string[]): boolean => scopes.some((one) => call.scopes.includes(one));
     const emails = has(["user", "user:email"]) ? await all(call, "/user/emails") : [];
     const primary = emails.find((one) => one["primary"] === true);

@@ -31,16 +31,13 @@ export const microsoft: OAuthProvider = {
   refreshes: true,
   async identity({ get, claims }) {
     const { json } = await get("https://graph.microsoft.com/v1.0/me");
-    if (claims === undefined) throw new LoginRefusal("login_token_invalid", "Microsoft gave no id_token");
+    if (claims === undefined) throw new LoginRefusal("login_token_invalid", "Microsoft returned no id_token");
     const subject = textOf(claims, "oid");
     if (subject === "" || textOf(json, "id").toLowerCase() !== subject.toLowerCase()) {
       // Personal accounts have another form of the same number there.
       const digits = subject.replaceAll("-", "").replace(/^0+/, "").toLowerCase();
       if (digits === "" || textOf(json, "id").toLowerCase().replace(/^0+/, "") !== digits) {
-        throw new LoginRefusal(
-          "login_token_invalid",
-          "what Microsoft's Graph says is of another user than the id_token",
-        );
+        throw new LoginRefusal("login_token_invalid", "Microsoft's Graph returned another user than the id_token");
       }
     }
     const isProven = [true, "true", 1, "1"].includes(claims["xms_edov"] as never);

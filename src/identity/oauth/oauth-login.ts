@@ -29,7 +29,7 @@ export function makeOAuthLogin(connection: Connection, provider: OAuthProvider, 
   const claimsOf = async (tokens: Tokens, nonce: string | undefined): Promise<JsonObject | undefined> => {
     const { openid } = provider;
     if (!openid) return undefined;
-    if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
+    if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider returned no id_token");
     return await verifyIdToken(tokens.id, keys(at(openid.keysUrl)), {
       issuer: typeof openid.issuer === "string" ? openid.issuer : openid.issuer.of,
       clientId,
@@ -81,7 +81,7 @@ export function makeOAuthLogin(connection: Connection, provider: OAuthProvider, 
       }
       const found = await identity(current, claims, asked);
       if (found.subject !== subject)
-        throw new LoginRefusal("login_token_invalid", "the renewed token is of somebody else");
+        throw new LoginRefusal("login_token_invalid", "the renewed token belongs to another user");
       return { identity: found, tokens: current };
     },
   };

@@ -75,6 +75,6 @@ export function isIssuerOf({ openid }: OAuthProvider, iss: string): boolean {
 export function dataRefusal({ status, json }: Answered, what: string): LoginRefusal {
   const isWithdrawn = status === 401 || (status === 400 && typeof json["error"] === "object");
   return isWithdrawn
-    ? new LoginRefusal("login_withdrawn", `${what} is answered ${status}: the access token is not taken`)
+    ? new LoginRefusal("login_withdrawn", `${what} is answered ${status}: the provider rejects the access token`)
     : new LoginRefusal("login_provider_error", `${what} is answered ${status}`);
 }

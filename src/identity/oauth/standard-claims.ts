@@ -7,9 +7,9 @@ import { isSubject } from "../oidc/id-token.ts";
 /** Identity from userinfo (OpenID Connect Core §5.1), which must be of the id_token's subject where there is one. */
 export function standardIdentity(info: JsonObject, claims: JsonObject | undefined): Identity {
   const subject = info["sub"];
-  if (!isSubject(subject)) throw new LoginRefusal("login_token_invalid", "the provider names nobody");
+  if (!isSubject(subject)) throw new LoginRefusal("login_token_invalid", "the provider returned no user");
   if (claims !== undefined && claims["sub"] !== subject) {
-    throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
+    throw new LoginRefusal("login_token_invalid", "the provider's userinfo belongs to another subject");
   }
   const authenticatedAt = claims?.["auth_time"];
   return {

@@ -50,7 +50,7 @@ export async function verifyUserinfo(text: string, keys: KeySet, expected: Expec
   const token = read(text);
   await checkSignature(token, keys, expected.algorithms);
   const { iss, aud } = token.payload;
-  if (iss !== undefined && iss !== expected.issuer) throw bad("its userinfo is issued by another issuer");
+  if (iss !== undefined && iss !== expected.issuer) throw bad("its userinfo has another issuer");
   if (aud !== undefined && ![aud].flat().includes(expected.clientId)) throw bad(faults.audience);
   return token.payload;
 }
@@ -64,9 +64,9 @@ function read(text: string): SignedToken {
 }
 
 const unverified: Readonly<Record<Exclude<Verdict, "verified">, string>> = {
-  algorithm: "its algorithm is not one that the issuer lists",
-  no_key: "it is signed by a key that the issuer's key set does not have",
-  signature: "its signature does not verify",
+  algorithm: "the issuer does not list its algorithm",
+  no_key: "the issuer's key set does not have its key",
+  signature: "its signature is invalid",
 };
 
 async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly SignatureAlgorithm[]): Promise<void> {
@@ -77,14 +77,14 @@ async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly
 }
 
 const faults: Readonly<Record<ClaimFault, string>> = {
-  type: "it is of another type",
-  issuer: "it is of another issuer",
-  audience: "it is meant for another client",
+  type: "it has another type",
+  issuer: "it has another issuer",
+  audience: "it is for another client",
   expired: "it has expired, or was issued too long ago",
-  no_expiry: "it does not say when it expires",
+  no_expiry: "it has no expiry time",
   too_early: "it is not valid yet",
   issued_later: "it is issued in the future",
-  time: "it lacks a time, or has one that cannot be read",
+  time: "it has a missing or invalid time",
 };
 
 /** Those that every token has (RFC 7519 §4.1). */
@@ -94,7 +94,7 @@ function checkStandardClaims(token: SignedToken, expected: Expected): void {
   const types = logout ? logoutTokenTypes : idTokenTypes;
   const wanted = { issuers: [issuer], audiences: [clientId], types, leewaySeconds, maxAgeSeconds };
   const fault = checkClaims(token, { ...wanted, mayLackExpiry: logout }, nowMs);
-  if (fault === "issuer") throw bad(`it is issued by ${shown(token.payload["iss"])} and not by "${issuer}"`);
+  if (fault === "issuer") throw bad(`its issuer is ${shown(token.payload["iss"])} instead of "${issuer}"`);
   if (fault) throw bad(faults[fault]);
 }
 
@@ -102,16 +102,16 @@ function checkStandardClaims(token: SignedToken, expected: Expected): void {
 function checkOwnClaims({ payload, algorithm }: SignedToken, expected: Expected): void {
   const { clientId, nonce, accessToken, logout = false } = expected;
   const { aud, azp, sub, at_hash: accessHash } = payload;
-  if (azp !== undefined && azp !== clientId) throw bad("it is made out to another client (azp)");
+  if (azp !== undefined && azp !== clientId) throw bad("it is for another client (azp)");
   if (Array.isArray(aud) && aud.length > 1 && azp === undefined) {
-    throw bad("it is meant for several clients, and does not say for whom");
+    throw bad("it is for several clients, without azp");
   }
-  if (sub === undefined ? !logout : !isSubject(sub)) throw bad("it names nobody");
+  if (sub === undefined ? !logout : !isSubject(sub)) throw bad("it has no subject");
   if (logout) {
-    if (payload["nonce"] !== undefined) throw bad("it is of no log-out: it has a nonce");
+    if (payload["nonce"] !== undefined) throw bad("it is not a logout token: it has a nonce");
     return;
   }
-  if (nonce !== undefined && payload["nonce"] !== nonce) throw bad("its nonce is not the one of this login");
+  if (nonce !== undefined && payload["nonce"] !== nonce) throw bad("its nonce does not belong to this login");
   if (accessHash !== undefined && accessHash !== halfHash(accessToken, algorithm)) {
     throw bad("it belongs to another access token (at_hash)");
   }
@@ -138,5 +138,5 @@ function shown(value: unknown): string {
 }
 
 function bad(why: string): LoginRefusal {
-  return new LoginRefusal("login_token_invalid", `the provider's token is refused: ${why}`);
+  return new LoginRefusal("login_token_invalid", `the provider's token is rejected: ${why}`);
 }

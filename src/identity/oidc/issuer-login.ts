@@ -67,7 +67,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
       const { tokens, scopes } = tokenAnswer(await post(issuer, form), asked);
       // A word of its own: no token is none that verifies, either.
-      if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider gave no id_token");
+      if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider returned no id_token");
       const claims = await verifyIdToken(tokens.id, issuer.keys, expected(issuer, tokens, nonce));
       const isWhole = ["email", "name", "groups"].every((name) => hasClaim(claims, name));
       const info = isWhole ? {} : await userinfo(issuer, claims, tokens);
@@ -84,7 +84,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
         if (renewed.id !== "") {
           claims = await verifyIdToken(renewed.id, issuer.keys, expected(issuer, renewed, undefined));
           if (claims["sub"] !== subject)
-            throw new LoginRefusal("login_token_invalid", "the renewed token is of somebody else");
+            throw new LoginRefusal("login_token_invalid", "the renewed token belongs to another user");
         }
       } else if (issuer.userinfoEndpoint === "") {
         throw new LoginRefusal("login_unchecked", "the provider has neither refresh tokens nor userinfo");
@@ -110,7 +110,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       const event = typeof events === "object" && events !== null ? (events as JsonObject)[logoutEvent] : undefined;
       const [subject, session, id] = [textOf(claims, "sub"), textOf(claims, "sid"), textOf(claims, "jti")];
       if (typeof event !== "object" || event === null || id === "" || (subject === "" && session === "")) {
-        throw new LoginRefusal("login_token_invalid", "the provider's token is refused: it is of no log-out");
+        throw new LoginRefusal("login_token_invalid", "the provider's token is rejected: it is not for a logout");
       }
       return { subject, session, id, untilMs: takenUntilMs(claims, skewSeconds) };
     },

@@ -43,7 +43,7 @@ export function makeKeySet(url: string, fetcher: ProviderFetch, clock: Clock): K
       if (keys) return keys;
       const failure = sets.failureAt(url);
       if (failure instanceof LoginRefusal) throw failure;
-      const why = failure instanceof Error ? failure.message : "is not known";
+      const why = failure instanceof Error ? failure.message : "is unknown";
       throw new LoginRefusal("login_unreachable", `the issuer's key set ${why}`);
     },
   };

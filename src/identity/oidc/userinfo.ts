@@ -16,9 +16,9 @@ export async function userinfoOf(
   const { accessToken } = expected;
   if (userinfoEndpoint === "" || accessToken === "") return {};
   const { status, json, token } = await fetcher.get(userinfoEndpoint, { authorization: `Bearer ${accessToken}` });
-  if (status === 401) throw new LoginRefusal("login_withdrawn", "the provider's userinfo refuses its access token");
+  if (status === 401) throw new LoginRefusal("login_withdrawn", "the provider's userinfo rejects its access token");
   if (status !== 200) throw new LoginRefusal("login_provider_error", `the provider's userinfo is answered ${status}`);
   const claims = token === undefined ? json : await verifyUserinfo(token, keys, expected);
   if (claims["sub"] === subject) return claims;
-  throw new LoginRefusal("login_token_invalid", "the provider's userinfo is of another subject");
+  throw new LoginRefusal("login_token_invalid", "the provider's userinfo belongs to another subject");
 }

@@ -42,5 +42,5 @@ export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: 
 }
 
 function mustBe(field: string, given: string, own: string): void {
-  if (given !== "" && given !== own) throw new Error(`enforce saml: ${field} must be left out, or be "${own}"`);
+  if (given !== "" && given !== own) throw new Error(`enforce saml: ${field} must be omitted, or be "${own}"`);
 }

@@ -25,7 +25,7 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
   await context.gate.enter();
   const { origin } = accepted;
   const host = origin.by === "provider" ? new URL(origin.url).hostname : hostOfCode(origin.host, place.site.hosts);
-  if (host === undefined) throw new LoginRefusal("login_elsewhere", "the edge has not the host any more");
+  if (host === undefined) throw new LoginRefusal("login_elsewhere", "the edge no longer has the host");
   const url = new URL("/.postern/callback", originOf(host, settings.httpsPort()));
   if (origin.by === "provider") {
     url.searchParams.set("ticket", accepted.ticket(randomBytes(16).toString("base64url"), origin.url));
@@ -34,7 +34,11 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
     url.searchParams.set("state", sealState(state, sealer));
     url.searchParams.set("ticket", accepted.ticket(origin.flowId, ""));
   }
-  return answered(method.kind, `${method.title} says ${accepted.subject}: on to ${host}`, redirect(303, url.href));
+  return answered(
+    method.kind,
+    `${method.title} returned ${accepted.subject}: continue at ${host}`,
+    redirect(303, url.href),
+  );
 }
 
 /** A URL in the one form of `URL`: of a host and port of the edge, with a path that is the route's. */

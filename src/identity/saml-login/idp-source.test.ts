@@ -38,11 +38,11 @@ describe("metadata that has an address", () => {
 
   it("metadata that has an address is good until the control plane has not seen it there for too long, and no longer than it says itself", async () => {
     const { clock, keep, why } = sourceOf();
-    assert.match(await why(), /^saml_metadata: .*was not looked for yet$/);
+    assert.match(await why(), /^saml_metadata: .*was not fetched yet$/);
     keep(hour);
     assert.equal(await why(), "https://id.example");
     clock.pass(hour);
-    assert.match(await why(), /not seen at its address for too long/);
+    assert.match(await why(), /not available at its URL for too long/);
     keep(2 * hour, {}, hour);
     assert.equal(await why(), "https://id.example");
     clock.pass(hour);

@@ -82,7 +82,7 @@ export function addressSource({ url, kept, document, ask, clock }: AddressSource
       const { doc } = good() ?? {};
       const problem = problemOf(doc);
       if (!doc || problem === "") return undefined;
-      return `its metadata is of ${String(doc["fetched_at"])}, good until ${String(doc["good_until"])}, and was not renewed: ${problem}`;
+      return `its metadata from ${String(doc["fetched_at"])}, valid until ${String(doc["good_until"])}, was not renewed: ${problem}`;
     },
     async get() {
       if (ask && isForgotten()) {
@@ -92,9 +92,9 @@ export function addressSource({ url, kept, document, ask, clock }: AddressSource
       if (!good() && !document) await asking;
       const found = good();
       if (found && clock.now() < found.goodUntilMs) return stillGood(found.metadata, clock.now());
-      if (found) throw new LoginRefusal("saml_metadata", "the metadata was not seen at its address for too long");
+      if (found) throw new LoginRefusal("saml_metadata", "the metadata was not available at its URL for too long");
       if (document) return await document.get();
-      const why = problemOf(kept()) || "it was not looked for yet";
+      const why = problemOf(kept()) || "the metadata was not fetched yet";
       throw new LoginRefusal("saml_metadata", `there is no metadata from ${url.replace(/[?#].*/s, "")}: ${why}`);
     },
   };

@@ -24,7 +24,7 @@ export async function logoutService(at: AddressedRoute): Promise<Step> {
   const { host: code, ended: outcome } = heard.response;
   const host = hostOfCode(code, place.site.hosts);
   const back = host === undefined ? undefined : `${originOf(host, context.settings.httpsPort())}/`;
-  const why = `${method.title} says that ${outcome} of its sessions have ended`;
+  const why = `${method.title} reported that ${outcome} of its sessions have ended`;
   if (outcome === "all") return answered(method.kind, why, loggedOutPage(back));
   const lines = [`${method.title} did not end all of your sessions. Log out there too, or close your browser.`];
   return answered(method.kind, why, renderPage(200, { title: "You are logged out of this site.", lines }));

@@ -15,7 +15,7 @@ export function postPage({ url, fields }: Extract<Outgoing, { binding: "post" }>
     200,
     {
       title: `On to ${provider}`,
-      lines: ["The identity provider is asked to go on. If nothing happens, go on by the button."],
+      lines: ["Your browser continues to the identity provider. If nothing happens, use the button."],
       form: { action: url, text: "Go on", fields, script },
     },
     {

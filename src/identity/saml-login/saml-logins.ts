@@ -61,7 +61,7 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
       } catch (error) {
         if (!(error instanceof LoginRefusal) || error.reason !== "saml_metadata" || !isMeant()) return;
         if (endpointHost === undefined) failed(ownerId, error);
-        else log.warn("metadata that an agent has sent cannot be used", { host: endpointHost, error: error.message });
+        else log.warn("metadata from an agent cannot be used", { host: endpointHost, error: error.message });
       }
     });
   };

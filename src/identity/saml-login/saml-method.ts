@@ -110,7 +110,7 @@ export class SamlMethod implements LoginMethod {
   async begin(flow: Flow, _state: string, prompt: string | undefined, host: string): Promise<string | Answer> {
     const { source, worker, context } = this.#needs;
     const code = hostCodeOf(host, context.siteFor(host)?.hosts ?? []);
-    if (code === undefined) throw new LoginRefusal("login_elsewhere", `the edge has not the host "${host}" any more`);
+    if (code === undefined) throw new LoginRefusal("login_elsewhere", `the edge no longer has the host "${host}"`);
     const outgoing = await ask(worker, "saml.makeAuthnRequest", {
       ...this.#signingRoute,
       idp: await source.get(),
@@ -128,11 +128,11 @@ export class SamlMethod implements LoginMethod {
   async finish(parameters: ReadonlyMap<string, string>, flow: Flow): Promise<LoggedIn> {
     const ticket = this.#ticketIn(parameters);
     if (!ticket)
-      throw new LoginRefusal("login_state_unreadable", "there is no ticket of this route, or it is over a minute old");
+      throw new LoginRefusal("login_state_unreadable", "the ticket of this route is missing, or older than a minute");
     if (ticket.url !== "" || !sameId(ticket.id, flow.id))
-      throw new LoginRefusal("login_elsewhere", "the ticket is of another flow");
+      throw new LoginRefusal("login_elsewhere", "the ticket belongs to another login");
     if (flow.anew && ticket.signedInAt + this.#skewMs < flow.startedAt) {
-      throw new LoginRefusal("saml_assertion", "the provider did not ask for credentials anew (AuthnInstant)");
+      throw new LoginRefusal("saml_assertion", "the provider did not authenticate the visitor again (AuthnInstant)");
     }
     return await this.#loggedIn(ticket);
   }

@@ -53,7 +53,7 @@ export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
     const [, name, part = ""] = /^\/saml\/([^/]*)(\/acs|\/slo)?$/.exec(path) ?? [];
     if (name === undefined) return undefined;
     const found = find(exchange, context, name);
-    if (typeof found === "string") return refusal(exchange, found, `no login by SAML at ${path}`);
+    if (typeof found === "string") return refusal(exchange, found, `no SAML login at ${path}`);
     exchange.ownerAccount = found.guard.options.accountId;
     const { methods, answer } = services[part] as Service;
     if (!methods.includes(method)) return notAllowed(methods.join(", "));
@@ -93,7 +93,7 @@ async function orRefused(
 function refusedAt({ exchange, context, method, guard }: AddressedRoute, error: LoginRefusal): Step {
   const { reason: errorName, message: reason } = error;
   const { accountId } = guard.options;
-  context.log.info("SAML message refused", { request: exchange.id, reason: errorName, detail: reason });
+  context.log.info("SAML message rejected", { request: exchange.id, reason: errorName, detail: reason });
   context.tell("login_refused.v0", accountId, () => refusedLogin({ exchange, errorName, reason, place: guard }));
   return refusal(exchange, errorName, reason, method.title);
 }
@@ -109,7 +109,7 @@ async function metadata({ exchange, method }: AddressedRoute): Promise<Step> {
   const headers = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff", etag };
   const known = (exchange.request.headers.get("if-none-match") ?? "").split(",").map((one) => one.trim());
   if (known.some((one) => one === "*" || one.replace(/^W\//, "") === etag)) {
-    return answered(by, "the route's metadata, which the client has", { status: 304, headers, body: "" });
+    return answered(by, "the route's metadata, which the client already has", { status: 304, headers, body: "" });
   }
   const whole = { ...headers, "content-type": contentType };
   return answered(by, "the route's metadata", { status: 200, headers: whole, body });

@@ -49,7 +49,10 @@ describe("a ticket of a login by SAML", () => {
     assert.deepEqual(new Set(opened?.groups.slice(0, 2)), new Set(["group-500", "group-999"]));
     const count = opened?.groups.length ?? 0;
     assert.ok(count > 500 && count < 1_000, String(count));
-    assert.throws(() => made({ ...ada, name: "x".repeat(9_000) }), /more of the visitor than can be passed on/);
+    assert.throws(
+      () => made({ ...ada, name: "x".repeat(9_000) }),
+      /more data about the visitor than a ticket can carry/,
+    );
   });
 
   /** A route's method, and tickets of it. */

@@ -54,7 +54,7 @@ export function sealTicket(
   };
   let room = maxBytes - byteLength([nowMs, ticket]);
   if (room < 0)
-    throw new LoginRefusal("saml_assertion", "the Assertion says more of the visitor than can be passed on");
+    throw new LoginRefusal("saml_assertion", "the Assertion has more data about the visitor than a ticket can carry");
   const groups = [...identity.groups].sort((one, other) => rank(one, authorized) - rank(other, authorized));
   const kept: string[] = [];
   for (const group of groups) {

@@ -131,12 +131,12 @@ export function endedLogin(
 
 const endings: Readonly<Record<LoginEnd, string>> = {
   logged_out: "the visitor has logged out",
-  replaced: "the same browser has logged in anew",
-  provider_logged_out: "the provider has told of a log-out",
-  withdrawn: "the provider has withdrawn the login",
+  replaced: "the same browser logged in again",
+  provider_logged_out: "the provider reported a logout",
+  withdrawn: "the provider revoked the login",
   expired: "it was too old, or unused for too long",
-  crowded_out: "the account has as many logins as it may have, and this one was unused for longest",
-  login_gone: "its edge has gone, or no route of it asks for this login any more",
+  crowded_out: "the account reached its maximum number of logins, and this one was unused for longest",
+  login_gone: "its edge was deleted, or no route of it requires this login",
 };
 
 function sessionDetails(record: SessionRecord, isStored: boolean) {

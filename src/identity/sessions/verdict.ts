@@ -37,7 +37,7 @@ export function judge(lists: Lists, identity: Identity): Verdict {
   if (groups.size > 0) return judgeGroups(groups, identity);
   const wantsEmail = emailAddresses.size > 0 || emailDomains.size > 0;
   if (!wantsEmail && teams.size === 0 && organizations.size === 0) {
-    return { admits: true, reason: "everybody who has logged in is let in" };
+    return { admits: true, reason: "everyone who has logged in has access" };
   }
   for (const membership of identity.memberships) {
     const [kind, list] = isTeam(membership) ? (["team", teams] as const) : (["organization", organizations] as const);
@@ -46,17 +46,17 @@ export function judge(lists: Lists, identity: Identity): Verdict {
     }
   }
   if (!wantsEmail)
-    return { admits: false, reason: "in none of the listed teams and organizations", errorName: "login_not_listed" };
+    return { admits: false, reason: "not in a listed team or organization", errorName: "login_not_listed" };
   const email = plainEmail(identity.email);
   const byName = email !== undefined && emailAddresses.has(email);
   const domain = email?.slice(email.indexOf("@") + 1) ?? "";
   const byDomain = email !== undefined && emailDomains.has(domain);
   if (identity.email === "")
-    return { admits: false, reason: "the provider gave no e-mail address", errorName: "login_no_email" };
+    return { admits: false, reason: "the provider returned no e-mail address", errorName: "login_no_email" };
   if (!identity.emailVerified) {
     return {
       admits: false,
-      reason: "the provider does not vouch for the e-mail address",
+      reason: "the provider has not verified the e-mail address",
       errorName: "login_email_unverified",
     };
   }
@@ -67,7 +67,7 @@ export function judge(lists: Lists, identity: Identity): Verdict {
   ) {
     return { admits: true, reason: `the e-mail domain "${domain}" is listed` };
   }
-  const why = byDomain ? `the address is not managed by "${domain}"` : "on none of the lists";
+  const why = byDomain ? `the address is not managed by "${domain}"` : "not on a list";
   return { admits: false, reason: why, errorName: "login_not_listed" };
 }
 
@@ -75,7 +75,7 @@ export function judge(lists: Lists, identity: Identity): Verdict {
 function judgeGroups(groups: ReadonlySet<string>, { memberships }: Identity): Verdict {
   const found = memberships.find((one) => groups.has(one));
   return found === undefined
-    ? { admits: false, reason: "in none of the listed groups", errorName: "saml_group" }
+    ? { admits: false, reason: "not in a listed group", errorName: "saml_group" }
     : { admits: true, reason: `in the group "${found}"` };
 }
 

@@ -38,9 +38,9 @@ async function arrivalAt(site: LoginSite, exchange: Exchange) {
     if (!arrival) continue;
     const route = routeOf(site, guard, arrival.returnPath, host);
     if (route) return { guard, route, arrival };
-    throw new LoginRefusal("login_elsewhere", "the address that it leads to is another route's now");
+    throw new LoginRefusal("login_elsewhere", "the address now belongs to another route");
   }
-  throw new LoginRefusal("login_state_unreadable", "there is no ticket of the host, or it is over a minute old");
+  throw new LoginRefusal("login_state_unreadable", "the ticket of the host is missing, or older than a minute");
 }
 
 /** Once on this edge, and once on all of them. */
@@ -49,8 +49,8 @@ async function claim({ id }: Arrival, { options }: Guard, { used, reports, clock
   const isNew = used.get(key) === undefined;
   used.set(key, true);
   const outcome = isNew ? await reports.claim(options.accountId, key, clock.now() + ticketMs) : "used";
-  if (outcome === "used") throw new LoginRefusal("login_used", "the ticket was used before");
+  if (outcome === "used") throw new LoginRefusal("login_used", "the ticket was already used");
   if (outcome === "unknown") {
-    throw new LoginRefusal("login_unchecked", "whether the ticket was used before cannot be found out");
+    throw new LoginRefusal("login_unchecked", "it is unknown whether the ticket was already used");
   }
 }

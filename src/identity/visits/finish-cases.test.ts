@@ -203,7 +203,7 @@ describe("the end of a login", () => {
 
   it("the end of a login is asked of the provider unless a session of the same browser was made meanwhile, which is good there", async () => {
     const cases: readonly (readonly [what: string, calls: number, Partial<SessionRecord>, Partial<Flow>, object?])[] = [
-      ["made meanwhile", 0, {}, { startedAt: -1_000 }],
+      ["created in the meantime", 0, {}, { startedAt: -1_000 }],
       ["made before", 1, {}, { startedAt: 1_000 }],
       ["asked for anew", 1, {}, { startedAt: -1_000, anew: true }],
       ["of another client", 1, { clientId: "d" }, { startedAt: -1_000 }],

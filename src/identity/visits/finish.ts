@@ -63,7 +63,7 @@ async function finishOnce({ options }: Guard, { id }: Flow, { reports, clock }: 
   const { accountId, method } = options;
   if (method.repeatableMs === undefined) return;
   const outcome = await reports.claimHere(accountId, `flow ${id}`, clock.now() + method.repeatableMs);
-  if (outcome === "used") throw new LoginRefusal("login_used", "the flow was finished before");
+  if (outcome === "used") throw new LoginRefusal("login_used", "the login was already finished");
 }
 
 /** Tells the operator of a login that came to nothing; the answer where nobody knows whose it was. */
@@ -100,7 +100,7 @@ function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context
   if (guard.faultOf(session, host) !== undefined || !guard.verdictOf(session).admits) return undefined;
   const back = originOf(host, context.settings.httpsPort()) + flow.returnPath;
   const own = dropCookie(flowCookieName(realm.flowCookie, flow.id));
-  return answered(method.kind, `session ${session.record.id} was made meanwhile`, redirect(303, back, [own]));
+  return answered(method.kind, `session ${session.record.id} was created in the meantime`, redirect(303, back, [own]));
 }
 
 /** Each parameter once; what is there twice is nobody's. */
@@ -108,7 +108,7 @@ export function readParameters(query: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
     if (parameters.has(name))
-      throw new LoginRefusal("login_state_unreadable", `the parameter "${name.slice(0, 40)}" is there twice`);
+      throw new LoginRefusal("login_state_unreadable", `the parameter "${name.slice(0, 40)}" occurs twice`);
     parameters.set(name, value);
   }
   return parameters;
@@ -126,9 +126,9 @@ export function guardsOf(site: LoginSite, matches: (guard: Guard) => boolean): r
 /** The state that came back, however old it is. */
 export function readState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
   const text = parameters.get("state") ?? "";
-  if (text === "") throw new LoginRefusal("login_state_missing", "there is no state");
+  if (text === "") throw new LoginRefusal("login_state_missing", "the state is missing");
   const state = openState(text, sealer, clock.now());
-  if (state === undefined) throw new LoginRefusal("login_state_unreadable", "the state is not of this server");
+  if (state === undefined) throw new LoginRefusal("login_state_unreadable", "the state is not from this server");
   return state;
 }
 
@@ -146,10 +146,10 @@ function checkFlow(
   const { host } = exchange.request;
   const state = readState(parameters, context);
   checkAge(state);
-  if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state is of another host");
+  if (state.host !== host) throw new LoginRefusal("login_elsewhere", "the state belongs to another host");
   const isOfRealm = ({ options }: Guard): boolean => options.realm.tag === state.realm;
   if (!guardOf(site, isOfRealm)) {
-    throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
+    throw new LoginRefusal("login_elsewhere", "no route of the host has this login now");
   }
   const cookieOf = ({ options }: Guard): string => flowCookieName(options.realm.flowCookie, state.id);
   // Routes may differ in nothing but the prefix of their cookies: the browser's cookie says which one it was.
@@ -161,14 +161,14 @@ function checkFlow(
   const cookie = loginCookie(exchange.loginCookies, name);
   const flow = cookie === undefined ? undefined : openFlow(cookie, host, name, sealer);
   if (!flow || !sameId(flow.id, state.id))
-    throw new LoginRefusal("login_no_flow", "this browser has no flow cookie of it");
-  if (used.get(flow.id)) throw new LoginRefusal("login_used", "the flow was finished before");
+    throw new LoginRefusal("login_no_flow", "this browser has no cookie of this login");
+  if (used.get(flow.id)) throw new LoginRefusal("login_used", "the login was already finished");
   const guard =
     guardOf(site, (one) => isOfRealm(one) && one.options.ownerId === flow.routeId) ??
     guardOf(site, (one) => isOfRealm(one) && one.options.isAgents === true);
   const route = guard && routeOf(site, guard, flow.returnPath, host);
   if (!guard || !route) {
-    throw new LoginRefusal("login_elsewhere", "the route that it began at is another one now");
+    throw new LoginRefusal("login_elsewhere", "another route now has the address where the login started");
   }
   return { guard, flow, route };
 }
@@ -279,7 +279,7 @@ export async function establish(
     triesCookie(guard, context, host, flow.tries + 1),
     setCookie(realm.sessionCookie, cookie, longest),
   ];
-  const reason = `${method.title} says ${identity.subject}: ${verdict.reason}; session ${record.id}${scopesNote(method.scopes, scopes)}`;
+  const reason = `${method.title} returned ${identity.subject}: ${verdict.reason}; session ${record.id}${scopesNote(method.scopes, scopes)}`;
   // Meanwhile the control plane has said which user it is.
   const isStored = !reports.isUnstored(record.id);
   tell("login_completed.v0", accountId, () => completedLogin(exchange, session.record, verdict.reason, isStored));

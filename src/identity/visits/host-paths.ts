@@ -71,10 +71,10 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   // Of several logins the first that is missing.
   const guard = guards.find((one) => !isHeld(one)) ?? guards[0];
   if (!route || !guard)
-    return answered(by, "no login is asked for at that path", {
+    return answered(by, "no login is required at that path", {
       status: 404,
       headers: { ...loginHeaders, "content-type": "text/plain" },
-      body: "No login is asked for at that path.\n",
+      body: "No login is required at that path.\n",
     });
   const refused = await earlierModules(route, guard, exchange, returnPath);
   if (refused && !guards.some((one) => refused.by === one.options.method.kind)) return refused;
@@ -166,10 +166,10 @@ export function keySetAnswer({ assertions }: LoginContext): Step {
 
 export function notAllowed(allowed: string): Step {
   const headers = { ...loginHeaders, allow: allowed, "content-type": "text/plain" };
-  return answered(by, "the method is not taken here", {
+  return answered(by, "the method is not supported here", {
     status: 405,
     headers,
-    body: `Only ${allowed} is taken here.\n`,
+    body: `Only ${allowed} is supported here.\n`,
   });
 }
 

@@ -63,9 +63,9 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     const [token = ""] = tokens;
     const clients = issuers.get(tag);
     if (!clients || tokens.length !== 1 || !/^application\/x-www-form-urlencoded\b/i.test(type)) {
-      return told(400, "not a log-out of an issuer that is known here");
+      return told(400, "the token is not a logout token of a known issuer");
     }
-    let why = "no client of the issuer takes it";
+    let why = "no client of the issuer accepts the token";
     for (const { accountId, connection } of clients.values()) {
       try {
         const { subject, session, id, untilMs } = await jobs.loggedOut(connection, token);
@@ -73,7 +73,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
         const wasHeard = used.get(name) === true;
         used.set(name, true);
         if (wasHeard || (await reports.claimHere(accountId, name, untilMs)) === "used") {
-          return told(400, "the log-out was told before");
+          return told(400, "the logout token was already used");
         }
         const maybe =
           subject === ""
@@ -94,7 +94,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
         why = error.message;
       }
     }
-    log.info("log-out of a provider refused", { request: exchange.id, reason: why });
+    log.info("logout of a provider rejected", { request: exchange.id, reason: why });
     return told(400, why);
   };
   return {
@@ -123,12 +123,9 @@ async function switchOver(exchange: Exchange, context: LoginContext): Promise<St
     checkAge(state);
     const site = context.siteFor(host);
     const guard = site && guardOf(site, ({ options }) => options.realm.tag === realm);
-    if (!guard) throw new LoginRefusal("login_elsewhere", "no route of the host has this login any more");
+    if (!guard) throw new LoginRefusal("login_elsewhere", "no route of the host has this login now");
     if (guard.options.method.callbackPath !== exchange.request.path) {
-      throw new LoginRefusal(
-        "login_elsewhere",
-        "the login comes back at another path: another issuer may have sent it",
-      );
+      throw new LoginRefusal("login_elsewhere", "the login returned at another path: another issuer may have sent it");
     }
     const url = new URL("/.postern/callback", originOf(host, context.settings.httpsPort()));
     for (const name of passedOn) {

@@ -31,7 +31,7 @@ export async function leave(
   const origin = originOf(exchange.request.host, settings.httpsPort());
   const asJson = wantsJson(exchange.request);
   if (!isMeant(exchange, origin)) {
-    const unsure = "a log-out that may be another site's wish is asked for again";
+    const unsure = "the visitor must confirm a logout that may come from another site";
     const fix = `Send a POST with the Origin ${origin}.`;
     return answered(by, unsure, asJson ? json(403, { signed_in: true, fix }) : confirmPage(exchange, back, authId));
   }
@@ -53,7 +53,7 @@ export async function leave(
     });
   }
   const ids = sessions.map(({ record }) => record.id).join(", ");
-  const reason = ids === "" ? "there was no session to end" : `ended ${ids}`;
+  const reason = ids === "" ? "there was no session" : `ended ${ids}`;
   if (asJson) {
     // A form for the provider is nothing that a program could send on.
     const told = { signed_in: false, ...(typeof elsewhere === "string" && { provider_logout_url: elsewhere }) };

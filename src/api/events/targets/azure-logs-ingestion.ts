@@ -87,7 +87,7 @@ const tokenErrors = new Set([
 function tokenRefusal(error: unknown, text: string): string {
   const name = tokenErrors.has(String(error)) ? `${String(error)} ` : "";
   const number = /\bAADSTS\d{4,8}\b/.exec(text)?.[0];
-  return `${name}${number === undefined ? "" : `(${number}) `}when asked for a token`;
+  return `${name}${number === undefined ? "" : `(${number}) `}for a token request`;
 }
 
 function errorCode(text: string): string {

@@ -14,7 +14,7 @@ export const webhook: TargetKind<"webhook"> = {
     const url = new URL(value.url);
     const key = signingKey(value.secret);
     // As an earlier version may have stored it: everybody could make such signatures.
-    if (key.length === 0) throw new NotDelivered("its secret stands for an empty key: set another one");
+    if (key.length === 0) throw new NotDelivered("its secret is an empty key: set another one");
     /** Redirects are not followed. */
     const post = async (event: Event): Promise<void> => {
       const nowMs = outbound.clock.now();

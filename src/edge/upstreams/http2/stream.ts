@@ -133,7 +133,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
     if (fields.upgradeIndex >= 0) return "an upgrade is of HTTP/1.1";
     if (this.#isLast) {
       // Another connection may: this one was used before.
-      this.#fail("upstream_refused", "the service takes no more requests");
+      this.#fail("upstream_refused", "the service accepts no more requests");
       return "closed";
     }
     this.#streamWindow = windowBytes;
@@ -263,13 +263,13 @@ class Http2Upstream implements ByteStream, FrameHandler {
   #goneAway(lastId: number): void {
     this.#isLast = true;
     if (!this.#sender.isOpen) this.receiver.ended();
-    else if (this.#sender.streamId > lastId) this.#fail("upstream_refused", "the service goes away");
+    else if (this.#sender.streamId > lastId) this.#fail("upstream_refused", "the service is closing the connection");
   }
 
   /** A request that came right behind the end was begun too late for a service that goes away. */
   #afterEnd(): void {
     if (this.isDone || !this.#isLast) return;
-    if (this.#sender.isOpen) this.#fail("upstream_refused", "the service has gone away");
+    if (this.#sender.isOpen) this.#fail("upstream_refused", "the service has closed the connection");
     else this.receiver.ended();
   }
 
@@ -310,7 +310,7 @@ class Http2Upstream implements ByteStream, FrameHandler {
 
   #fail(reason: "upstream_invalid" | "upstream_refused", why: string): void {
     if (this.isDone) return;
-    this.#context.log.info("HTTP/2 upstream given up", { reason: why });
+    this.#context.log.info("HTTP/2 upstream closed", { reason: why });
     this.#why = new Refusal(reason, why);
     this.abort();
   }

@@ -116,8 +116,8 @@ async function requestIn(received: Received, input: LogoutInput, claim: ClaimMes
   if (id === "" || id.length > maxId) throw new XmlIssue(`the LogoutRequest has no ID of 1 to ${maxId} characters`);
   const issuedMs = readInstant(attributeOf(message, "IssueInstant")) as number;
   const claimed = await claim({ messageId: id, untilMs: issuedMs + issueWindowMs + 1, unsolicited: true });
-  if (claimed === "used") throw new XmlIssue("the LogoutRequest came before");
-  if (claimed === "unknown") throw new XmlIssue("whether the LogoutRequest came before cannot be found out");
+  if (claimed === "used") throw new XmlIssue("the LogoutRequest was already used");
+  if (claimed === "unknown") throw new XmlIssue("it is unknown whether the LogoutRequest was already used");
   return { request: { id, name, sessionIndexes, ...(relayState !== undefined && { relayState }) } };
 }
 
@@ -126,12 +126,12 @@ function responseIn({ message, relayState }: Received, input: LogoutInput): Logo
   checkIssuer(partsOf(message, responseShape)["Issuer"]?.[0], input);
   const keys = relayKeys.map((key) => Buffer.from(key, "base64"));
   const relay = readRelay(relayState ?? "", { purpose: "logout", routeId }, keys);
-  if (!relay || relay.sentMs > nowMs + skewMs) throw new XmlIssue("RelayState is not one that was sent out");
+  if (!relay || relay.sentMs > nowMs + skewMs) throw new XmlIssue("RelayState was not sent by this server");
   const host = relay.hostBy(attributeOf(message, "InResponseTo"));
   if (host === undefined) throw new XmlIssue("the LogoutResponse is for another request than RelayState");
   if (nowMs - relay.sentMs > maxFlowMs) {
     const minutes = Math.round((nowMs - relay.sentMs) / 60_000);
-    return { refused: refused("saml_logout_late", `the logout was begun ${minutes} minutes ago`) };
+    return { refused: refused("saml_logout_late", `the logout started ${minutes} minutes ago`) };
   }
   const [outer, inner] = statusOf(message);
   const ended = outer !== status.success ? "none" : inner === status.partialLogout ? "some" : "all";

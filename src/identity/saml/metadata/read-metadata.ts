@@ -108,7 +108,7 @@ function addressIn(service: XmlElement, attribute: string): string {
   const url = /^[\x21-\x7e]+$/.test(text) && text.length <= maxUrlLength ? URL.parse(text) : null;
   const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url?.hostname ?? "");
   if (!url || !(url.protocol === "https:" || (url.protocol === "http:" && loopback))) {
-    throw new XmlIssue(`its ${service.local} has a ${attribute} that is no https URL`);
+    throw new XmlIssue(`its ${service.local} has a ${attribute} that is not an https URL`);
   }
   if (url.username !== "" || url.password !== "" || url.hash !== "") {
     throw new XmlIssue(`its ${service.local} has a ${attribute} with credentials or a fragment`);
@@ -128,7 +128,7 @@ function certificatesOf(provider: XmlElement, warnings: string[]): readonly stri
       if (issue) warnings.push(issue);
     }
   }
-  if (found.size === 0) throw new XmlIssue(["it has no certificate to verify with", ...warnings].join("; "));
+  if (found.size === 0) throw new XmlIssue(["it has no certificate to verify signatures", ...warnings].join("; "));
   if (found.size > maxCertificates) throw new XmlIssue(`it has more than ${maxCertificates} certificates`);
   return [...found];
 }

@@ -55,6 +55,6 @@ export function makeAuthnRequest(input: AuthnRequestInput): Outgoing {
     element("samlp:NameIDPolicy", { Format: input.nameIdFormat, AllowCreate: "true" }),
   );
   const outgoing = sendTo(idp.signOn, { message, field: "SAMLRequest", relayState, signingKeyPem });
-  if (!outgoing) throw new Error("make AuthnRequest: the metadata has no address to sign on at");
+  if (!outgoing) throw new Error("make AuthnRequest: the metadata has no sign-on URL");
   return outgoing;
 }

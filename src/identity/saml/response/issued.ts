@@ -7,7 +7,7 @@ import { issueWindowMs } from "./work.ts";
 /** Why the message was not issued now; undefined when it was. */
 export function issueInstantIssue(message: XmlElement, { nowMs }: { readonly nowMs: number }): string | undefined {
   const issuedMs = readInstant(attributeOf(message, "IssueInstant"));
-  if (issuedMs === undefined) return `the ${message.local} has no IssueInstant that can be read`;
+  if (issuedMs === undefined) return `the ${message.local} has no valid IssueInstant`;
   if (Math.abs(nowMs - issuedMs) <= issueWindowMs) return undefined;
   const minutes = Math.round((nowMs - issuedMs) / 60_000);
   return `the ${message.local} was issued ${Math.abs(minutes)} minutes ${minutes > 0 ? "ago" : "ahead"}`;

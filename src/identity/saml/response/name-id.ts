@@ -24,14 +24,14 @@ const maxQualifier = 1024;
 export function nameIdOf(element: XmlElement, { entityId, nameIdFormat }: Expected): NameId | string {
   const format = attributeOf(element, "Format");
   const any = nameIdFormats.unspecified.some((one) => one === nameIdFormat);
-  if (!any && format !== nameIdFormat) return "the NameID is not of the format that the route asks for";
+  if (!any && format !== nameIdFormat) return "the NameID does not have the format that the route requires";
   const qualifier = attributeOf(element, "SPNameQualifier");
   if (qualifier !== undefined && qualifier !== entityId) return "the NameID is for another service";
   const nameQualifier = attributeOf(element, "NameQualifier");
   if (nameQualifier !== undefined && nameQualifier.length > maxQualifier) return "the NameQualifier is too long";
   const nameId = textIn(element);
-  if (nameId.length === 0 || nameId.length > maxNameId) return `the NameID has not 1 to ${maxNameId} characters`;
-  if (!isVisible(nameId)) return "the NameID has characters that cannot be seen";
+  if (nameId.length === 0 || nameId.length > maxNameId) return `the NameID must have 1 to ${maxNameId} characters`;
+  if (!isVisible(nameId)) return "the NameID contains invisible characters";
   return {
     nameId,
     ...(format !== undefined && { format }),

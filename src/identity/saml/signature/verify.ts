@@ -27,12 +27,12 @@ export function verifyEnveloped(signature: XmlElement, keys: readonly KeyObject[
   const inclusive = exclusive(c14n, "CanonicalizationMethod");
   const algorithm = bare(method);
   if (!signatureAlgorithms.has(algorithm))
-    throw new XmlIssue(`the signature's algorithm is not admitted: ${shown(algorithm)}`);
+    throw new XmlIssue(`the signature's algorithm is not allowed: ${shown(algorithm)}`);
   const bytes = readBase64(textIn(value));
   if (!bytes) throw new XmlIssue("the SignatureValue is not base64");
   const data = Buffer.from(canonical(signedInfo, { inclusive }));
   if (!verifiesWith(keys, algorithm, data, bytes)) {
-    throw new UnknownKey("the signature verifies with no certificate of the metadata");
+    throw new UnknownKey("no certificate of the metadata verifies the signature");
   }
   // Last: what nobody signed costs no canonical form of the whole.
   checkDigest(reference, signature);
@@ -43,18 +43,18 @@ function checkDigest(reference: XmlElement, signature: XmlElement): void {
   const target = signature.parent as XmlElement;
   const id = attributeOf(target, "ID");
   if (!id || reference.attributes.length !== 1 || attributeOf(reference, "URI") !== `#${id}`) {
-    throw new XmlIssue("the signature refers to another element than the one it is in");
+    throw new XmlIssue("the signature refers to another element than its parent");
   }
   const [transforms, method, value] = children(reference, ["Transforms", "DigestMethod", "DigestValue"]);
   const [first, second] = children(transforms, ["Transform", "Transform"]);
   if (bare(first) !== enveloped) throw new XmlIssue("the signature's first transform is not the enveloped one");
   const inclusive = exclusive(second, "second transform");
   const digest = digests.get(bare(method));
-  if (!digest) throw new XmlIssue(`the digest's algorithm is not admitted: ${shown(bare(method))}`);
+  if (!digest) throw new XmlIssue(`the digest's algorithm is not allowed: ${shown(bare(method))}`);
   const claimed = readBase64(textIn(value));
   const made = hash(digest, canonical(target, { without: signature, inclusive }), "buffer");
   if (claimed?.length !== made.length || !timingSafeEqual(claimed, made)) {
-    throw new XmlIssue("what is signed was changed: its digest differs");
+    throw new XmlIssue("the signed content was changed: its digest differs");
   }
 }
 

@@ -42,7 +42,7 @@ export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
           await makeStream();
           answer = await put(now);
         }
-        if (answer["rejectedLogEventsInfo"]) throw new NotDelivered("the receiver takes no events of that time");
+        if (answer["rejectedLogEventsInfo"]) throw new NotDelivered("the receiver does not accept events of that time");
         return later;
       },
       close: () => around.outbound.close(),

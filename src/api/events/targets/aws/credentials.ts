@@ -51,7 +51,7 @@ async function assumeRole(
   resource: Arn,
   { aws, operatorOutbound, accountId, outbound }: TargetSurroundings,
 ): Promise<{ readonly keys: AwsKeys; readonly endsAt: number }> {
-  if (!aws) throw new NotDelivered("this server has no AWS key of its own to take a role with");
+  if (!aws) throw new NotDelivered("this server has no AWS key to assume a role");
   const nowMs = outbound.clock.now();
   const { partition, region } = { ...resource, partition: readArn(role)?.partition ?? resource.partition };
   const url = new URL(aws.stsEndpoint ?? awsEndpoint({ partition, region }, "sts"));

@@ -3,10 +3,10 @@ export function recordFailure(results: unknown): (index: number) => string | und
   const list: readonly unknown[] = Array.isArray(results) ? results : [];
   return (index) => {
     const result = list[index] as Readonly<Record<string, unknown>> | undefined;
-    if (typeof result !== "object") return "the receiver's answer says nothing of a record";
+    if (typeof result !== "object") return "the receiver's answer does not mention a record";
     const code = result["ErrorCode"];
     if (code === undefined || code === null) return undefined;
     const name = typeof code === "string" && /^[A-Za-z]{1,64}$/.test(code) ? ` with ${code}` : "";
-    return `the receiver refused a record${name}`;
+    return `the receiver rejected a record${name}`;
   };
 }

@@ -48,7 +48,7 @@ export function awsCaller(
   around: TargetSurroundings,
 ): AwsCaller {
   const arn = readArn(arnText);
-  if (!arn) throw new NotDelivered("the ARN cannot be read");
+  if (!arn) throw new NotDelivered("the ARN is invalid");
   const url = new URL(value.endpoint || awsEndpoint(arn, service.name));
   const credentials = awsCredentials(value.auth, arn, around);
   const { outbound } = around;
@@ -86,4 +86,4 @@ function errorCode(type: unknown): string {
 export const unavailable = ({ auth }: AwsTarget, aws: OperatorKeys | undefined): string | undefined =>
   auth.role === null || aws !== undefined
     ? undefined
-    : "it has no AWS key of its own to take a role with: give `auth.creds`, or let the operator set --aws-access-key-id";
+    : "it has no AWS key to assume a role: set `auth.creds`, or ask the operator to set --aws-access-key-id";

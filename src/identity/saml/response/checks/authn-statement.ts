@@ -17,18 +17,18 @@ export function checkAuthnStatement(work: Work): Verdict {
     return refused("saml_authn_statement", `the Assertion has ${statements.length} AuthnStatements`);
   }
   const signedInMs = readInstant(attributeOf(statement, "AuthnInstant"));
-  if (signedInMs === undefined) return "the AuthnStatement has no AuthnInstant that can be read";
-  if (signedInMs > nowMs + issueWindowMs) return "the visitor signed in ahead of now";
+  if (signedInMs === undefined) return "the AuthnStatement has no valid AuthnInstant";
+  if (signedInMs > nowMs + issueWindowMs) return "the time of the sign-in is in the future";
   // Without a request of ours, what was just done is what the route can ask for.
   const sinceMs = work.relay?.sentMs ?? nowMs - issueWindowMs;
-  if (forceAuthn && signedInMs + skewMs < sinceMs) return "the visitor was not asked to sign in anew";
+  if (forceAuthn && signedInMs + skewMs < sinceMs) return "the provider did not authenticate the visitor again";
   const until = attributeOf(statement, "SessionNotOnOrAfter");
   const untilMs = readInstant(until);
   if (until !== undefined && untilMs === undefined) return "SessionNotOnOrAfter cannot be read";
   if (untilMs !== undefined && untilMs + skewMs <= nowMs) return "the session at the provider has ended";
   const sessionIndex = attributeOf(statement, "SessionIndex") ?? "";
   if (sessionIndex.length > maxSessionIndex || !isVisible(sessionIndex))
-    return "SessionIndex is too long or cannot be seen";
+    return "SessionIndex is too long or contains invisible characters";
   work.sessionIndex = sessionIndex;
   work.signedInMs = signedInMs;
   work.sessionNotOnOrAfterMs = untilMs;

@@ -19,7 +19,7 @@ export function checkConditions({ assertion, input }: Work): Verdict {
       audiences += 1;
       if (!namesUs(condition, input.entityId)) return "the Assertion is for another audience";
     } else if (condition.namespace !== saml || !harmless.includes(condition.local)) {
-      return "the Assertion has a condition that is not known here";
+      return "the Assertion has an unknown condition";
     }
   }
   return audiences === 0 ? "the Assertion has no AudienceRestriction" : undefined;
@@ -29,7 +29,7 @@ function timeIssue(conditions: XmlElement, { nowMs, skewMs }: ResponseInput): st
   const [from, until] = ["NotBefore", "NotOnOrAfter"].map((name) => attributeOf(conditions, name));
   const fromMs = from === undefined ? 0 : readInstant(from);
   const untilMs = until === undefined ? Number.POSITIVE_INFINITY : readInstant(until);
-  if (fromMs === undefined || untilMs === undefined) return "the Conditions have a time that cannot be read";
+  if (fromMs === undefined || untilMs === undefined) return "the Conditions have an invalid time";
   if (fromMs - skewMs > nowMs) return "the Assertion is not valid yet";
   return untilMs + skewMs <= nowMs ? "the Assertion has expired" : undefined;
 }

@@ -13,7 +13,9 @@ export function checkConfirmation(work: Work): Verdict {
     const data = elementsIn(confirmation).filter((one) => isNamed(one, saml, "SubjectConfirmationData"));
     const [only] = data;
     const found =
-      only && data.length === 1 ? dataIssue(only, work) : "a SubjectConfirmation has not one SubjectConfirmationData";
+      only && data.length === 1
+        ? dataIssue(only, work)
+        : "a SubjectConfirmation does not have exactly one SubjectConfirmationData";
     if (found === undefined) return undefined;
     issue = found;
   }
@@ -25,7 +27,7 @@ function dataIssue(data: XmlElement, work: Work): string | undefined {
   if (attributeOf(data, "Recipient") !== acsUrl) return "the SubjectConfirmation has another Recipient";
   if (attributeOf(data, "NotBefore") !== undefined) return "the SubjectConfirmation has a NotBefore";
   const untilMs = readInstant(attributeOf(data, "NotOnOrAfter"));
-  if (untilMs === undefined) return "the SubjectConfirmation has no NotOnOrAfter that can be read";
+  if (untilMs === undefined) return "the SubjectConfirmation has no valid NotOnOrAfter";
   if (untilMs + skewMs <= nowMs) return "the SubjectConfirmation has expired";
   const inResponseTo = attributeOf(data, "InResponseTo");
   if (inResponseTo !== attributeOf(work.response, "InResponseTo")) {

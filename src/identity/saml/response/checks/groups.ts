@@ -11,5 +11,5 @@ export function checkGroups(work: Work): Verdict {
   work.attributes = attributesOf(work.assertion);
   work.groups = valuesOf(work.attributes, groupsAttribute);
   if (authorizedGroups.length === 0 || work.groups.some((one) => authorizedGroups.includes(one))) return undefined;
-  return refused("saml_group", `none of the visitor's ${work.groups.length} groups is admitted`);
+  return refused("saml_group", `none of the visitor's ${work.groups.length} groups has access`);
 }

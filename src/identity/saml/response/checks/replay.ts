@@ -17,7 +17,5 @@ export async function checkReplay({
     unsolicited: origin.by === "provider",
   });
   if (claimed === "first") return undefined;
-  return claimed === "used"
-    ? "the Assertion was used before"
-    : "whether the Assertion was used before cannot be found out";
+  return claimed === "used" ? "the Assertion was already used" : "it is unknown whether the Assertion was already used";
 }

@@ -9,10 +9,10 @@ export async function checkRequest(work: Work): Promise<Verdict> {
   const { inResponseTo, relay } = work;
   if (inResponseTo === undefined) return unsolicited(work);
   const { nowMs, skewMs } = work.input;
-  if (!relay) return refused("saml_relay_state", "RelayState is not one that was sent out for this route");
-  if (relay.sentMs > nowMs + skewMs) return refused("saml_relay_state", "RelayState is of a time ahead of now");
+  if (!relay) return refused("saml_relay_state", "RelayState was not sent for this route");
+  if (relay.sentMs > nowMs + skewMs) return refused("saml_relay_state", "the time in RelayState is in the future");
   if (nowMs - relay.sentMs > maxFlowMs) {
-    return refused("saml_late", `the login was begun ${Math.round((nowMs - relay.sentMs) / 60_000)} minutes ago`);
+    return refused("saml_late", `the login started ${Math.round((nowMs - relay.sentMs) / 60_000)} minutes ago`);
   }
   const requested = relay.hostBy(inResponseTo);
   if (requested === undefined) return "the Response is for another request than RelayState";
@@ -22,11 +22,11 @@ export async function checkRequest(work: Work): Promise<Verdict> {
 
 async function unsolicited(work: Work): Promise<Verdict> {
   const { relayState, input, host } = work;
-  if (!input.allowIdpInitiated) return refused("saml_unsolicited", "the login was begun at the provider");
-  if (work.relay) return "the Response names no request, though RelayState is of one";
+  if (!input.allowIdpInitiated) return refused("saml_unsolicited", "the login started at the provider");
+  if (work.relay) return "the Response names no request, but RelayState belongs to one";
   if (relayState === undefined) {
     if (input.home === undefined)
-      return refused("saml_relay_url", "the login was begun at the provider without RelayState");
+      return refused("saml_relay_url", "the login started at the provider without RelayState");
     work.origin = { by: "provider", url: input.home };
     return undefined;
   }
