@@ -125,7 +125,8 @@ export function startAgent(options: AgentOptions): Agent {
         if (nodes > 0 && agentId !== undefined) spread.begin();
       },
       needless() {
-        if (!isSingle) options.log.warn("one session only", { reason: "this server knows no agents with several" });
+        if (!isSingle)
+          options.log.warn("one session only", { reason: "this server supports only agents with one session" });
         isSingle = true;
       },
       end,

@@ -48,10 +48,10 @@ export function endOfTunnel(message: string, code: string): AgentEnd {
 export function describeLoss(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED") return "nothing listens there";
-  if (code === "ENOTFOUND") return "there is no such host";
-  if (code === "EAI_AGAIN") return "its name could not be looked up";
+  if (code === "ENOTFOUND") return "the host does not exist";
+  if (code === "EAI_AGAIN") return "its name could not be resolved";
   if (code === "ECONNRESET" || code === "EPIPE") return "the connection was cut";
-  if (code === "ETIMEDOUT" || code === "EHOSTUNREACH" || code === "ENETUNREACH") return "there is no way to it";
+  if (code === "ETIMEDOUT" || code === "EHOSTUNREACH" || code === "ENETUNREACH") return "no route to the host";
   // What Node adds for those who run it themselves.
   return message === "" ? (code ?? "unknown error") : message.replace(/; if the root CA is installed locally.*$/, "");
 }

@@ -40,7 +40,7 @@ export async function greet(
     },
     {
       proxied: (_id, _header, stream) => stream.abort(),
-      command: () => Promise.reject(new Error("This agent is about to leave.")),
+      command: () => Promise.reject(new Error("This agent is stopping.")),
       stopped() {},
       closed() {},
     },

@@ -54,14 +54,14 @@ async function askHttp(socket: Socket, answers: Answers, proxy: URL, target: str
   const head = await answers.through("\r\n\r\n");
   const [, status = ""] = /^HTTP\/1\.[01] (\d{3})/.exec(head) ?? [];
   if (status.startsWith("2")) return;
-  const why = status === "" ? "something that is not HTTP" : status === "407" ? "407: it wants credentials" : status;
+  const why = status === "" ? "something that is not HTTP" : status === "407" ? "407: it requires credentials" : status;
   throw new ProxyError(`the proxy ${proxy.host} answered ${why}`);
 }
 
 const socksErrors = [
   "",
   "a general failure",
-  "that its rules do not allow it",
+  "that its rules do not allow the connection",
   "that the network cannot be reached",
   "that the server cannot be reached",
   "that nothing listens there",
@@ -80,8 +80,8 @@ async function askSocks(socket: Socket, answers: Answers, proxy: URL, host: stri
     const [name, word] = [Buffer.from(user), Buffer.from(password)];
     socket.write(Buffer.concat([Buffer.from([1, name.length]), name, Buffer.from([word.length]), word]));
     const [, status] = await answers.bytes(2);
-    if (status !== 0) throw refusal("that it does not know these credentials");
-  } else if (method !== 0) throw refusal("that it wants credentials");
+    if (status !== 0) throw refusal("that it rejects these credentials");
+  } else if (method !== 0) throw refusal("that it requires credentials");
   socket.write(Buffer.concat([Buffer.from([5, 1, 0]), socksAddress(host), Buffer.from([port >> 8, port & 255])]));
   const [, reply = 1, , kind = 1] = await answers.bytes(4);
   if (reply !== 0) throw refusal(socksErrors[reply] ?? `error ${reply}`);
@@ -160,7 +160,7 @@ class Answers {
     this.#wake();
   };
   readonly #failed = (error: Error): void => {
-    this.#failure ??= new ProxyError(`the proxy ${this.#proxy} cannot be reached: ${error.message}`, { cause: error });
+    this.#failure ??= new ProxyError(`cannot reach the proxy ${this.#proxy}: ${error.message}`, { cause: error });
     this.#wake();
   };
   readonly #closed = (): void => {

@@ -20,18 +20,18 @@ export function describeServiceFault(upstream: Upstream, error: Error): string {
   const place = upstream.text.replace(/^[a-z0-9]+:\/\//, "");
   if (error instanceof WantsTls) {
     return upstream.http2
-      ? `it speaks TLS: publish https://${place} with --upstream-protocol http2`
-      : `it speaks TLS: publish https://${place}`;
+      ? `the service uses TLS: publish https://${place} with --upstream-protocol http2`
+      : `the service uses TLS: publish https://${place}`;
   }
   if (!upstream.tls) return describeLoss(error);
   if (certificateCode.test(code)) {
     const advice =
       code === "ERR_TLS_CERT_ALTNAME_INVALID"
-        ? "give the name in its certificate with --upstream-server-name"
-        : "give its authority with --upstream-tls-verify-cas";
-    return `its certificate was refused (${describeLoss(error)}): ${advice}`;
+        ? "set the name in its certificate with --upstream-server-name"
+        : "set its CA with --upstream-tls-verify-cas";
+    return `its certificate is not trusted (${describeLoss(error)}): ${advice}`;
   }
-  if (noTlsCode.test(code)) return `it does not speak TLS: publish http://${place}`;
+  if (noTlsCode.test(code)) return `the service does not use TLS: publish http://${place}`;
   return describeLoss(error);
 }
 

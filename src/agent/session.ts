@@ -159,14 +159,16 @@ function handlers(
   return {
     proxied: (tunnelId, header, stream) => tunnels.proxied(tunnelId, header, stream),
     command(command) {
-      if (!remoteManagement) return Promise.reject(new Error("This agent is not managed from afar."));
+      if (!remoteManagement) return Promise.reject(new Error("This agent does not allow remote management."));
       if (command.name === "stop") {
         // After the answer has gone out.
-        clock.after(0, () => end({ kind: "over", end: { reason: "stopped", message: "the server told it to stop" } }));
+        clock.after(0, () =>
+          end({ kind: "over", end: { reason: "stopped", message: "the server stopped the agent" } }),
+        );
       } else if (command.name === "restart") {
         tunnels.takesMore = false;
-        clock.after(0, () => end({ kind: "lost", reason: "the server asked for a new connection", atOnce: true }));
-      } else return Promise.reject(new Error(`This agent does not ${command.name} itself.`));
+        clock.after(0, () => end({ kind: "lost", reason: "the server requested a new connection", atOnce: true }));
+      } else return Promise.reject(new Error(`This agent does not support the command ${command.name}.`));
       return Promise.resolve();
     },
     async exchange(command) {
@@ -178,7 +180,7 @@ function handlers(
     ...(requestTimes && { times: requestTimes }),
     moveAway() {
       tunnels.takesMore = false;
-      end({ kind: "lost", reason: "the server is about to stop", atOnce: true, stays: true });
+      end({ kind: "lost", reason: "the server is stopping", atOnce: true, stays: true });
     },
     closed(error) {
       tunnels.lost();

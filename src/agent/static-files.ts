@@ -59,12 +59,12 @@ export function staticFiles(directory: string): LocalService {
 async function answer(directory: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
-    return end(response, 405, "Files are only read here.\n");
+    return end(response, 405, "Files here are read-only.\n");
   }
   const [path, query] = (request.url ?? "/").split("?", 2) as [string, string | undefined];
   const names = namesOf(path);
   const found = names && (await findFile(directory, names));
-  if (!found) return end(response, 404, "There is no such file.\n");
+  if (!found) return end(response, 404, "This file does not exist.\n");
   if (!found.stats.isDirectory()) return await sendFile(found, request, response);
   if (!path.endsWith("/")) {
     // Relative links of the page would lead beside it.

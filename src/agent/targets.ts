@@ -14,10 +14,10 @@ export function parseTargets(given: readonly string[]): Upstream {
   if (given.length === 1 && !only.startsWith("/")) return parseTarget(only);
   const targets = given.map(parsePathTarget);
   const twice = targets.find(({ prefix }, at) => targets.findIndex((one) => one.prefix === prefix) !== at);
-  if (twice?.prefix === "/") throw new Error("must begin with a path, such as /api=3001, all but one of them");
-  if (twice) throw new Error(`cannot be: two targets are at "${twice.prefix}"`);
+  if (twice?.prefix === "/") throw new Error("must begin with a path, such as /api=3001, for all targets but one");
+  if (twice) throw new Error(`must not have two targets at "${twice.prefix}"`);
   const http2 = targets.find(({ upstream }) => upstream.http2);
-  if (http2) throw new Error(`cannot be: ${http2.upstream.text} speaks HTTP/2, which no target of several may`);
+  if (http2) throw new Error(`must not include ${http2.upstream.text}: an HTTP/2 target must be the only target`);
   return {
     host: "",
     port: 0,
@@ -42,7 +42,7 @@ function parseTarget(given: string): Upstream {
   const directory = /^file:\/\/(\/.*)$/i.exec(given)?.[1];
   if (directory === undefined) throw new Error("must be file:// and the absolute path of a directory");
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) {
-    throw new Error(`must be a directory that is there: there is no directory "${directory}"`);
+    throw new Error(`must be an existing directory: there is no directory "${directory}"`);
   }
   const local = lazily(async () => (await import("./static-files.ts")).staticFiles(directory));
   return { host: "", port: 0, tls: false, text: `file://${directory}`, local };

@@ -77,7 +77,7 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
       const open = [...sessions].filter(({ takesMore }) => takesMore);
       if (open.length === 0) {
         one.status?.({ state: "removed" });
-        throw new TunnelFailure("there is no session with the server now", true);
+        throw new TunnelFailure("the agent has no session with the server now", true);
       }
       const added = Promise.withResolvers<void>();
       const tunnel = begin(one, added);
@@ -91,7 +91,7 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
       tunnel.service?.stop();
       await Promise.all([...sessions].map((session) => session.take(tunnel)));
       tunnel.options.status?.({ state: "removed" });
-      tunnel.added?.reject(new TunnelFailure("it was taken away again", false));
+      tunnel.added?.reject(new TunnelFailure("the tunnel was removed", false));
       return true;
     },
     join: (kept, alone) => new SessionTunnels(all, kept, alone),

@@ -21,7 +21,7 @@ const open = new WeakMap<Inspector, number>();
 export function streamEvents(inspector: Inspector, response: ServerResponse): void {
   const { clock, store } = inspector;
   const streams = open.get(inspector) ?? 0;
-  if (streams >= maxStreams) throw new LocalRefusal("local_busy", `${maxStreams} pages look at this already`);
+  if (streams >= maxStreams) throw new LocalRefusal("local_busy", `${maxStreams} pages already show this`);
   open.set(inspector, streams + 1);
   const changed = new Set<Exchange>();
   let gathering: Timer | undefined;

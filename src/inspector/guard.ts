@@ -24,7 +24,7 @@ export function admit(request: IncomingMessage, host: string, isAllowed: (name: 
   }
   const { origin } = headers;
   if (origin !== undefined && URL.parse(origin)?.host !== headers.host) {
-    throw new LocalRefusal("local_caller_denied", "pages of other sites may not use the inspector");
+    throw new LocalRefusal("local_caller_denied", "pages of other sites cannot use the inspector");
   }
   if (method === "GET" || method === "HEAD") return;
   const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;

@@ -79,7 +79,7 @@ function textOf({ store, times }: Inspector, exchange: Exchange): string {
     const text = JSON.stringify(renderKept(exchange, { replays, times: times.of(exchange), maxBodyBytes }));
     if (Buffer.byteLength(text) <= maxExchangeBytes) return text;
   }
-  throw new Error(`the heads of exchange ${exchange.id} are longer than a message may be`);
+  throw new Error(`the headers of exchange ${exchange.id} are longer than a message can be`);
 }
 
 /** Resolves when its answer is there in whole, or after a while. */

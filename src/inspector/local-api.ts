@@ -97,7 +97,7 @@ async function handle(options: LocalApiOptions, request: IncomingMessage, respon
   } catch (error) {
     // What went wrong otherwise may hold parts of what was kept.
     const refusal =
-      error instanceof LocalRefusal ? error : new LocalRefusal("local_failed", "this could not be answered");
+      error instanceof LocalRefusal ? error : new LocalRefusal("local_failed", "the local API had an internal error");
     send(response, { status: refusal.status, body: renderRefusal(refusal) });
   }
 }
@@ -132,7 +132,7 @@ async function readBody(request: IncomingMessage): Promise<Call["body"]> {
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length;
     if (length > maxBodyBytes)
-      throw new LocalRefusal("local_body_too_large", `a body has at most ${maxBodyBytes} bytes`);
+      throw new LocalRefusal("local_body_too_large", `a body can have at most ${maxBodyBytes} bytes`);
     parts.push(part);
   }
   if (length === 0) return {};
@@ -140,7 +140,7 @@ async function readBody(request: IncomingMessage): Promise<Call["body"]> {
   try {
     read = JSON.parse(Buffer.concat(parts).toString("utf8"));
   } catch {
-    throw new LocalRefusal("local_call_invalid", "the body is no JSON");
+    throw new LocalRefusal("local_call_invalid", "the body is not valid JSON");
   }
   if (typeof read !== "object" || read === null || Array.isArray(read)) {
     throw new LocalRefusal("local_call_invalid", "the body must be a JSON object");
@@ -165,6 +165,6 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new LocalRefusal("local_call_invalid", "the path is not encoded as a URL is");
+    throw new LocalRefusal("local_call_invalid", "the path has an invalid URL encoding");
   }
 }

@@ -93,7 +93,7 @@ async function stopTunnel(subject: LocalSubject, { name }: Call): Promise<Answer
 
 function controlOf({ control }: LocalSubject): AgentControl {
   const there = control();
-  if (!there) throw new LocalRefusal("local_not_ready", "the agent is about to start");
+  if (!there) throw new LocalRefusal("local_not_ready", "the agent is stopping");
   return there;
 }
 
@@ -121,12 +121,12 @@ function tunnelNamed({ tunnels }: Inspector, name: string) {
 }
 
 function unknownTunnel(): LocalRefusal {
-  return new LocalRefusal("local_not_found", "there is no tunnel of this name");
+  return new LocalRefusal("local_not_found", "no tunnel has this name");
 }
 
 function exchangeOf({ store }: Inspector, id: string) {
   const found = store.get(id);
-  if (!found) throw new LocalRefusal("local_not_found", "there is no request of this id: it is not kept, or no longer");
+  if (!found) throw new LocalRefusal("local_not_found", "no captured request has this id; old requests are deleted");
   return found;
 }
 

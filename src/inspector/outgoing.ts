@@ -47,18 +47,15 @@ export function outgoingOf(
   isHttp2: boolean,
 ): Outgoing {
   if (method === "" || fault !== undefined)
-    throw new LocalRefusal("local_replay_impossible", "the request could not be read, so it cannot be replayed");
+    throw new LocalRefusal("local_replay_impossible", "the captured request is unreadable and cannot be replayed");
   if (outcome === "upgraded" || method === "CONNECT") {
     throw new LocalRefusal(
       "local_replay_impossible",
-      "a connection that went on in another protocol cannot be replayed",
+      "a connection that switched to another protocol cannot be replayed",
     );
   }
   if (!edits.body && (body.isCut || !body.ended)) {
-    throw new LocalRefusal(
-      "local_replay_impossible",
-      "not all of the request's body was kept: give one with the replay",
-    );
+    throw new LocalRefusal("local_replay_impossible", "the captured body is incomplete: send a body with the replay");
   }
   const content = edits.body ?? body.bytes();
   const { fields } = linesOf(head, true);

@@ -34,10 +34,7 @@ export async function replay(
   const request = await signed(inspector, outgoingOf(given, edits, upstream.http2 === true), tunnel, edits);
   const others = underWay.get(inspector) ?? 0;
   if (others >= maxReplays) {
-    throw new LocalRefusal(
-      "local_busy",
-      `${others} replays are under way, and no more may be: try again when one has ended`,
-    );
+    throw new LocalRefusal("local_busy", `${others} replays are running, which is the maximum: try again in a moment`);
   }
   underWay.set(inspector, others + 1);
   const over = (): void => void underWay.set(inspector, (underWay.get(inspector) ?? 1) - 1);

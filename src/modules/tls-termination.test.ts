@@ -38,7 +38,7 @@ describe("TLS termination", () => {
       put({ kind: "tls_edge", id: "t", doc: { hostports: ["t:443"], tls_termination } });
       assert.equal(tlsSite(table, "t")?.handshake.passthrough, true);
       put({ kind: "https_edge", id: "e", doc: { hostports: ["h:443"], tls_termination } });
-      assert.match(httpsSite(table, "h")?.problem?.message ?? "", /an HTTPS edge needs it terminated at the edge/);
+      assert.match(httpsSite(table, "h")?.problem?.message ?? "", /an HTTPS edge needs TLS termination at the edge/);
     }
   });
 });

@@ -21,7 +21,7 @@ const refused: readonly Row[] = [
   [2236, "on_http_request: {actions: {type: deny}}", /line 1/],
   [2206, q("{name: a}")],
   [2201, act("{type: add-header}"), /did you mean "add-headers"\?/],
-  [2201, act("{type: owasp-crs-request}"), /not supported by this server: its rule set/],
+  [2201, act("{type: owasp-crs-request}"), /not supported by this server: this server does not include its rule set/],
   [2202, s("{actions: [{type: deny}]}"), /on_tcp_connect, on_http_request/],
   [2200, when("req.method = 'GET'"), /line 1, column 12: .*write `==`/],
   [

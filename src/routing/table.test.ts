@@ -73,7 +73,7 @@ describe("the routing table", () => {
     const held = route("edghtsrt_q", "edghts_q", "path_prefix", "/");
     const table = makeRoutingTable(systemClock, undefined, new Set([markOf(held.id, held.revision)]));
     const [problem] = table.load(1, [edgeOf, held]);
-    assert.match(problem?.message ?? "", /^stopped: it held a thread/);
+    assert.match(problem?.message ?? "", /^stopped: it blocked a thread/);
     const found = () => httpsSite(table, "q.example.com")?.findRoute("/", "q.example.com");
     assert.notEqual(found()?.problem, undefined);
     table.change(2, [put(route("edghtsrt_q", "edghts_q", "path_prefix", "/"))]);

@@ -52,7 +52,9 @@ function askAgent({ mux, clock, limits }: Reached, agent: AuthMessage, command: 
       else if (isLate) reject(new Refusal("command_timeout"));
       else if (mux.over) reject(new Refusal("exchange_agent_gone"));
       else
-        reject(new Refusal("command_failed", `The agent's answer is cut, or longer than ${maxExchangeBytes} bytes.`));
+        reject(
+          new Refusal("command_failed", `The agent's answer is incomplete, or longer than ${maxExchangeBytes} bytes.`),
+        );
     });
     const isReplay = command.name === "replay";
     const own = isReplay ? { ReplayId: command.replayId } : { ExchangeId: command.exchangeId };

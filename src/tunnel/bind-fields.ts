@@ -32,7 +32,7 @@ const internalBinding = "internal";
 export function demandKnown(holder: JsonObject, kind: keyof typeof known): void {
   for (const [name, value] of Object.entries(holder)) {
     if (known[kind].has(name.toLowerCase()) || asksNothing(value)) continue;
-    throw unsupported(name, "it is not known here");
+    throw unsupported(name, "it is unknown here");
   }
 }
 
@@ -46,7 +46,7 @@ export function demandDone(extra: JsonObject): void {
     if (other !== undefined) {
       throw unsupported(
         "Bindings",
-        `${JSON.stringify(other).slice(0, 100)} is not offered, only "${publicBinding}" and "${internalBinding}"`,
+        `${JSON.stringify(other).slice(0, 100)} is not supported, only "${publicBinding}" and "${internalBinding}"`,
       );
     }
   }

@@ -51,7 +51,7 @@ function readUrl(
   if (!parts) throw new Refusal("agent_request_invalid", `The URL "${text}" is not a scheme, a host and a port.`);
   const [, scheme = "", hostname = "", port] = parts;
   if (scheme.toLowerCase() !== proto) {
-    throw new Refusal("agent_request_invalid", `The URL "${text}" is not of the protocol "${proto}".`);
+    throw new Refusal("agent_request_invalid", `The URL "${text}" does not match the protocol "${proto}".`);
   }
   return {
     hostname,
@@ -65,5 +65,8 @@ function contradiction(name: string, value: string, otherName: string, other: st
 }
 
 function foreign(name: string, proto: string): Refusal {
-  return new Refusal("agent_option_unsupported", `open a ${proto} tunnel with "${name}": it is of other protocols`);
+  return new Refusal(
+    "agent_option_unsupported",
+    `open a ${proto} tunnel with "${name}": only other protocols support it`,
+  );
 }

@@ -71,7 +71,7 @@ export class ClientConnection {
   authenticate(done: (error: Error | undefined, session?: ClientSession) => void): void {
     const options = this.#options;
     const supports = (name: SessionCommand["name"]): string =>
-      options.commands.includes(name) ? "" : `This agent does not ${name} itself.`;
+      options.commands.includes(name) ? "" : `This agent does not support ${name}.`;
     const question = {
       Version: ["3", "2"],
       ClientId: options.clientId,
@@ -141,7 +141,7 @@ export class ClientConnection {
       mux,
       this.#options.clock,
       { intervalMs: this.#intervalMs, toleranceMs: this.#toleranceMs },
-      () => mux.fail(new ProtocolViolation(errorCode.protocol, "the server does not answer any more")),
+      () => mux.fail(new ProtocolViolation(errorCode.protocol, "the server no longer answers")),
     );
     return {
       ...told,

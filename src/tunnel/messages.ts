@@ -52,7 +52,8 @@ export function parseAuth(message: JsonObject): AuthMessage {
   const offered = member(message, "Version");
   const versions: readonly unknown[] = Array.isArray(offered) ? offered : [offered];
   const version = (["3", "2"] as const).find((one) => versions.includes(one));
-  if (!version) throw new Refusal("agent_request_invalid", "The agent speaks no protocol version that we do (2, 3).");
+  if (!version)
+    throw new Refusal("agent_request_invalid", "The agent supports no protocol version of this server (2, 3).");
   const userAgent = textMember(extra, "UserAgent", maxText);
   const maxWindow = countMember(extra, "MuxWindow");
   const agentId = textMember(extra, "AgentID", maxName);
@@ -95,7 +96,7 @@ const protos = ["http", "https", "tcp", "tls"] as const;
 export function parseBind(message: JsonObject): BindMessage {
   const wanted = textMember(message, "Proto", 32);
   const proto = protos.find((one) => one === wanted);
-  if (!proto) throw new Refusal("agent_option_unsupported", `The protocol "${wanted}" is not offered here.`);
+  if (!proto) throw new Refusal("agent_option_unsupported", `The protocol "${wanted}" is not supported here.`);
   const options = objectMember(message, "Opts");
   const extra = objectMember(message, "Extra");
   demandKnown(message, "bind");
@@ -123,7 +124,7 @@ export function parseLabelled(message: JsonObject): LabelRequest {
   demandKnown(message, "labelled");
   const given = Object.entries(objectMember(message, "Labels"));
   if (given.length === 0 || given.length > maxLabels) {
-    throw new Refusal("labels_invalid", `${given.length} labels were given, not 1 to ${maxLabels}.`);
+    throw new Refusal("labels_invalid", `${given.length} labels were given, but 1 to ${maxLabels} are allowed.`);
   }
   const labels: [string, string][] = given.map(([name, value]) => {
     if (typeof value !== "string" || name === "" || value === "" || name.includes("=")) {
@@ -225,7 +226,7 @@ export function renderRefusedBind(error: string): JsonObject {
 function parseProxyProtocol(holder: JsonObject): 0 | 1 | 2 {
   const version = countMember(holder, "ProxyProto");
   if (version === 0 || version === 1 || version === 2) return version;
-  throw new Refusal("agent_option_unsupported", `PROXY protocol version ${version} is not offered here.`);
+  throw new Refusal("agent_option_unsupported", `PROXY protocol version ${version} is not supported here.`);
 }
 
 function parseForwardsProto(message: JsonObject): "" | "http1" | "http2" {

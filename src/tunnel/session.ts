@@ -312,7 +312,7 @@ export class ServerSession implements AgentSession {
   #patch(message: JsonObject): JsonObject {
     const { id, change } = parsePatch(message);
     if (!this.#tunnels.has(id)) {
-      throw new Refusal("agent_request_invalid", `change the tunnel "${id}": this session has none of this id`);
+      throw new Refusal("agent_request_invalid", `change the tunnel "${id}": this session has no tunnel with this id`);
     }
     this.#parts.hooks.patch(this, id, change);
     return { Error: "" };
@@ -343,7 +343,7 @@ export class ServerSession implements AgentSession {
   #checkTunnelCount(): void {
     const { maxTunnels } = this.#parts.limits;
     if (this.#tunnels.size >= maxTunnels) {
-      throw new Refusal("agent_limit", `The session holds ${maxTunnels} tunnels, as many as it may.`);
+      throw new Refusal("agent_limit", `The session has ${maxTunnels} tunnels, the maximum.`);
     }
   }
 

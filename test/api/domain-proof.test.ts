@@ -95,7 +95,7 @@ for (const database of databases) {
       dns.texts.set(mine.ownership.record_name, [theirs.ownership.record_value]);
       await until(theirs, ({ status }) => status === "proven", other);
       dns.texts.set(mine.ownership.record_name, [mine.ownership.record_value, theirs.ownership.record_value]);
-      const held = await until(mine, ({ msg }) => /held by another account/.test(msg));
+      const held = await until(mine, ({ msg }) => /another account holds/.test(msg));
       assert.equal(held.ownership.status, "pending");
     });
 

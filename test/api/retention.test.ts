@@ -60,7 +60,7 @@ for (const database of databases) {
         const response = await api.request(method, path);
         const { error_code, msg, details } = response.body;
         assert.deepEqual([response.status, error_code], [410, errorCode("revision_pruned")], `${method} ${path}`);
-        assert.match(msg, new RegExp(`the oldest one that is kept is ${oldest} \\(setting --history-days\\)`));
+        assert.match(msg, new RegExp(`the oldest stored revision is ${oldest} \\(setting --history-days\\)`));
         assert.equal(details.oldest_revision, String(oldest));
       }
       const unknown = await api.request("GET", "/revisions/999999");

@@ -188,7 +188,7 @@ describe("tunnels by the local API of an agent", { timeout: 120_000 }, () => {
     assert.match((await run("tunnels")).stdout, /^NAME .*\ncommand_line .*\nmore +https:\/\/more\.localhost/);
     assert.equal((await run("remove", "more")).code, 0);
     const gone = await run("remove", "more");
-    assert.deepEqual([gone.code, gone.stderr.includes("there is no tunnel of this name")], [7, true]);
+    assert.deepEqual([gone.code, gone.stderr.includes("no tunnel has this name")], [7, true]);
     assert.equal((await run("stop")).code, 0);
     assert.equal((await one.agent.finished).code, 0);
     const late = await run("status");

@@ -19,7 +19,7 @@ describe("postern serve --cluster", () => {
       env: { ...freePorts, POSTERN_DATABASE: "/tmp/no-such-directory/postern.db" },
     }).finished;
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /share a PostgreSQL database: give its URL/);
+    assert.match(refused.stderr, /need a PostgreSQL database: set its URL/);
     assert.doesNotMatch(refused.stderr, /\n.*\n.*\n/);
   });
 

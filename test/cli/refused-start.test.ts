@@ -36,7 +36,7 @@ for (const database of databases) {
       for (const file of without) rmSync(join(directory, file), { force: true });
       return directory;
     };
-    const sealed = /its secrets are sealed under the key "[0-9a-f]{12}".*put the file "sealing-key".* back/;
+    const sealed = /its secrets are sealed under the key "[0-9a-f]{12}".*restore the file "sealing-key"/;
 
     for (const [name, without] of [
       ["no sealing key", ["sealing-key"]],
@@ -48,7 +48,7 @@ for (const database of databases) {
         const ended = await runCommand(["serve", "--data", directory], { env });
         assert.equal(ended.code, 2, ended.stderr);
         assert.match(ended.stderr, sealed);
-        assert.match(ended.stderr, /and there is no sealing key/);
+        assert.match(ended.stderr, /but there is no sealing key/);
         assert.deepEqual(filesOf(directory), there);
         writeFileSync(join(directory, "sealing-key"), readFileSync(join(whole, "sealing-key")), { mode: 0o600 });
         const server = startCommand(["serve", "--data", directory, "--json"], { env });

@@ -81,7 +81,7 @@ describe("a start on a full disk", () => {
     assert.equal(ready.status, 200);
     assert.match(ready.text, /^ready\nwrites: refused, the database does not take them/);
     assert.equal((await call(facts, "GET", "/readyz?of=writes")).status, 503);
-    assert.match(server.stderr(), /the disk of the database takes no writes/);
+    assert.match(server.stderr(), /the disk of the database accepts no writes/);
 
     const lifted = spawnSync("prlimit", ["--pid", String(server.process.pid), "--fsize=unlimited"], {
       encoding: "utf8",

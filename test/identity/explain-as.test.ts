@@ -46,7 +46,7 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
   it("an explanation as somebody names the rule and the claim that let them in, or keep them out", async () => {
     for (const [path, as, outcome, code, reason] of [
       ["/", { email: "ada@example.com" }, "forwarded", null, /as ada@example\.com, .*the e-mail address is listed/],
-      ["/", { email: "eve@example.com" }, "denied", "login_not_listed", /is not on a list/],
+      ["/", { email: "eve@example.com" }, "denied", "login_not_listed", /not on a list/],
       ["/", { email: "eve@x.org", groups: ["acme/ops"] }, "forwarded", null, /a member of the team "acme\/ops"/],
       [
         "/",
@@ -56,7 +56,7 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
         /has not verified/,
       ],
       ["/domain", { email: "ann@example.com" }, "forwarded", null, /the e-mail domain "example\.com" is listed/],
-      ["/domain", { email: "ann@sub.example.com" }, "denied", "login_not_listed", /is not on a list/],
+      ["/domain", { email: "ann@sub.example.com" }, "denied", "login_not_listed", /not on a list/],
       ["/any", { email: "who@ever.example" }, "forwarded", null, /everyone who has logged in/],
     ] as const) {
       const told = await explain(path, as);
@@ -110,7 +110,7 @@ describe("an explanation as somebody", { timeout: 60_000 }, () => {
     const env = { POSTERN_API_URL: apiUrl, POSTERN_API_KEY: apiKey };
     const args = ["explain", "GET", `${world.origin()}/`, "--as"];
     const denied = await runSharedCommand([...args, "eve@example.com"], { env });
-    assert.match(denied.stdout, /is not on a list/);
+    assert.match(denied.stdout, /not on a list/);
     const admitted = await runSharedCommand([...args, "eve@example.com", "--as-group", "acme/ops"], { env });
     assert.match(admitted.stdout, /a member of the team "acme\/ops"/);
     const alone = await runSharedCommand(["explain", "GET", `${world.origin()}/`, "--as-group", "x"], { env });

@@ -8,7 +8,7 @@ import { create, defaultAccount } from "./declarations.ts";
 import { inDirectory, open } from "./fixture.ts";
 import type { Store } from "../../src/storage/store.ts";
 
-/** A store with the thread that commits for it. */
+/** A store with the commit thread for it. */
 async function openWithThread(url: string): Promise<{ readonly store: Store; readonly thread: Worker }> {
   const made = once(process, "worker") as Promise<[Worker]>;
   const store = await open(url);
@@ -16,8 +16,8 @@ async function openWithThread(url: string): Promise<{ readonly store: Store; rea
   return { store, thread };
 }
 
-describe("the thread that commits", () => {
-  it("the thread that commits keeps a commit that waits from holding up reads, and nobody sees that commit before it is made", async () => {
+describe("the commit thread", () => {
+  it("the commit thread keeps a commit that waits from holding up reads, and nobody sees that commit before it is made", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const store = await open(url);
@@ -42,7 +42,7 @@ describe("the thread that commits", () => {
     });
   });
 
-  it("the thread that commits is started again when it has died", async () => {
+  it("the commit thread is started again when it has died", async () => {
     await inDirectory(async (directory) => {
       const { store, thread } = await openWithThread(`${directory}/postern.db`);
       const account = defaultAccount(store);
@@ -54,7 +54,7 @@ describe("the thread that commits", () => {
     });
   });
 
-  it("the thread that commits leaves a write that it dies with answered as it is", async () => {
+  it("the commit thread leaves a write that it dies with answered as it is", async () => {
     await inDirectory(async (directory) => {
       const url = `${directory}/postern.db`;
       const { store, thread } = await openWithThread(url);

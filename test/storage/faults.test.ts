@@ -241,7 +241,7 @@ for (const database of databases) {
       const { revision } = store;
       fault.next = true;
       fault.down = true;
-      await assert.rejects(create(store, account, "user", { name: "unknown" }), /read before you retry/);
+      await assert.rejects(create(store, account, "user", { name: "unknown" }), /read the object before you retry/);
       assert.ok(elapsed >= 10_000);
       await isUnavailable(create(store, account, "user", { name: "refused" }));
       assert.equal(store.holder(account, "user", "unknown"), undefined);

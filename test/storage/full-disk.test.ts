@@ -98,7 +98,7 @@ describe("a start on a full disk under SQLite", () => {
       spawnSync("sh", ["-c", `yes garbage | head -c 20000 > '${url}'`]);
       for (const wrap of ['exec "$@"', limited(0)]) {
         const child = await startStoreProcess(url, wrap);
-        assert.match(child.lines[0] as string, /^failed open database .*it is not a database that SQLite can use/);
+        assert.match(child.lines[0] as string, /^failed open database .*it is not a valid SQLite database/);
         rmSync(`${url}-shm`, { force: true });
       }
     });

@@ -50,7 +50,7 @@ for (const database of databases) {
       };
       await assert.rejects(
         migrate(opened, [...migrations, half], at),
-        /step "9001-add-a-column" failed and was undone/,
+        /step "9001-add-a-column" failed and was rolled back/,
       );
       assert.equal(await exists(opened, "note from objects"), false);
       assert.equal(await exists(opened, "id from notes"), false);
@@ -74,7 +74,7 @@ for (const database of databases) {
           await transaction.insertInto("migrations").values({ name: addColumn.name, at }).execute();
         },
       };
-      await assert.rejects(migrate(opened, [...migrations, unnoted], at), /failed and was undone/);
+      await assert.rejects(migrate(opened, [...migrations, unnoted], at), /failed and was rolled back/);
       assert.equal(await exists(opened, "id from notes"), false);
       await migrate(opened, [...migrations, addColumn], at);
       assert.equal(await exists(opened, "id from notes"), true);
@@ -91,7 +91,7 @@ for (const database of databases) {
       const before = await holders();
       await assert.rejects(
         migrate(opened, migrations, at),
-        /^Error: open database: it was written by a newer version of Postern \(its step "9001-add-a-column"/,
+        /^Error: open database: it was written by a newer version of Postern \(unknown step "9001-add-a-column"/,
       );
       await opened.close();
       await assert.rejects(open(place.url), /written by a newer version/);

@@ -163,7 +163,7 @@ for (const database of databases) {
       await execute(database.name, source.url, "delete from migrations where name = '9999-later'");
       const none = await database.create();
       await execute(database.name, none.url, "create table others (id text)");
-      await assert.rejects(move(none.url, target.url), /no database of Postern/);
+      await assert.rejects(move(none.url, target.url), /not a Postern database/);
       await none.drop();
     });
 

@@ -233,7 +233,7 @@ if (postgres) {
       const { revision } = one;
       fault.next = "stored";
       fault.isDown = true;
-      await assert.rejects(create(one, account, "user", { name: "in doubt" }), /read before you retry/);
+      await assert.rejects(create(one, account, "user", { name: "in doubt" }), /read the object before you retry/);
       await one.refresh();
       assert.deepEqual(seen, [revision + 1]);
       fault.isDown = false;

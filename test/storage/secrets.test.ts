@@ -80,7 +80,7 @@ for (const database of databases) {
       await store.close();
       await assert.rejects(
         open(place.url, { sealingKey: foreign }),
-        /sealed under the key "[0-9a-f]{12}".*put the file "sealing-key" .*back/,
+        /sealed under the key "[0-9a-f]{12}".*restore the file "sealing-key"/,
       );
       await (await open(place.url, { sealingKey: [young, old] })).close();
       store = await open(place.url, { sealingKey: young });
@@ -108,7 +108,7 @@ describe("the sealing key", () => {
       loadSealingKey(directory);
       for (const mode of [0o640, 0o604, 0o660]) {
         chmodSync(join(directory, "sealing-key"), mode);
-        assert.throws(() => loadSealingKey(directory), /others may read it; run `chmod 600/);
+        assert.throws(() => loadSealingKey(directory), /other users can read it; run `chmod 600/);
       }
       chmodSync(join(directory, "sealing-key"), 0o600);
       loadSealingKey(directory);

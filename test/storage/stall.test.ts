@@ -48,7 +48,7 @@ async function write(store: Store, name: string): Promise<"stored" | "refused" |
     return "stored";
   } catch (error) {
     assert.ok(error instanceof Refusal && error.reason === "write_unavailable", String(error));
-    return /read before you retry/.test(error.message) ? "unknown" : "refused";
+    return /read the object before you retry/.test(error.message) ? "unknown" : "refused";
   }
 }
 

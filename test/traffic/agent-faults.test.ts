@@ -81,21 +81,21 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
       "that speaks TLS and is asked in plain text",
       () => `http://localhost:${https.port}`,
       dialFailed,
-      /speaks TLS: publish https:\/\/localhost:\d+/,
+      /uses TLS: publish https:\/\/localhost:\d+/,
       2,
     ],
     [
       "that speaks TLS and is asked in plain HTTP/2",
       () => `h2c://localhost:${https.port}`,
       dialFailed,
-      /speaks TLS: publish https:\/\/localhost:\d+ with --upstream-protocol http2/,
+      /uses TLS: publish https:\/\/localhost:\d+ with --upstream-protocol http2/,
       2,
     ],
     [
       "that answers a plain request with a TLS alert",
       () => `http://localhost:${alerting.port}`,
       dialFailed,
-      /speaks TLS: publish https:/,
+      /uses TLS: publish https:/,
       2,
     ],
     [
@@ -141,11 +141,11 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
     for (const [upstream, sentence] of [
       [
         verified,
-        /its certificate was refused \(unable to verify the first certificate\): give its authority with --upstream-tls-verify-cas/,
+        /its certificate is not trusted \(unable to verify the first certificate\): set its CA with --upstream-tls-verify-cas/,
       ],
       [
         { ...verified, ca },
-        /its certificate was refused \(.*\): give the name in its certificate with --upstream-server-name/,
+        /its certificate is not trusted \(.*\): set the name in its certificate with --upstream-server-name/,
       ],
       [{ ...verified, ca, serverName: "other.internal" }, /other\.internal.*--upstream-server-name/],
     ] as const) {

@@ -158,7 +158,7 @@ for (const protocol of protocols) {
       const headers = signed(strict, "svix", "{}");
       for (let count = 0; count < 2; count += 1) assert.equal((await explain(headers, "{}"))?.outcome, "passed");
       assert.equal((await post(strict, headers, "{}")).status, 200);
-      assert.match((await explain(headers, "{}"))?.reason ?? "", /taken before/);
+      assert.match((await explain(headers, "{}"))?.reason ?? "", /already used/);
 
       verify(strict, "sns");
       const url = "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0123.pem";
@@ -175,7 +175,7 @@ for (const protocol of protocols) {
       for (let count = 0; count < 2; count += 1) {
         const step = await explain({}, JSON.stringify(notification));
         assert.equal(step?.outcome, "skipped");
-        assert.equal(step.reason, `would fetch ${url} and verify the signature by it`);
+        assert.equal(step.reason, `would fetch ${url} and verify the signature with it`);
       }
       assert.match((await explain({}, "{}"))?.reason ?? "", /none of SNS/);
     });

@@ -261,8 +261,8 @@ describe("terminate-tls of a tls endpoint", { timeout: 60_000 }, () => {
       );
     };
     const { certificatePem: server_certificate, keyPem: server_private_key } = own;
-    await refused({}, "is one for tls", "tcp");
-    await refused({ server_certificate }, "server_private_key must be given");
+    await refused({}, "is for tls", "tcp");
+    await refused({ server_certificate }, "server_private_key must be set");
     await refused({ server_certificate: "nothing", server_private_key }, "must hold a certificate");
     await refused({ server_certificate, server_private_key: alice.keyPem }, "must be the certificate's");
     await refused({ min_version: "1.3", max_version: "1.2" }, "must not be below min_version");

@@ -188,7 +188,7 @@ describe("our own agent", { timeout: 30_000 }, () => {
     socket.removeAllListeners("data");
     clock.pass(14_999);
     clock.pass(15_001);
-    assert.match((await closed)?.message ?? "", /does not answer/);
+    assert.match((await closed)?.message ?? "", /no longer answers/);
   });
 
   describe("when the server is hostile", () => {

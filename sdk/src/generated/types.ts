@@ -1236,13 +1236,13 @@ export interface EndpointWebhookValidation {
    */
   readonly secret: string;
   /**
-   * Accept only the provider's newest form of signature, for HubSpot and Plivo version 3: older forms cover less of the
-   * request.
+   * Accept only the provider's newest signature format, for HubSpot and Plivo version 3. Older formats cover less of
+   * the request.
    */
   readonly newest_signature_only: boolean;
   /**
-   * ARNs of the SNS topics whose messages are accepted; empty: those of any topic. A signature of SNS proves that
-   * Amazon sent the message, and not whose topic it is of. (at most 20)
+   * ARNs of the SNS topics whose messages are accepted; empty: all topics. An SNS signature proves that Amazon sent the
+   * message, but not who owns the topic. (at most 20)
    */
   readonly sns_topics: readonly string[];
 }
@@ -1262,13 +1262,13 @@ export interface EndpointWebhookValidationReplace {
    */
   readonly secret?: string | null | undefined;
   /**
-   * Accept only the provider's newest form of signature, for HubSpot and Plivo version 3: older forms cover less of the
-   * request. (default false)
+   * Accept only the provider's newest signature format, for HubSpot and Plivo version 3. Older formats cover less of
+   * the request. (default false)
    */
   readonly newest_signature_only?: boolean | null | undefined;
   /**
-   * ARNs of the SNS topics whose messages are accepted; empty: those of any topic. A signature of SNS proves that
-   * Amazon sent the message, and not whose topic it is of. (at most 20)
+   * ARNs of the SNS topics whose messages are accepted; empty: all topics. An SNS signature proves that Amazon sent the
+   * message, but not who owns the topic. (at most 20)
    */
   readonly sns_topics?: readonly string[] | null | undefined;
 }

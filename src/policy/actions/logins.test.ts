@@ -80,7 +80,7 @@ describe("logins of traffic policies", () => {
       "oauth",
       { ...github, auth_cookie_domain: "example.com" },
       "policy_login_domain",
-      /auth_cookie_domain must be left/,
+      /auth_cookie_domain must be omitted/,
     ],
     ["oauth", { ...github, max_session: "1h" }, "policy_config_unreadable", /max_session_duration/],
     ["oauth", { ...github, max_session_duration: "a day" }, "policy_value_refused", /must be a duration/],

@@ -14,7 +14,7 @@ interface Restriction {
   readonly module: CompiledModule;
 }
 
-const lifted = skipped("ip_restriction", "the account's restriction was lifted meanwhile");
+const lifted = skipped("ip_restriction", "the account's restriction was removed in the meantime");
 
 /** Where the parts of each account may be used from (semantics, "Where an account may be used from"). */
 export class AccountRestrictions {

@@ -91,13 +91,13 @@ export function compileChain(
   if (handshake.passthrough && (place === "https_edge" || handshake.clientAuthorities)) {
     throw new CompileError(
       "tls_termination",
-      `pass TLS through: ${place === "https_edge" ? "an HTTPS edge" : "mutual TLS"} needs it terminated at the edge`,
+      `pass TLS through: ${place === "https_edge" ? "an HTTPS edge" : "mutual TLS"} needs TLS termination at the edge`,
     );
   }
   if (connection.some(({ endsTls }) => endsTls === true) && (handshake.clientAuthorities || handshake.minVersion)) {
     throw new CompileError(
       "traffic_policy",
-      "end TLS by a rule: mutual_tls, or min_version of tls_termination, demands a handshake before it",
+      "end TLS by a rule: mutual_tls, or min_version of tls_termination, needs an earlier handshake",
     );
   }
   return {

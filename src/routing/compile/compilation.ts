@@ -14,7 +14,8 @@ import { Secrets } from "./secrets.ts";
 import { Units } from "./units.ts";
 import type { Unit } from "./units.ts";
 
-const heldThread = "stopped: it held a thread of the server until the watchdog ended that; change it to serve it again";
+const heldThread =
+  "stopped: it blocked a thread of the server until the watchdog stopped it; change it to serve it again";
 
 /** An object that is compiled; its compiler adds what it is compiled to. */
 export interface Owner extends Unit {

@@ -114,7 +114,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
   #close(owner: RouteOwner, holder: RouteOwner, routes: HostedRoutes, place: RoutePlace): void {
     const { object } = owner;
     const rivals = (holder.rivals ??= new Set([holder]));
-    const message = `match ${place.type} "${matchOf(object)}": route ${holder.object.id} of the edge matches the same, so both are closed`;
+    const message = `match ${place.type} "${matchOf(object)}": route ${holder.object.id} of the edge has the same match, so both are disabled`;
     for (const rival of rivals) {
       if (rival === owner) continue;
       this.#compilation.contested(owner, rival, message);
@@ -196,5 +196,5 @@ function matchOf(route: ResourceObject): string {
 function uncovered(place: RoutePlace | undefined, { hosts }: HttpsEdgeOwner): string | undefined {
   const host = place?.host ?? "";
   if (host === "" || hosts.some((pattern) => hostMatches(pattern, host))) return undefined;
-  return `name a host that a hostport of its edge covers, and none covers "${host}"`;
+  return `name a host that a hostport of its edge covers, but none covers "${host}"`;
 }

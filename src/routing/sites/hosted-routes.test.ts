@@ -126,7 +126,7 @@ describe("R1: a stored match that no request can have", () => {
     route("any", "/");
     assert.deepEqual(route("one", "/p|q"), []);
     const [problem] = route("two", "/p%7cq");
-    assert.match(problem?.message ?? "", /route one of the edge matches the same, so both are closed/);
+    assert.match(problem?.message ?? "", /route one of the edge has the same match, so both are disabled/);
     route("three", "/x/../p%7Cq");
     assert.notEqual(found("/p%7Cq/x")?.problem, undefined);
     gone("three");

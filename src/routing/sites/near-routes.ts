@@ -41,8 +41,8 @@ function why(matchType: string, match: RouteMatch, host: string, path: string): 
 
 function whyNotPath(matchType: string, match: string, path: string): string | undefined {
   if (matchType === "exact_path") {
-    if (bare(match) === bare(path)) return "the final slash differs, and an exact match is exact";
-    if (match.toLowerCase() === path.toLowerCase()) return "the case differs, and paths are compared as they are";
+    if (bare(match) === bare(path)) return "the final slash differs, and exact matches compare it";
+    if (match.toLowerCase() === path.toLowerCase()) return "the case differs, and paths are case-sensitive";
     return path.startsWith(`${bare(match)}/`) && match !== "/"
       ? "the path goes on, and an exact match is exact"
       : undefined;

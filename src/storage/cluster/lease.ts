@@ -192,7 +192,7 @@ export class Lease {
   #noticeLoss(): void {
     if (this.isHeld() || this.#isTold || this.#ended) return;
     this.#isTold = true;
-    this.#options.log.warn("this node's lease is over: the others have taken over what it held, until it joins again", {
+    this.#options.log.warn("this node's lease has expired: other nodes have taken over until it joins again", {
       node: this.#options.node,
     });
     for (const watch of this.#watchers) watch();

@@ -300,7 +300,7 @@ export class SharedPresence implements Presence {
     try {
       return this.#sealer.open(sealed, contextOf(id));
     } catch (error) {
-      this.#log.error("presence of another node cannot be read", { entry: id, error });
+      this.#log.error("presence of another node is invalid", { entry: id, error });
       return undefined;
     }
   }

@@ -49,7 +49,7 @@ export class Availability {
     const now = clock.monotonic();
     if (isWrite || now - this.#toldAt >= reminderMs) {
       this.#toldAt = now;
-      log.error(isWrite ? "writes could not be stored" : "writes still cannot be stored: they are answered 503", {
+      log.error(isWrite ? "writes could not be stored" : "writes still cannot be stored and are answered with 503", {
         error,
       });
     }

@@ -56,7 +56,7 @@ export function runBatch(waiting: readonly WaitingWrite[], context: BatchContext
   for (const { context: of, work, once, resolve, reject } of waiting) {
     const { accountId, id: principalId } = of.principal;
     try {
-      if (of.job?.isHeld() === false) throw new Refusal("write_unavailable", "another node has the job by now");
+      if (of.job?.isHeld() === false) throw new Refusal("write_unavailable", "another node now has the job");
       const replayed = once && answers.find(accountId, once);
       if (replayed) {
         replies.push(() => resolve(replayed));

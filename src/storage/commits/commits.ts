@@ -113,7 +113,7 @@ export class LoneCommits implements Commits {
       if (!(error instanceof CommitInDoubt)) throw error;
       this.#doubt = outcome;
       if (await settled(error, clock, () => this.#settleDoubt())) return attempt;
-      throw new Error("commit: the database undid it", { cause: error });
+      throw new Error("commit: the database rolled it back", { cause: error });
     }
     this.#publish(outcome);
     return attempt;

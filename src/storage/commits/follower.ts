@@ -64,7 +64,7 @@ export class Follower {
     const from = this.#head;
     const to = await readStanding(database.reads, from.sequence);
     if (to.holder !== from.holder) {
-      throw new Superseded("follow: another process has taken the database over; this one must be restarted");
+      throw new Superseded("follow: another process has taken over the database; restart this server");
     }
     this.#seen = to;
     const outlook = isContinued(from, to);
@@ -74,10 +74,13 @@ export class Follower {
       return true;
     }
     if (outlook === "lost") {
-      log.error("the database has lost writes that this node had: it goes on with what the database has", {
-        revision: from.revision,
-        databaseRevision: to.revision,
-      });
+      log.error(
+        "the database has lost writes that this node had applied: the node continues with the database's state",
+        {
+          revision: from.revision,
+          databaseRevision: to.revision,
+        },
+      );
     }
     await this.#readAnew();
     return true;
@@ -104,7 +107,7 @@ export class Follower {
   #passOver(kind: string): false {
     if (!this.#passedOver.has(kind)) {
       this.#passedOver.add(kind);
-      this.#options.log.warn("objects of a kind that only a newer version knows are not served here", { kind });
+      this.#options.log.warn("objects of a kind from a newer version are not served here", { kind });
     }
     return false;
   }

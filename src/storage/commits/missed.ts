@@ -79,7 +79,7 @@ async function readRecorded(reads: Database["reads"], from: number, to: number):
     rows: changed,
   }));
   if (commits.length === to - from) return commits;
-  throw new Error(`follow: ${to - from} revisions follow ${from}, and ${commits.length} of them were found`);
+  throw new Error(`follow: ${to - from} revisions follow ${from}, but only ${commits.length} of them were found`);
 }
 
 async function readUnrecorded(reads: Database["reads"], from: number, to: number): Promise<readonly MissedCommit[]> {

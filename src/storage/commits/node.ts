@@ -131,7 +131,7 @@ export function makeNode(options: NodeOptions): Node {
       const forgetting = jobs.want("forget batches");
       const forget = (): void => {
         if (!forgetting.isHeld()) return;
-        maintain(forgetSteps).catch((error: unknown) => log.debug("batches not forgotten", { error }));
+        maintain(forgetSteps).catch((error: unknown) => log.debug("old batches not deleted", { error }));
       };
       timers = [clock.every(pollEveryMs, look), clock.every(forgetEveryMs, forget)];
       look();

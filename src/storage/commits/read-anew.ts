@@ -53,7 +53,7 @@ export async function readAnew(
   const commits = [...ofAccounts].map(([accountId, own]) => ({ revision: head.revision, accountId, changes: own }));
   published.take({ changes, added: bytesAdded(kinds, changes), commits });
   moved(head);
-  log.info("read everything anew from the database", { revision: head.revision, changes: changes.length });
+  log.info("read everything again from the database", { revision: head.revision, changes: changes.length });
   published.tell(commits);
 }
 

@@ -77,7 +77,7 @@ export class SharedCommits implements Commits {
       for (let tries = 1; ; tries += 1) {
         const attempt = this.#queued > 0 ? await this.#storeQueued(make) : await this.#storeAtOnce(make);
         if (attempt) return attempt;
-        if (tries === maxTries) throw new Error("commit: this node's lease was lost again and again");
+        if (tries === maxTries) throw new Error("commit: this node lost its lease again");
         this.#retries += 1;
         this.#queued = queuedBatches;
         await this.#options.lease.renew();
@@ -154,7 +154,7 @@ export class SharedCommits implements Commits {
   async #awaitFate(outcome: Outcome, doubt: CommitInDoubt): Promise<void> {
     this.#doubt = outcome;
     if (await settled(doubt, this.#options.clock, () => this.#settleDoubt())) return;
-    throw new Error("commit: the database undid it", { cause: doubt });
+    throw new Error("commit: the database rolled it back", { cause: doubt });
   }
 
   /** Finds out whether the batch in doubt was stored, whoever has written since, and if so makes it visible. */

@@ -26,7 +26,7 @@ export async function takeOver(
     return { head };
   } catch (error) {
     if (error instanceof Superseded) throw error;
-    log.error("the database takes no writes: what is stored is served, and writes are answered 503 until it does", {
+    log.error("the database accepts no writes: stored configuration is served, and writes are answered with 503", {
       error,
     });
     return { head, predecessor: found.holder };
@@ -61,8 +61,7 @@ export async function headIn(transaction: Transaction, holder: string): Promise<
   const logged = head ? head.logged : (await last.executeTakeFirstOrThrow()).max;
   if ((head?.revision ?? 0) !== (logged ?? 0)) {
     throw new Error(
-      `open database: it is damaged (the last write is revision ${head?.revision ?? 0}, the log ends at ${logged ?? 0}); ` +
-        "restore a backup",
+      `open database: it is damaged (the last write is revision ${head?.revision ?? 0}, but the log ends at ${logged ?? 0}); restore a backup`,
     );
   }
   if (head) {

@@ -103,7 +103,7 @@ export class Writer {
   ): Promise<Written<unknown> | Replayed> {
     if (this.#closed) return Promise.reject(new Refusal("write_unavailable", "storage is closing"));
     if (this.#waiting.length >= maxWaiting) {
-      return Promise.reject(new Refusal("write_unavailable", `${maxWaiting} writes are waiting already`));
+      return Promise.reject(new Refusal("write_unavailable", `${maxWaiting} writes are already waiting`));
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ context, work, once, resolve, reject });
@@ -229,7 +229,7 @@ function unavailable(cause: unknown): Refusal {
     cause instanceof CommitInDoubt
       ? new Refusal(
           "write_unavailable",
-          "The database broke off while the change was being stored: read before you retry.",
+          "The database connection broke during the write: read the object before you retry.",
         )
       : new Refusal("write_unavailable");
   refusal.cause = cause;

@@ -173,7 +173,7 @@ export async function carryOut(transaction: Transaction, steps: readonly Step[])
 }
 
 export function superseded(): Superseded {
-  return new Superseded("store writes: another process has taken the database over; this one must be restarted");
+  return new Superseded("store writes: another process has taken over the database; restart this server");
 }
 
 /** Its failure says nothing new: the transaction is over already, or the connection is and takes it along. */

@@ -82,7 +82,7 @@ export function startPruning(options: PrunerOptions): Pruner {
     try {
       isMore = await inTurn(async () => !stopped && (await pruneStep(options, notice)));
     } catch (error) {
-      if (!stopped) log.warn("the history could not be pruned; it will be tried again", { error });
+      if (!stopped) log.warn("the history could not be pruned; the server will retry", { error });
     }
     if (!isMore && retained.oldest > oldestTold) {
       oldestTold = retained.oldest;
@@ -141,7 +141,7 @@ async function cutOff(options: PrunerOptions, notice: Notice, anchor: Anchor, se
   if (to === undefined || !(await isAnnounced(options, notice, anchor))) return false;
   const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to, documents);
   if (brokenAt !== undefined) {
-    log.error("the history is damaged: it is not pruned from there on", { revision: brokenAt });
+    log.error("the history is damaged, so it is not pruned from there on", { revision: brokenAt });
     return false;
   }
   const next = { ...anchor, ...end, sum: sumWith(anchor, changes) };

@@ -13,7 +13,7 @@ export function checkRetained({ oldest }: Retained, revision: number): void {
   if (revision >= oldest || oldest <= 1) return;
   throw new Refusal(
     "revision_pruned",
-    `revision ${revision} is not kept any more: the oldest one that is kept is ${oldest} (setting --history-days)`,
+    `revision ${revision} was deleted: the oldest stored revision is ${oldest} (setting --history-days)`,
     { oldest_revision: String(oldest) },
   );
 }

@@ -93,7 +93,7 @@ async function moveBetween(source: Database, target: Database, options: MoveOpti
     .catch((error: unknown) => {
       if (!(error instanceof CommitInDoubt)) throw error;
       throw new CommitInDoubt(
-        "move database: the connection broke in the very end: a target that is not empty now has all of it",
+        "move database: the connection broke at the very end: if the target is not empty now, it has all data",
         { cause: error },
       );
     });
@@ -113,7 +113,7 @@ async function copyAll(
     copied[table] = await copyTable(table, source, target, (rows) => progress(table, rows, of));
     const { rows, digest } = await digestOf(table, target.transaction);
     if (rows === copied[table].rows && digest === copied[table].digest) continue;
-    throw new Error(`move database: the target does not keep the rows of "${table}" as they are`);
+    throw new Error(`move database: the target does not store the rows of "${table}" unchanged`);
   }
   return copied as Moved["tables"];
 }
@@ -134,27 +134,25 @@ async function checkMoved(
 
 async function checkVersion(dialect: Database["dialect"], source: Kysely<Tables>): Promise<void> {
   const [isThere] = await tablesIn(dialect, source, ["migrations"]);
-  if (isThere === undefined) throw new Unfit("move database: the source is no database of Postern");
+  if (isThere === undefined) throw new Unfit("move database: the source is not a Postern database");
   const done = new Set((await source.selectFrom("migrations").select("name").execute()).map(({ name }) => name));
   const newer = [...done].filter((name) => !migrations.some((one) => one.name === name)).sort();
   if (newer.length > 0) {
     throw new Unfit(
-      `move database: the source was written by a newer version of Postern (its step "${newer.at(-1)}" is not known ` +
-        "here): use that version",
+      `move database: the source was written by a newer version of Postern (unknown step "${newer.at(-1)}"): use that version`,
     );
   }
   const lacking = migrations.find(({ name }) => !done.has(name));
   if (!lacking) return;
   throw new Unfit(
-    `move database: the source was last used by an older version of Postern (it lacks the step "${lacking.name}"): ` +
-      "start this version on it once, and stop it again",
+    `move database: the source was last used by an older version of Postern (missing step "${lacking.name}"): start this version on it once, and stop it again`,
   );
 }
 
 async function checkEmpty(dialect: Database["dialect"], target: Kysely<Tables>): Promise<void> {
   const [found] = await tablesIn(dialect, target, [...Object.keys(movedTables), "migrations"]);
   if (found === undefined) return;
-  throw new Unfit(`move database: the target is not empty (it has a table "${found}"): name one that is`);
+  throw new Unfit(`move database: the target is not empty (it has a table "${found}"): use an empty one`);
 }
 
 /** Those of the tables that there are. */

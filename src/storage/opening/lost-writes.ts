@@ -35,9 +35,12 @@ async function recoverLostWrites(
         `revision ${brokenAt}; restore a backup`,
     );
   }
-  log.error("the database has lost writes that this server had confirmed: the server goes on with what is there", {
-    revision: from.revision,
-    databaseRevision: head.revision,
-  });
+  log.error(
+    "the database has lost writes that this server had confirmed: the server continues with the database's state",
+    {
+      revision: from.revision,
+      databaseRevision: head.revision,
+    },
+  );
   await readAnew(options, moved);
 }

@@ -65,8 +65,7 @@ export async function migrate(database: Database, steps: readonly Migration[], a
   const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
   if (unknown.length > 0) {
     throw new Error(
-      `open database: it was written by a newer version of Postern (its step "${unknown.at(-1)}" is not known here); ` +
-        "use that version, or restore a backup from before",
+      `open database: it was written by a newer version of Postern (unknown step "${unknown.at(-1)}"); use that version, or restore a backup from before`,
     );
   }
   for (const { name, up } of steps) {
@@ -77,7 +76,7 @@ export async function migrate(database: Database, steps: readonly Migration[], a
         await transaction.insertInto("migrations").values({ name, at }).execute();
       });
     } catch (error) {
-      throw new Error(`migrate database: step "${name}" failed and was undone`, { cause: error });
+      throw new Error(`migrate database: step "${name}" failed and was rolled back`, { cause: error });
     }
   }
 }

@@ -105,7 +105,7 @@ export async function openDatabase({
   if (!isUrl(database)) {
     if (isShared) {
       throw new Unfit(
-        "open database: several nodes (--cluster) share a PostgreSQL database: give its URL, postgres://…, as --database",
+        "open database: several nodes (--cluster) need a PostgreSQL database: set its URL, postgres://…, with --database",
       );
     }
     return { database: await openSqlite(resolve(dataDirectory, database), log), holder: process };
@@ -349,7 +349,7 @@ async function retainedIn({ reads, shared }: Database, sealer: Sealer, log: Log)
   const oldest = anchor.revision + 1;
   const retained: Retained = { oldest, ...(shared && { refresh }) };
   if (first === null || first <= oldest) return retained;
-  log.error("the history is damaged: its beginning was taken out", {
+  log.error("the history is damaged: its beginning is missing", {
     oldestRevision: first,
     prunedTo: anchor.revision,
   });

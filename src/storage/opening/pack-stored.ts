@@ -21,7 +21,7 @@ export async function packStored(database: Database, kinds: Kinds, log: Log): Pr
     await transaction.deleteFrom("pending").where("name", "=", toPack).execute();
     return packed;
   });
-  if (rows > 0) log.info("sessions and users of logins are packed now", { rows });
+  if (rows > 0) log.info("sessions and users of logins are now packed", { rows });
 }
 
 async function packKind({ dialect }: Database, transaction: Transaction, kind: Kind): Promise<number> {

@@ -37,7 +37,7 @@ export async function sealStored(
       return sealed;
     });
     if (count === 0) return;
-    log.info("values that were stored in the clear are sealed now", { rows: count });
+    log.info("values that were stored in clear text are now sealed", { rows: count });
   } else if (!isPending(toCompact)) return;
   await compact(database, log);
 }
@@ -93,6 +93,8 @@ async function compact(database: Database, log: Log): Promise<void> {
     for (const text of texts) await sql.raw(text).execute(database.reads);
     await database.transact((transaction) => transaction.deleteFrom("pending").where("name", "=", toCompact).execute());
   } catch (error) {
-    log.warn("sealed values may still be in the database's files in the clear: they could not be compacted", { error });
+    log.warn("sealed values may still be in the database's files in clear text: the files could not be compacted", {
+      error,
+    });
   }
 }

@@ -83,13 +83,14 @@ export function said(error: unknown): string {
 /** One URL per server: `postgres://a:1,b:2/name` names two of them, as PostgreSQL's own clients read it. */
 function placesOf(url: string): readonly string[] {
   const [, scheme, credentials = "", hosts, rest] = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(.*)$/s.exec(url) ?? [];
-  if (scheme === undefined || hosts === undefined) throw new Error("read database: its URL is none of postgres://");
+  if (scheme === undefined || hosts === undefined)
+    throw new Error("read database: its URL must begin with postgres://");
   if (hosts === "") return [url];
   return hosts.split(",").map((host) => {
     const place = `${scheme}${credentials}${host}${rest ?? ""}`;
     if (URL.canParse(place)) return place;
     throw new Error(
-      "read database: its URL cannot be read; characters such as / or @ in a user or password are written as %2F and %40",
+      "read database: its URL is invalid; write characters such as / or @ in a user or password as %2F and %40",
     );
   });
 }
@@ -105,7 +106,7 @@ function nameOf(place: string): string {
 
 async function checkWritable(client: Client): Promise<void> {
   const { rows } = await client.query<{ standby: boolean }>("select pg_is_in_recovery() as standby");
-  if (rows[0]?.standby) throw new Error("use database: the server is a standby and takes no writes");
+  if (rows[0]?.standby) throw new Error("use database: the server is a standby and accepts no writes");
 }
 
 async function readPasswords(file: string): Promise<string> {

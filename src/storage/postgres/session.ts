@@ -15,8 +15,7 @@ export async function checkSession(client: Client, other: Client): Promise<void>
   await other.query("rollback");
   if (isOwn) return;
   throw new Unfit(
-    "open database: the pooler in front of it lends sessions for single transactions, and locks would be lost between " +
-      "them: use its session mode, or connect to the database itself",
+    "open database: its connection pooler shares sessions between transactions, which breaks locks: use session mode, or connect to the database directly",
   );
 }
 

@@ -89,8 +89,7 @@ export class WritingConnection implements PostgresPool {
         throw error;
       }
       throw new Error(
-        `connect to database: no connection that can write (${said(error)}): ` +
-          "see that the server runs, takes writes, and lets this user in",
+        `connect to database: no connection that can write (${said(error)}): check that the server runs, accepts writes, and allows this user`,
         { cause: error },
       );
     }
@@ -122,7 +121,7 @@ export class WritingConnection implements PostgresPool {
     return {
       query,
       release: (destroy?: boolean) => {
-        if (destroy) this.#lose(client, new Error("a transaction could not be undone"));
+        if (destroy) this.#lose(client, new Error("a transaction could not be rolled back"));
       },
       connect: () => Promise.reject(new Error("connect: it is connected")),
       end: () => undefined,
@@ -156,7 +155,7 @@ export class WritingConnection implements PostgresPool {
   async #checkHolder(client: Client): Promise<void> {
     const holder = await holderIn(client);
     if (holder === undefined || holder === this.#options.holder || holder === this.#predecessor) return;
-    throw new Superseded("use database: another process has taken it over; this one must be restarted");
+    throw new Superseded("use database: another process has taken it over; restart this server");
   }
 
   /** Alone, or together with the other nodes: never a lone process beside nodes. */
@@ -179,7 +178,7 @@ export class WritingConnection implements PostgresPool {
           : "open database: another process has it open; stop it first",
       );
     }
-    throw new Error("lock database: another connection has its lock, and has not taken it over; it is tried again");
+    throw new Error("lock database: another connection holds its lock, but has not taken it over; retrying");
   }
 
   /** Ends what the server still believes of this process's earlier connections, with what they had under way. */
@@ -199,7 +198,7 @@ export class WritingConnection implements PostgresPool {
     if (rows[0]?.synchronous_commit === "off") await client.query("set synchronous_commit = on");
     const fsync = await client.query<{ fsync: string }>("show fsync");
     if (fsync.rows[0]?.fsync === "off") {
-      log.warn("the database server runs with fsync off: a crash of its machine can lose answered writes");
+      log.warn("the database server runs with fsync off: a crash of its machine can lose confirmed writes");
     }
   }
 }

@@ -39,7 +39,9 @@ export async function dataKeys(
   try {
     await wrapAgain(database, rows, keys, first);
   } catch (error) {
-    log.error("the data keys could not be sealed under the new key: keep the older one until a start could", { error });
+    log.error("the data keys could not be sealed under the new key: keep the older key until a start succeeds", {
+      error,
+    });
   }
   return keys;
 }
@@ -77,9 +79,9 @@ function unwrapAll(rows: readonly Tables["data_keys"][], operatorKeys: readonly 
     const [first] = operatorKeys;
     throw new OtherKey(
       `open database: its secrets are sealed under the key "${wrapped_by}", ` +
-        (first ? `and the sealing key that was found is "${keyIdOf(first)}": ` : "and there is no sealing key: ") +
-        'put the file "sealing-key" that belongs to this database back into the data directory, from where its backup ' +
-        "is, with mode 0600, or give what it holds as POSTERN_SEALING_KEY",
+        (first ? `but the sealing key is "${keyIdOf(first)}": ` : "but there is no sealing key: ") +
+        'restore the file "sealing-key" of this database to the data directory, from the same place as its backup, ' +
+        "with mode 0600, or set its content as POSTERN_SEALING_KEY",
     );
   });
 }

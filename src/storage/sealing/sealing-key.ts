@@ -39,8 +39,7 @@ function readKeyFile(file: string): string | undefined {
     // Windows has no such modes: access lists of the directory decide there.
     if (process.platform !== "win32" && (mode & 0o077) !== 0) {
       throw new Error(
-        `read sealing key: "${file}" has mode ${mode.toString(8).padStart(4, "0")}, so others may read it; ` +
-          `run \`chmod 600 ${file}\`, and rotate the key if they may have`,
+        `read sealing key: "${file}" has mode ${mode.toString(8).padStart(4, "0")}, so other users can read it; run \`chmod 600 ${file}\`, and rotate the key if others may have read it`,
       );
     }
     return readFileSync(descriptor, "utf8");

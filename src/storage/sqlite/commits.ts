@@ -24,7 +24,7 @@ const silenceMs = 60_000;
 
 function endHung(thread: Worker): void {
   const error = (event: string, fields?: LogFields): void => reportFailure("task", new Error(event), fields);
-  letGo("task", endHungThread("the thread that commits", thread, { error }));
+  letGo("task", endHungThread("the commit thread", thread, { error }));
 }
 
 /** The thread starts at once, and again with the next commit should it have died. */
@@ -35,7 +35,7 @@ export function commitsTo(file: string): Commits {
 
   const start = (): Worker => {
     const started = new Worker(new URL("./thread.ts", import.meta.url), { name: "commits", workerData: file });
-    let failure: unknown = new Error("the thread that commits has ended");
+    let failure: unknown = new Error("the commit thread has stopped");
     started.on("message", (outcome: Outcome) => answered(outcome));
     started.on("error", (error) => (failure = error));
     gone = new Promise((resolve) => {

@@ -7,7 +7,7 @@ export function connect(file: string): DatabaseSync {
     connection.exec("pragma journal_mode = wal; pragma synchronous = full");
   } catch (error) {
     connection.close();
-    throw new Error(`open database "${file}": it is not a database that SQLite can use`, { cause: error });
+    throw new Error(`open database "${file}": it is not a valid SQLite database`, { cause: error });
   }
   return connection;
 }

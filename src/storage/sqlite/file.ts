@@ -39,13 +39,10 @@ export function openSqliteFile(file: string, log: Log): SqliteFile {
     } catch (error) {
       if (!isDiskTrouble(error)) throw error;
       const alone = prepared(connectAlone(file));
-      log.error(
-        "the disk of the database takes no writes: it is only read, and writes are answered 503 until it does",
-        {
-          file,
-          error,
-        },
-      );
+      log.error("the disk of the database accepts no writes: reads continue, and writes are answered with 503", {
+        file,
+        error,
+      });
       return { reads: alone, writes: alone, commits: undefined };
     }
   }
@@ -60,9 +57,9 @@ export function openSqliteFile(file: string, log: Log): SqliteFile {
     } catch (error) {
       const alone = prepared(connectAlone(file));
       current = { reads: alone, writes: alone, commits: undefined };
-      throw new Error("store: the disk of the database takes no writes", { cause: error });
+      throw new Error("store: the disk of the database accepts no writes", { cause: error });
     }
-    log.info("the disk of the database takes writes again", { file });
+    log.info("the disk of the database accepts writes again", { file });
     return current.commits as Commits;
   }
 

@@ -20,7 +20,7 @@ export async function openSqlite(file: string, log: Log): Promise<Database> {
   const lock = lockFile(`${file}.lock`);
   try {
     const damage = walDamage(`${file}-wal`);
-    if (damage) log.warn("the end of the database's log is damaged: writes in it are dropped", { file, ...damage });
+    if (damage) log.warn("the end of the database's log is damaged: writes in it are discarded", { file, ...damage });
     const opened = openSqliteFile(file, log);
     const kyselyOn = (use: "writes" | "reads"): Kysely<Tables> =>
       new Kysely<Tables>({ dialect: new SqliteDialect({ database: adapt((sql) => opened.prepare(use, sql)) }) });

@@ -47,13 +47,13 @@ export function draftOn(overlay: Overlay, context: DraftContext): { readonly dra
     },
     replace({ account_id, kind, id }, doc) {
       const before = draft.get(account_id, kind, id);
-      if (!before) throw new Refusal("not_found", `${kind} "${id}" does not exist any more`);
+      if (!before) throw new Refusal("not_found", `${kind} "${id}" no longer exists`);
       return put(before, stored(kind, id, account_id, revision, before.created_at, doc));
     },
     delete({ account_id, kind, id }) {
       if (ended) throw new Error(`delete ${kind} "${id}": the draft has ended; its work must be synchronous`);
       const object = draft.get(account_id, kind, id);
-      if (!object) throw new Refusal("not_found", `${kind} "${id}" does not exist any more`);
+      if (!object) throw new Refusal("not_found", `${kind} "${id}" no longer exists`);
       const tree = ownedTree(kinds, overlay, object);
       for (const one of tree.values()) {
         if (deferred) deferred.noteDeleted(one);

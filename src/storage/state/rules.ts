@@ -60,20 +60,20 @@ function checkCover(kinds: Kinds, overlay: Overlay, { kind, account_id }: Stored
     id !== undefined && overlay.object(id)?.account_id !== account_id;
   for (const wildcard of wildcardsOver(name)) {
     if (!isForeign(overlay.holderId(claimKey(account_id, { ...claim, name: wildcard })))) continue;
-    const message = `"${name}" is covered by "${wildcard}", which another account holds`;
+    const message = `another account holds "${wildcard}", which includes "${name}"`;
     throw new Refusal(taken, message, fieldOf(claim));
   }
   const base = wildcardBase(name);
   if (base === undefined || !overlay.idsBelow(belowKey(space, base), undefined, Infinity).some(isForeign)) return;
-  throw new Refusal(taken, `"${name}" would cover names that other accounts hold`, fieldOf(claim));
+  throw new Refusal(taken, `"${name}" would include names that other accounts hold`, fieldOf(claim));
 }
 
 function refuseHeld(object: StoredObject, taken: RefusalName, claim: Claim, holder: StoredObject): never {
   const { name } = claim;
   if (holder.account_id !== object.account_id) {
-    throw new Refusal(taken, `"${name}" is held by another account`, fieldOf(claim));
+    throw new Refusal(taken, `another account holds "${name}"`, fieldOf(claim));
   }
-  throw new Refusal(taken, `"${name}" is held by ${holder.kind} "${holder.id}"`, {
+  throw new Refusal(taken, `${holder.kind} "${holder.id}" holds "${name}"`, {
     ...fieldOf(claim),
     holder_id: holder.id,
     holder_kind: holder.kind,
@@ -82,7 +82,7 @@ function refuseHeld(object: StoredObject, taken: RefusalName, claim: Claim, hold
 
 /** The entry of `details` for the field that has the name. */
 function fieldOf({ at, name }: Claim): Readonly<Record<string, string>> {
-  return at === undefined ? {} : { [at]: `must be another: "${name}" is held already` };
+  return at === undefined ? {} : { [at]: `must be different: "${name}" is already held` };
 }
 
 export function checkUnused(
@@ -129,7 +129,7 @@ function userOf(
 }
 
 function refuseUsed(object: StoredObject, by: StoredObject): never {
-  throw new Refusal("in_use", `${object.kind} "${object.id}" is still used by ${by.kind} "${by.id}"`, {
+  throw new Refusal("in_use", `${by.kind} "${by.id}" still uses ${object.kind} "${object.id}"`, {
     referrer_id: by.id,
     referrer_kind: by.kind,
   });

@@ -43,7 +43,7 @@ export function webhookCheck(
   { maxBytes, demands, taken, clock }: WebhookCheckOptions,
 ): WebhookCheck {
   const { newestSignatureOnly, snsTopics } = demands;
-  const verified = passed(name, `the signature of ${provider} verifies`);
+  const verified = passed(name, `the signature of ${provider} is valid`);
   const tooLarge = denied(
     name,
     "webhook_too_large",
@@ -74,14 +74,14 @@ export function webhookCheck(
     }
     const message = { ...head, body };
     const fetched = isRehearsal ? wouldFetch(provider, message, clock.now()) : undefined;
-    if (fetched !== undefined) return skipped(name, `would fetch ${fetched} and verify the signature by it`);
+    if (fetched !== undefined) return skipped(name, `would fetch ${fetched} and verify the signature with it`);
     const { wrong, messageId } = await verifyWebhook(provider, secret, message, clock.now(), newestSignatureOnly);
     if (wrong) return refused(wrong);
-    if (snsTopics.length > 0 && !snsTopics.includes(topicOf(body) ?? "")) return refused("it is of another topic");
+    if (snsTopics.length > 0 && !snsTopics.includes(topicOf(body) ?? "")) return refused("it belongs to another topic");
     const challenge = answerChallenge(provider, secret, body);
     if (challenge) return answered(name, `answered the endpoint test of ${provider}`, challenge);
     if (taken && messageId !== undefined) {
-      if (taken.has(messageId, clock.now())) return denied(name, "webhook_replayed", "its id was taken before");
+      if (taken.has(messageId, clock.now())) return denied(name, "webhook_replayed", "its id was already used");
       if (!isRehearsal) taken.begin(exchange, messageId);
     }
     return verified;

@@ -4,11 +4,11 @@ import type { WebhookDemands } from "../../webhooks/options.ts";
 
 export const webhookDemands = {
   newest_signature_only: f.boolean(
-    "Accept only the provider's newest form of signature, for HubSpot and Plivo version 3: older forms cover less of the request.",
+    "Accept only the provider's newest signature format, for HubSpot and Plivo version 3. Older formats cover less of the request.",
     { default: false },
   ),
   sns_topics: f.list(
-    "ARNs of the SNS topics whose messages are accepted; empty: those of any topic. A signature of SNS proves that Amazon sent the message, and not whose topic it is of.",
+    "ARNs of the SNS topics whose messages are accepted; empty: all topics. An SNS signature proves that Amazon sent the message, but not who owns the topic.",
     f.string("An ARN.", { minBytes: 1, maxBytes: 512 }),
     { maxItems: 20, unique: true },
   ),

@@ -4,7 +4,7 @@ import type { TlsCertificate } from "../tls-certificates.ts";
 import { empty } from "./variable.ts";
 import type { VariableDeclaration, Variables } from "./variable.ts";
 
-const noPlaces = "Postern knows no places of addresses";
+const noPlaces = "Postern has no location data for addresses";
 
 /** What variables call the attributes of a name, and what RFC 4514 does. */
 export const nameAttributes = {
@@ -23,10 +23,14 @@ export const connectionVariables: Variables = {
   "conn.bytes_in": of("bytes from the client so far, TLS included", ({ traffic }) => text(traffic?.bytesRead)),
   "conn.bytes_out": of("bytes to the client so far, TLS included", ({ traffic }) => text(traffic?.bytesWritten)),
   "conn.client_ip": of("address of the client", ({ source }) => source),
-  "conn.client_port": of("port of the client, 0 behind a trusted proxy", ({ sourcePort }) => String(sourcePort)),
+  "conn.client_port": of("port of the client, 0 if a trusted proxy forwards the connection", ({ sourcePort }) =>
+    String(sourcePort),
+  ),
   "conn.server_ip": of("address that the client reached", ({ local }) => local.localAddress ?? ""),
   "conn.server_port": of("port that the client reached", ({ localPort }) => String(localPort)),
-  "conn.start_ts": of("when it was accepted, RFC 3339", ({ startedAt }) => new Date(startedAt).toISOString()),
+  "conn.start_ts": of("time when the connection was accepted, RFC 3339", ({ startedAt }) =>
+    new Date(startedAt).toISOString(),
+  ),
   "conn.end_ts": empty("the connection is still open"),
   "conn.geo.city": empty(noPlaces),
   "conn.geo.country": empty(noPlaces),

@@ -36,20 +36,20 @@ export const decisionVariables: Variables = {
   },
   ".oauth.app_client_id": { doc: "client id of the login", read: (exchange) => login(exchange)?.clientId ?? "" },
   ".oauth.decision": {
-    doc: "`allow` or `block`, also of OpenID Connect; who is sent to log in is not let in",
+    doc: "`allow` or `block`, also of OpenID Connect; a redirect to the login is `block`",
     read: (exchange) => loginDecision(exchange.steps),
   },
   ".oauth.user.id": { doc: "id of the visitor at the provider", read: (exchange) => login(exchange)?.subject ?? "" },
   ".oauth.user.email": {
-    doc: "e-mail address of the visitor, as the provider says",
+    doc: "e-mail address of the visitor, from the provider",
     read: (exchange) => login(exchange)?.email ?? "",
   },
   ".oauth.user.name": {
-    doc: "name of the visitor, as the provider says",
+    doc: "name of the visitor, from the provider",
     read: (exchange) => login(exchange)?.name ?? "",
   },
   ".compression.algorithm": {
-    doc: "coding of a response that is compressed here",
+    doc: "encoding of a response that is compressed here",
     read: (exchange) =>
       stepBy(exchange, "compression")?.outcome === "changed"
         ? (exchange.response?.headers.get("content-encoding") ?? "")
