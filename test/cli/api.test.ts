@@ -71,7 +71,7 @@ describe("postern api", () => {
     assert.match(
       gone.stderr,
       new RegExp(
-        String.raw`^postern: there is no ip policy "ipp_\w+" in this account \(${errorCode("not_found")}, op_\w+\)\n$`,
+        String.raw`^postern: this account has no ip policy "ipp_\w+" \(${errorCode("not_found")}, op_\w+\)\n$`,
       ),
     );
   });

@@ -118,7 +118,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
   it("P12: the console's page logs in by the team's identity provider, says who it is, and offers no more than the role", async () => {
     const { page: other, context } = await openWatched(chromium, platform.apiUrl);
     await other.goto(platform.apiUrl);
-    await other.getByRole("link", { name: `Log in by ${new URL(provider.issuer).host}` }).click();
+    await other.getByRole("link", { name: `Log in with ${new URL(provider.issuer).host}` }).click();
     await other.locator("input[name=login]").fill("ada");
     await other.locator("input[name=password]").fill("x");
     await other.locator("button[type=submit]").click();
@@ -168,7 +168,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
 
     await page.getByRole("link", { name: "The route" }).click();
     const stands = page.getByRole("region", { name: "Status" });
-    await stands.getByText("certificate of the server's own authority").waitFor();
+    await stands.getByText("certificate from the server's own CA").waitFor();
     await stands.getByText("served", { exact: true }).waitFor();
     const module = (name: string) => page.getByRole("listitem").filter({ hasText: name });
     await module("Compression").getByRole("button", { name: "Set" }).click();
@@ -431,7 +431,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await visit(`edges/${edge.id}`);
     const row = (text: string) => page.getByRole("region", { name: "Status" }).locator("li", { hasText: text });
     await row("a.held.localhost").getByText("there", { exact: true }).waitFor();
-    await row("held-not.localhost").getByText("certificate of the server's own authority").waitFor();
+    await row("held-not.localhost").getByText("certificate from the server's own CA").waitFor();
     await row("app=nobody").getByText("no agent is online").waitFor();
     await assertAccessible(page, "how an edge stands");
     await row("a.held.localhost").getByRole("link").click();

@@ -173,7 +173,7 @@ describe("the console's views", { skip: skipWithout("chromium"), timeout: 240_00
     await visit(`objects/vault/${vault?.id}`);
     await past.waitFor();
     await page.getByRole("button", { name: "Back to now" }).click();
-    await main.getByText("This Vault was deleted, or never was.").waitFor();
+    await main.getByText("This Vault was deleted or never existed.").waitFor();
     assert.equal(await main.getByRole("button", { name: "Edit" }).count(), 0);
     await main.getByRole("link", { name: "Show history" }).click();
     await page.locator(".revisions .tag", { hasText: "delete Vault" }).waitFor();

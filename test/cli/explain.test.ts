@@ -136,7 +136,7 @@ describe("postern explain", () => {
     );
     const elsewhere = await explain("GET", "https://elsewhere.example/");
     assert.deepEqual([elsewhere.code, elsewhere.stdout], [7, ""]);
-    assert.match(elsewhere.stderr, /no HTTPS edge of this account, and no agent of it, serves "elsewhere.example"/);
+    assert.match(elsewhere.stderr, /no HTTPS edge and no agent of this account serves "elsewhere.example"/);
     assert.equal((await explain("GET", "http://shop.localhost/")).code, 7);
     assert.equal((await explain("GET", "https://shop.localhost/", "-H", "no colon")).code, 2);
     assert.equal((await explain("GET", "https://shop.localhost/", "--ip", "nowhere")).code, 2);

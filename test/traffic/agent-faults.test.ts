@@ -102,7 +102,7 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
       "that speaks no TLS and is asked in TLS",
       () => `https://localhost:${http.port}`,
       dialFailed,
-      /does not speak TLS: publish http:\/\/localhost:\d+/,
+      /does not use TLS: publish http:\/\/localhost:\d+/,
       0,
     ],
     [
