@@ -7,7 +7,7 @@ export const compression = defineModule({
   name: "compression",
   schemaName: "EndpointCompression",
   on: ["https_route"],
-  doc: "Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers to input in requests of visitors whom the edge has logged in.",
+  doc: "Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are encoded or partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses that repeat input of a logged-in visitor stay unchanged too.",
   acts: { response: ["change the response"] },
   fields: {},
   compile: () => ({

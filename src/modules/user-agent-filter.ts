@@ -31,7 +31,7 @@ export const userAgentFilter = defineModule({
   name: "user_agent_filter",
   schemaName: "EndpointUserAgentFilter",
   on: ["https_route"],
-  doc: "Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied. Expressions are RE2 and match anywhere.",
+  doc: "Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied. Expressions are RE2 and match anywhere.",
   acts: { request: ["refuse"] },
   fields: {
     allow: expressions("Expressions for user agents that are always allowed."),

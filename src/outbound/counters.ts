@@ -21,7 +21,7 @@ export function exportOutboundCounters(metrics: Metrics): void {
       const read = (): number => counts.get(`${purpose} ${outcome}`) ?? 0;
       metrics.counterOf(
         "postern_outbound_requests_total",
-        "Requests of the server's own: to certificate authorities, receivers of events, for keys of webhooks, to identity providers, for keys of tokens and other requests of traffic policies.",
+        "Outgoing requests of the server: to certificate authorities, event destinations, identity providers, key servers, and hosts that traffic policies call.",
         read,
         { purpose, outcome },
       );

@@ -250,7 +250,7 @@ function common(given: JsonObject, { steps, logs }: Pick<Simulated, "steps" | "l
     const event = objectIn(given, "event");
     onlyKnown(event, ["logs"], "event");
     const wanted = event["logs"];
-    if (wanted !== undefined) differ("what is logged", asTexts(logs), asTexts(wanted));
+    if (wanted !== undefined) differ("the log", asTexts(logs), asTexts(wanted));
   });
 }
 

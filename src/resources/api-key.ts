@@ -31,7 +31,7 @@ export const apiKey = defineResource({
     scopes: f.list(
       "Scopes of the key; empty: no limit. A limited key can do everything that at least one scope allows.",
       f.string(
-        "`read` or `write`; `secrets` to read secrets in clear text; `exchanges` to read captured requests, and with `write` to replay them; `type:` and a kind of objects; `metadata:` and the start of the objects' metadata.",
+        "`read` or `write`. `secrets` shows secrets in clear text. `exchanges` shows captured requests, and with `write` replays them. `type:` and a kind limit the objects, as does `metadata:` and the start of their metadata.",
         { format: scope, maxBytes: 255 },
       ),
       { maxItems: 100, unique: true, immutable: true },

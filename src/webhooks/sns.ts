@@ -74,7 +74,7 @@ function readClaim(
   if (!message) return "the body is no JSON object";
   if (hasRepeatedKey(body.toString())) return "the body has a name twice";
   const fields = signedFields[String(message["Type"])];
-  if (!fields) return "the body's Type is none of SNS";
+  if (!fields) return "the body's Type is not an SNS type";
   let signed = "";
   for (const name of fields) {
     const value = message[name];

@@ -40,7 +40,10 @@ describe("postern doctor", { timeout: 60_000 }, () => {
     assert.equal(code, 1);
     const [stored] = findings.filter(({ about }) => about === `route ${routeId}`);
     assert.equal(stored?.outcome, "warning");
-    assert.match(stored.message, /sends answers to https:\/\/idp\.localhost:\d+\/saml\/\w+\/acs, .* https:\/\/sso\.localhost/);
+    assert.match(
+      stored.message,
+      /sends answers to https:\/\/idp\.localhost:\d+\/saml\/\w+\/acs, .* https:\/\/sso\.localhost/,
+    );
     assert.match(findings.find(({ outcome }) => outcome === "wrong")?.message ?? "", /another server answers/);
   });
 

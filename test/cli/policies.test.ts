@@ -158,8 +158,16 @@ cases:
   });
 
   for (const [what, change, holds] of [
-    ["what is misspelt", ["response:", "reponse:"], /case 1 has the unknown key "reponse"; .*did you mean "response"\?/],
-    ["what is misspelt inside", ["{ status: STATUS }", "{ state: 405 }"], /response has the unknown key "state"; .*"status"/],
+    [
+      "what is misspelt",
+      ["response:", "reponse:"],
+      /case 1 has the unknown key "reponse"; .*did you mean "response"\?/,
+    ],
+    [
+      "what is misspelt inside",
+      ["{ status: STATUS }", "{ state: 405 }"],
+      /response has the unknown key "state"; .*"status"/,
+    ],
     ["a case that expects nothing", [", response: { status: 200, body: up }", ""], /case 2 has no expectation/],
     ["a policy that cannot be", ["type: deny", "type: denny"], /policy: .*did you mean "deny"\?/],
     ["a file without cases", ["cases:", "about:"], /about must be|the file has no cases/],

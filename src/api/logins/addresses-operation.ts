@@ -30,7 +30,7 @@ const schema = object("Values to register at an identity provider.", {
   backchannel_logout_uri: textOrNull("URL for the logout notices of an OpenID provider; null for OAuth."),
   development_provider: orNull(
     object(
-      "A development identity provider on the server's machine that accepts any identity; null if there is none.",
+      "A development identity provider on the server's machine that accepts any identity; null without such a provider.",
       {
         issuer: text("Its address."),
         client_id: text("Client id of this server at the provider."),

@@ -71,7 +71,10 @@ export const exchangeSchema = object(
           exchange_id: text("Id from the agent."),
           uri: text("URI of the captured replay."),
           started_at: { type: "string", format: "date-time", description: "Time of the replay." },
-          status_code: { type: ["integer", "null"], description: "Status of its response; null if there is none yet." },
+          status_code: {
+            type: ["integer", "null"],
+            description: "Status of its response; null while the replay has no response.",
+          },
         }),
       ),
       maxItems: 20,

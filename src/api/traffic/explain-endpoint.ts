@@ -36,7 +36,7 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
     method: "POST",
     path: "/endpoints/{id}/explain",
     summary:
-      "Return what would happen to a request to an endpoint of an agent or a cloud endpoint, or to a connection for tls or tcp, without sending it.",
+      "Simulate a request to an endpoint of an agent or a cloud endpoint. For tls and tcp endpoints, simulate a connection. Nothing is sent.",
     // It describes a request and changes nothing.
     reads: true,
     takes: "object",

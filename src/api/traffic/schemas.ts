@@ -104,7 +104,7 @@ export const connectionSchema = object("A connection to a TLS or TCP edge or end
     type: "string",
     enum: ["served", "denied", "broken", "account_limit", "no_upstream", "abandoned"],
     description:
-      "Outcome: forwarded to an upstream, denied, closed because of an error of the edge or a limit of the account, without an upstream, or closed by the client first.",
+      "Outcome: forwarded, denied, closed because of an edge error or an account limit, without an upstream, or closed by the client first.",
   },
   error_code: textOrNull("Code of the error that ended it. Clients of connections do not see it."),
   duration_ms: number("Duration, milliseconds."),

@@ -203,7 +203,7 @@ function hintForOperator(
     const isText = (found[1 - at] as Type).is === "string";
     if ((is === "timestamp" || is === "duration") && isText) return `write \`${is}(${texts[1 - at]})\``;
     if (is === "bool" && literal.kind === "literal" && (literal.value === "true" || literal.value === "false")) {
-      return `\`${texts[at]}\` is true or false by itself: write ${literal.value} without quotes, or leave it out`;
+      return `\`${texts[at]}\` already is true or false: write ${literal.value} without quotes, or leave it out`;
     }
   }
   const numbers = ["int", "uint", "double"];

@@ -10,7 +10,7 @@ import { settings } from "../../settings/settings.ts";
 
 export const explain = defineCommand({
   name: "explain",
-  doc: "Print what an edge would do with a request or connection, without sending it: the matching route, the decision of each module with its reason, and the destination.",
+  doc: "Simulate a request or connection at an edge. Prints the matching route, the decision of each module with its reason, and the destination. Nothing is sent.",
   operands: "METHOD URL|tls://HOST|tcp://HOST:PORT",
   least: 1,
   most: 2,
