@@ -7,7 +7,7 @@ const check = process.argv.includes("--check");
 for (const [file, content] of await generatedFiles()) {
   if (existsSync(file) && readFileSync(file, "utf8") === content) continue;
   if (check) {
-    process.stdout.write(`${file} is not fresh: run \`npm run generate\`\n`);
+    process.stdout.write(`${file} is stale: run \`npm run generate\`\n`);
     process.exitCode = 1;
   } else {
     mkdirSync(dirname(file), { recursive: true });

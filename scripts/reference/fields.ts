@@ -49,7 +49,7 @@ function kinds(to: readonly string[]): string {
 function factsOf(field: Field): string[] {
   const facts: string[] = [];
   if (field.required) facts.push("required");
-  if (field.immutable) facts.push("not changed afterwards");
+  if (field.immutable) facts.push("cannot be changed later");
   if (field.readOnly || field.live) facts.push("read only");
   if (field.writeOnly) facts.push("never shown");
   if (field.secret) facts.push("secret");

@@ -17,7 +17,7 @@ export function moduleOrder(): string {
   const rows = modules.flatMap((module, index) => rowsOf(module, index + 1));
   return [
     "## The order\n\n",
-    "TLS and TCP edges decide over a connection before they answer a byte of it. Then comes the TLS handshake, and on HTTPS edges each request and its response. Within a phase modules act from top to bottom. To refuse ends an exchange with an error, to answer with a response of the edge's own: later modules do not see it, and those of the response act on what the upstream sends only.\n\n",
+    "TLS and TCP edges decide about a connection before they send a byte. Then comes the TLS handshake, and on HTTPS edges each request and its response. Within a phase, modules act from top to bottom. A module that rejects ends an exchange with an error. A module that answers ends an exchange with a response from the edge. Later modules do not see such an exchange. Response modules act only on responses from the upstream.\n\n",
     table(["", "Module", "Set on", "Phase", "May"], rows),
   ].join("");
 }
@@ -30,7 +30,7 @@ function rowsOf({ name, on, acts }: ModuleDeclaration, number: number): string[]
       ? [[placesText(on.filter((place) => placesOf[phase].includes(place))), phase, powers.join(", ")]]
       : [];
   });
-  if (rows.length === 0) rows.push([placesText(on), "", "nothing yet: what has it is refused"]);
+  if (rows.length === 0) rows.push([placesText(on), "", "no action yet: configurations with it are rejected"]);
   return rows.map((row, index) => [index === 0 ? String(number) : "", link, ...row]);
 }
 

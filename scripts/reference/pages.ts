@@ -36,7 +36,7 @@ function resourcesPage(operations: readonly Operation[]): string {
   const others = operations.filter(({ resource }) => !resource);
   parts.push(`## Everything else\n\n${operationsTable(others)}`);
   const introduction =
-    "What the management API keeps and shows. `/docs` of a running server has the same with examples, `openapi.json` is for machines. Every object also has `id` and `uri`, and all that are stored have `created_at`.";
+    "Objects of the management API. `/docs` of a running server has the same reference with examples, and `openapi.json` is the machine-readable version. Every object also has `id` and `uri`, and all stored objects have `created_at`.";
   return page("Resources", introduction, parts);
 }
 
@@ -49,7 +49,7 @@ function resourceSection(resource: ResourceDeclaration, operations: readonly Ope
     `## ${resource.name.replaceAll("_", " ")}\n\n${resource.doc} Ids begin with ${code(`${resource.idPrefix}_`)}.\n\n`,
     operationsTable(own),
     fieldsTable(bare),
-    links === "" ? "" : `Modules, each also with a path of its own below \`${resource.path}/{id}/\`: ${links}.\n\n`,
+    links === "" ? "" : `Modules, each with a separate path below \`${resource.path}/{id}/\`: ${links}.\n\n`,
   ].join("");
 }
 
@@ -63,7 +63,7 @@ function modulesPage(): string {
     return `## ${name}\n\n${doc}\n\nOn: ${placesText(on)}.\n\n${fieldsTable(fields)}`;
   });
   const introduction =
-    "What can be put in front of traffic, in the order in which it acts. Every module also has `enabled`, true unless given.";
+    "Modules that act on traffic, in order of execution. Every module also has `enabled`, true by default.";
   return page("Modules", introduction, [moduleOrder(), ...parts]);
 }
 

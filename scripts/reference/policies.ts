@@ -9,18 +9,18 @@ import { code, page, table } from "./markdown.ts";
 
 export function policiesPage(): string {
   const introduction =
-    "What the rules of a [traffic policy](../guides/policies.md) can do and read. Expressions are written in [CEL](expressions.md).";
+    "Actions and variables for the rules of a [traffic policy](../guides/policies.md). Expressions use [CEL](expressions.md).";
   const unsupported = Object.entries(unsupportedActions).map(([type, why]) => [code(type), why]);
   return page("Traffic policies", introduction, [
     "## Actions\n\n",
     ...actions.map(actionSection),
-    "Refused by name:\n\n",
+    "Rejected by name:\n\n",
     table(["Action", "Why"], unsupported),
     "## Variables\n\n",
-    'A variable is read when an expression comes to it. One that is not there is the zero of its type: `""`, `0`, `false`, an empty list. `vars.NAME` is what `set-vars` has set in this phase, of any type. Capitalised names of older policies, such as `conn.ClientIP` and `req.Method`, mean the present ones.\n\n',
+    'A variable is read when an expression uses it. A missing variable has the zero value of its type: `""`, `0`, `false` or an empty list. `vars.NAME` is the value that `set-vars` has set in this phase, of any type. Capitalised names from older policies, such as `conn.ClientIP` and `req.Method`, mean the current names.\n\n',
     variablesTable(),
     "## Functions\n\n",
-    "Besides those of [expressions](expressions.md); `split` keeps at most so many parts and drops the rest, and without arguments parts a text at white space.\n\n",
+    "In addition to those of [expressions](expressions.md). `split` keeps at most the given number of parts and drops the rest; without arguments it splits a text at white space.\n\n",
     functionsTable(),
   ]);
 }

@@ -22,7 +22,7 @@ export function settingsPage(): string {
     return [...cells, code(setting.shownDefault ?? ""), readersOf(name)];
   });
   const introduction =
-    "Every setting has a flag, an environment variable and a key in the YAML file that `--config` names. Priority: flags, environment variables, file, default. [Commands](commands.md) says which command takes which.";
+    "Every setting has a flag, an environment variable and a key in the YAML file of `--config`. Priority: flags, environment variables, file, default. [Commands](commands.md) lists the settings of each command.";
   return page("Settings", introduction, [table(["Flag", "Variable", "Key", "Meaning", "Default", "Read by"], rows)]);
 }
 
@@ -44,9 +44,9 @@ export async function commandsPage(): Promise<string> {
     exitDocs[name as keyof typeof exitCodes],
   ]);
   const refusals =
-    "What ends a command is one sentence on stderr; with `--json` it is a line of JSON there: `error` with `code` (of the [catalogue](errors.md), the server's own where that refused), `exit_code`, `message` and `fix`.";
+    "A failed command prints one sentence on stderr. With `--json` it prints a line of JSON: `error` with `code` (from the [catalogue](errors.md), or from the server if the server rejected the request), `exit_code`, `message` and `fix`.";
   parts.push(`## Exit codes\n\n${refusals}\n\n${table(["Code", "Meaning"], codes)}`);
-  return page("Commands", "`postern COMMAND --help` shows the same on the terminal.", parts);
+  return page("Commands", "`postern COMMAND --help` prints the same text.", parts);
 }
 
 const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
@@ -57,7 +57,7 @@ const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
   unreachable: "server unreachable",
   nameTaken: "name not available",
   upstream: "the upstream is required (`--require-upstream`) and unreachable",
-  refused: "refused by policy or limit, or not there",
+  refused: "rejected by a policy or limit, or not found",
   planHasChanges: "the plan has changes",
   interrupted: "interrupted",
 };

@@ -6,10 +6,10 @@ export function variablesPage(): string {
   const rows = Object.entries(variables).map(([name, { doc }]) => [code(name), doc]);
   const named = Object.entries(collections).map(([name, { doc }]) => [code(`${name}['NAME']`), doc]);
   const introduction =
-    "What `${…}` in the values of [request_headers](modules.md#request_headers) and [response_headers](modules.md#response_headers) can stand for. A variable is read at the moment when the header is written; what is not known then, and names that are not listed, are empty.";
+    "Variables for `${…}` in the values of [request_headers](modules.md#request_headers) and [response_headers](modules.md#response_headers). A variable is read when the header is written. Unknown values and unlisted names are empty.";
   return page("Variables", introduction, [
-    table(["Name", "What it is"], rows),
+    table(["Name", "Meaning"], rows),
     "Each of these has names below it, also as `req.headers.NAME`:\n\n",
-    table(["Name", "What it is"], named),
+    table(["Name", "Meaning"], named),
   ]);
 }

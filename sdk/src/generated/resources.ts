@@ -851,7 +851,7 @@ export interface EdgesHttpsRoutesIpRestriction {
 export interface EdgesHttpsRoutesUserAgentFilter {
   /**
    * Replace the whole user_agent_filter module. With `dry_run`, return the effect without making changes. Denies
-   * requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+   * requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request without
    * User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always
    * denied. Expressions are RE2 and match anywhere. `PUT /edges/https/{edge_id}/routes/{id}/user_agent_filter`
    */
@@ -1071,9 +1071,9 @@ export interface EdgesHttpsRoutesBackend {
 export interface EdgesHttpsRoutesCompression {
   /**
    * Replace the whole compression module. With `dry_run`, return the effect without making changes. Compresses
-   * responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies that are
-   * already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers to
-   * input in requests of visitors whom the edge has logged in. `PUT /edges/https/{edge_id}/routes/{id}/compression`
+   * responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are encoded or
+   * partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses that repeat
+   * input of a logged-in visitor stay unchanged too. `PUT /edges/https/{edge_id}/routes/{id}/compression`
    */
   replace(
     edgeId: string,
@@ -1503,8 +1503,8 @@ export interface Endpoints {
   /** Create a cloud endpoint. With `dry_run`, return the effect without making changes. `POST /endpoints` */
   create(body: CloudEndpointCreate, options?: CreateOptions): Promise<CloudEndpoint>;
   /**
-   * Return what would happen to a request to an endpoint of an agent or a cloud endpoint, or to a connection for tls or
-   * tcp, without sending it. `POST /endpoints/{id}/explain`
+   * Simulate a request to an endpoint of an agent or a cloud endpoint. For tls and tcp endpoints, simulate a
+   * connection. Nothing is sent. `POST /endpoints/{id}/explain`
    */
   explain(
     id: string,

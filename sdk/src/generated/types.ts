@@ -1003,7 +1003,7 @@ export interface HTTPSEdgeRoute {
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction: EndpointIPPolicy | null;
   /**
-   * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request
    * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
    * always denied. Expressions are RE2 and match anywhere.
    */
@@ -1039,8 +1039,8 @@ export interface HTTPSEdgeRoute {
   readonly backend: EndpointBackend | null;
   /**
    * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are
-   * bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and
-   * answers to input in requests of visitors whom the edge has logged in.
+   * encoded or partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses
+   * that repeat input of a logged-in visitor stay unchanged too.
    */
   readonly compression: EndpointCompression | null;
   /** Removes, then adds header fields of the response, just before the response goes to the client. */
@@ -1068,7 +1068,7 @@ export interface HTTPSEdgeRouteCreate {
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
-   * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request
    * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
    * always denied. Expressions are RE2 and match anywhere.
    */
@@ -1104,8 +1104,8 @@ export interface HTTPSEdgeRouteCreate {
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
    * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are
-   * bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and
-   * answers to input in requests of visitors whom the edge has logged in.
+   * encoded or partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses
+   * that repeat input of a logged-in visitor stay unchanged too.
    */
   readonly compression?: EndpointCompressionReplace | null | undefined;
   /** Removes, then adds header fields of the response, just before the response goes to the client. */
@@ -1133,7 +1133,7 @@ export interface HTTPSEdgeRouteUpdate {
   /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
   readonly ip_restriction?: EndpointIPPolicyReplace | null | undefined;
   /**
-   * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request
+   * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request
    * without User-Agent passes only if an expression of `allow` matches the empty string. A request with several is
    * always denied. Expressions are RE2 and match anywhere.
    */
@@ -1169,8 +1169,8 @@ export interface HTTPSEdgeRouteUpdate {
   readonly backend?: EndpointBackendReplace | null | undefined;
   /**
    * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are
-   * bodies that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and
-   * answers to input in requests of visitors whom the edge has logged in.
+   * encoded or partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses
+   * that repeat input of a logged-in visitor stay unchanged too.
    */
   readonly compression?: EndpointCompressionReplace | null | undefined;
   /** Removes, then adds header fields of the response, just before the response goes to the client. */
@@ -1194,7 +1194,7 @@ export interface EndpointIPPolicyReplace {
 }
 
 /**
- * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+ * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request without
  * User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied.
  * Expressions are RE2 and match anywhere.
  */
@@ -1208,7 +1208,7 @@ export interface EndpointUserAgentFilter {
 }
 
 /**
- * Denies requests by their User-Agent: those that match an expression of `deny` and none of `allow`. A request without
+ * Denies requests by their User-Agent: fields that match an expression of `deny` and none of `allow`. A request without
  * User-Agent passes only if an expression of `allow` matches the empty string. A request with several is always denied.
  * Expressions are RE2 and match anywhere.
  */
@@ -1863,9 +1863,9 @@ export interface EndpointBackendReplace {
 }
 
 /**
- * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies
- * that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers
- * to input in requests of visitors whom the edge has logged in.
+ * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are encoded
+ * or partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses that repeat
+ * input of a logged-in visitor stay unchanged too.
  */
 export interface EndpointCompression {
   /** True if the module is applied to traffic, false to disable. */
@@ -1873,9 +1873,9 @@ export interface EndpointCompression {
 }
 
 /**
- * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are bodies
- * that are already encoded or do not shrink, partial bodies, responses with `Cache-Control: no-transform`, and answers
- * to input in requests of visitors whom the edge has logged in.
+ * Compresses responses with gzip, deflate, br or zstd, according to the client's Accept-Encoding. Unchanged are encoded
+ * or partial bodies, bodies that do not shrink, and responses with `Cache-Control: no-transform`. Responses that repeat
+ * input of a logged-in visitor stay unchanged too.
  */
 export interface EndpointCompressionReplace {
   /** True if the module is applied to traffic, false to disable. (default true) */
@@ -3420,8 +3420,8 @@ export interface Connection {
   /** Id of the edge or endpoint. */
   readonly site_id: string;
   /**
-   * Outcome: forwarded to an upstream, denied, closed because of an error of the edge or a limit of the account,
-   * without an upstream, or closed by the client first.
+   * Outcome: forwarded, denied, closed because of an edge error or an account limit, without an upstream, or closed by
+   * the client first.
    */
   readonly outcome: "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
   /** Code of the error that ended it. Clients of connections do not see it. */
@@ -3536,7 +3536,7 @@ export interface Exchange {
     readonly uri: string;
     /** Time of the replay. */
     readonly started_at: string;
-    /** Status of its response; null if there is none yet. */
+    /** Status of its response; null while the replay has no response. */
     readonly status_code: number | null;
   })[];
 }
