@@ -2,15 +2,12 @@
  * A traffic policy as those see it who may not read secrets: its phases, rules and actions, and of what is configured
  * the names, numbers and choices. Every other text is masked, expressions with it: a credential may be in any of them.
  */
-import { createRequire } from "node:module";
-import type * as Yaml from "../lib/yaml.ts";
+import { parseYamlObject, renderYaml } from "../lib/yaml.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { secretMask } from "../schema/concealment.ts";
 import type { Concealment, Field, Fields, ObjectField } from "../schema/fields.ts";
 import { actionsByName } from "./actions/index.ts";
 import { idsInPolicy, secretsInPolicy } from "./mentions.ts";
-
-const require = createRequire(import.meta.url);
 
 /** Formats of texts that cannot be a credential. */
 const harmless: ReadonlySet<string> = new Set(["cidr", "duration", "header-name"]);
@@ -23,7 +20,7 @@ export const concealedPolicy: Concealment = {
       Object.entries(policy).map(([phase, rules]) => [phase, Array.isArray(rules) ? rules.map(rule) : flat(rules)]),
     );
     // As it was written, for whoever goes on with it by hand.
-    return /^\s*\{/.test(text) ? JSON.stringify(shown) : yaml().renderYaml(shown);
+    return /^\s*\{/.test(text) ? JSON.stringify(shown) : renderYaml(shown);
   },
   isStandIn(text) {
     // Reading it costs; what has no mask in it is none.
@@ -171,15 +168,10 @@ function hasMask(value: unknown): boolean {
 
 function read(text: string): JsonObject | undefined {
   try {
-    return yaml().parseYamlObject(text);
+    return parseYamlObject(text);
   } catch {
     return undefined;
   }
-}
-
-/** Loaded when the first policy is looked at: every start would wait for its seventy files. */
-function yaml(): typeof Yaml {
-  return require("../lib/yaml.ts") as typeof Yaml;
 }
 
 function isObject(value: unknown): value is JsonObject {
