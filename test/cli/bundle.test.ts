@@ -50,7 +50,7 @@ describe("the bundle", () => {
   let clone: string;
   before(() => {
     clone = realpathSync(mkdtempSync(join(tmpdir(), "postern-bundle-")));
-    for (const path of ["bin", "scripts/bundle.ts", "package.json", "package-lock.json"]) {
+    for (const path of ["bin", "scripts/bundle.ts", "scripts/bundling.ts", "package.json", "package-lock.json"]) {
       cpSync(join(root, path), join(clone, path), { recursive: true });
     }
     mkdirSync(join(clone, "node_modules"));
@@ -65,7 +65,12 @@ describe("the bundle", () => {
     }
     writeFileSync(join(clone, "src/main.ts"), main);
     writeFileSync(join(clone, "src/below/thread.ts"), thread.replace("WORD", "first µ… 😀"));
-    const others = ["api/control-plane.ts", "cli/command-line.ts", "cli/platform/platform.ts", "storage/opening/open.ts"];
+    const others = [
+      "api/control-plane.ts",
+      "cli/command-line.ts",
+      "cli/platform/platform.ts",
+      "storage/opening/open.ts",
+    ];
     for (const other of others) {
       writeFileSync(join(clone, "src", other), "export const nothing = 1;\n");
     }
