@@ -1,10 +1,8 @@
 /** The built pages of `console/`, served from memory with the headers that keep a page to itself. */
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { ownFilesIn, readOwnFile } from "../lib/io/own-file.ts";
 
-/** What is built into; see `console/build.js`. */
-const dist = fileURLToPath(new URL("../../console/dist", import.meta.url));
+/** The built files; see `console/build.js`. */
+const dist = "console/dist/";
 
 export interface PageReply {
   readonly status: number;
@@ -90,7 +88,7 @@ export function openPages(page: "index.html" | "inspector.html"): Pages {
 }
 
 function readAll(page: string): ReadonlyMap<string, PageFile> {
-  const assets = readdirSync(join(dist, "assets")).filter((name) => !name.endsWith(".gz"));
+  const assets = ownFilesIn(`${dist}assets/`).filter((name) => !name.endsWith(".gz"));
   return new Map([
     ["/", readOne(page)],
     ...assets.map((name) => [`/assets/${name}`, readOne(`assets/${name}`)] as const),
@@ -99,11 +97,10 @@ function readAll(page: string): ReadonlyMap<string, PageFile> {
 
 function readOne(name: string): PageFile {
   const type = types[name.slice(name.lastIndexOf(".") + 1)] ?? "application/octet-stream";
-  const file = join(dist, name);
   return {
     type,
     isPage: name.endsWith(".html"),
-    plain: readFileSync(file),
-    gzipped: readFileSync(`${file}.gz`),
+    plain: readOwnFile(`${dist}${name}`),
+    gzipped: readOwnFile(`${dist}${name}.gz`),
   };
 }

@@ -1,5 +1,5 @@
 /** What `openapi.json` says of one operation, as far as the command line needs it. */
-import { readFileSync } from "node:fs";
+import { readOwnFile } from "../../lib/io/own-file.ts";
 import { operations } from "../../../sdk/src/index.ts";
 import type { Operation } from "../../../sdk/src/index.ts";
 import type { ApiDescription, Schema } from "../../api/description/description.ts";
@@ -22,8 +22,7 @@ export interface DescribedOperation extends Operation {
 let loaded: ApiDescription | undefined;
 
 function description(): ApiDescription {
-  const file = new URL("../../../openapi.json", import.meta.url);
-  return (loaded ??= JSON.parse(readFileSync(file, "utf8")) as ApiDescription);
+  return (loaded ??= JSON.parse(readOwnFile("openapi.json").toString()) as ApiDescription);
 }
 
 /** The resources as they are typed, e.g. `edges/https/routes`, each with its verbs; "" for what belongs to none. */

@@ -38,7 +38,7 @@ import { exitCodes, Failure } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
 import { interrupted } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
-import { posternVersion } from "../process/version.ts";
+import { ownName, posternVersion } from "../process/version.ts";
 import { renderRequest } from "../terminal/request-line.ts";
 
 const own = {
@@ -307,7 +307,7 @@ function welcome(
 ${
   consoleUrl === undefined
     ? ""
-    : `  Console       ${bold(consoleUrl)}\n                logs in once; another link: npx postern console\n`
+    : `  Console       ${bold(consoleUrl)}\n                logs in once; another link: ${ownName()} console\n`
 }${inspectorUrl === undefined ? "" : `  Inspector     ${inspectorUrl}\n`}  API           ${platform.apiUrl}
   API key       ${platform.apiKey}
   Agent token   ${platform.authtoken}
@@ -318,7 +318,7 @@ ${
     : `Open ${bold(url)} in a browser, and click a name.\nLogged-in users, logout and keys: ${sso}`
 }
 
-${sample ? "Publish your own port instead: npm start -- 3000\n" : ""}Trust the CA, so that browsers do: npx postern ca
+${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}Trust the CA, so that browsers do: ${ownName()} ca
 `;
 }
 

@@ -10,6 +10,7 @@ import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { controlService, installService, serviceSystem, uninstallService } from "../service/control.ts";
+import { isExecutable } from "../../lib/io/own-file.ts";
 import type { ServiceFacts } from "../service/unit.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 
@@ -65,7 +66,9 @@ function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
   if (issues.length > 0) throw new Failure("usage", issues.map(renderIssue).join("\n"));
   const logs = forAll ? "/Library/Logs" : join(homedir(), "Library", "Logs");
   return {
-    program: [process.execPath, fileURLToPath(new URL("../../../bin/postern.js", import.meta.url))],
+    program: isExecutable
+      ? [process.execPath]
+      : [process.execPath, fileURLToPath(new URL("../../../bin/postern.js", import.meta.url))],
     config,
     user: forAll ? ownerOf(config[0] as string) : undefined,
     logFile: join(logs, "postern-agent.log"),

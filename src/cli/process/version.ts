@@ -1,7 +1,40 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { readOwnFile } from "../../lib/io/own-file.ts";
+
+interface Manifest {
+  readonly version: string;
+  /** Written into the manifest of a release. */
+  readonly commit?: string;
+}
 
 /** Postern's version, as package.json says. */
 export function posternVersion(): string {
-  const manifest = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(manifest) as { version: string }).version;
+  return manifest().version;
+}
+
+/** How a user of this program types its name: npm runs it in a checkout, and a release is installed. */
+export function ownName(): string {
+  return manifest().commit === undefined ? "npx postern" : "postern";
+}
+
+/** The commit that this program was built from; undefined where that is unknown. */
+export function posternCommit(): string | undefined {
+  const { commit } = manifest();
+  if (commit !== undefined) return commit;
+  const git = new URL("../../../.git", import.meta.url);
+  if (!existsSync(git)) return undefined;
+  try {
+    const cwd = fileURLToPath(new URL(".", git));
+    return execFileSync("git", ["rev-parse", "HEAD"], { cwd, stdio: ["ignore", "pipe", "ignore"] })
+      .toString()
+      .trim();
+  } catch {
+    return undefined;
+  }
+}
+
+function manifest(): Manifest {
+  return JSON.parse(readOwnFile("package.json").toString()) as Manifest;
 }
