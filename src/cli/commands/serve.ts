@@ -1,5 +1,10 @@
+import { silentLog } from "../../lib/log.ts";
+import { flagOnly, toggle } from "../../settings/setting.ts";
 import { defineCommand } from "../command/command.ts";
+import { exitCodes } from "../process/exit.ts";
 import { logFormOf, openLog } from "../process/log-output.ts";
+import { checkStart } from "../platform/check-start.ts";
+import type { StartCheck } from "../platform/check-start.ts";
 import { usualEdges } from "../platform/edge-count.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform } from "../platform/platform.ts";
@@ -8,7 +13,16 @@ import { interrupted } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
 import { posternVersion } from "../process/version.ts";
 
-const own = { config: settings.config, ...platformSettings, json: settings.json } as const;
+const own = {
+  config: settings.config,
+  ...platformSettings,
+  json: settings.json,
+  check: flagOnly(
+    toggle(
+      "Print what a start would do to the database and start nothing. Exits with 0 if nothing needs migrating, 8 if the start would migrate, 2 if it would refuse.",
+    ),
+  ),
+} as const;
 
 export const serve = defineCommand({
   name: "serve",
@@ -17,8 +31,12 @@ export const serve = defineCommand({
   least: 0,
   most: 0,
   settings: own,
-  examples: ["postern serve --data /var/lib/postern --domain t.example.com --https-listen :443 --http-listen :80"],
-  async run(values) {
+  examples: [
+    "postern serve --check --config /etc/postern/postern.yaml",
+    "postern serve --data /var/lib/postern --domain t.example.com --https-listen :443 --http-listen :80",
+  ],
+  async run({ check, ...values }) {
+    if (check) return printCheck(await checkStart(values, silentLog), values.json);
     const stopped = interrupted();
     const log = openLog(logFormOf(values));
     warnOfSources(log);
@@ -35,6 +53,20 @@ export const serve = defineCommand({
     return code;
   },
 });
+
+function printCheck(found: StartCheck, isJson: boolean): number {
+  const sentences: Readonly<Record<StartCheck["change"], string>> = {
+    create: "The start creates a new database.",
+    migrate: `The start migrates the database: ${found.pending.join(", ")}. Back it up first.`,
+    none: "The database is up to date.",
+  };
+  process.stdout.write(
+    isJson
+      ? `${JSON.stringify({ version: posternVersion(), ...found })}\n`
+      : `Postern ${posternVersion()}: ${sentences[found.change]}\n`,
+  );
+  return found.change === "migrate" ? exitCodes.planHasChanges : exitCodes.fine;
+}
 
 function startReport(platform: Platform): Record<string, unknown> {
   return {

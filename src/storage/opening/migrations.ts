@@ -47,6 +47,34 @@ export const migrations: readonly Migration[] = [
 ];
 
 /**
+ * Names of the steps that `migrate` would take, all of them for a database without tables. Changes nothing.
+ * @throws Error when the database was written by a newer version
+ */
+export async function pendingSteps(database: Database, steps: readonly Migration[]): Promise<readonly string[]> {
+  const there =
+    database.dialect === "sqlite"
+      ? sql`select 1 from sqlite_master where name = 'migrations'`
+      : sql`select 1 where to_regclass('migrations') is not null`;
+  const isEmpty = (await there.execute(database.reads)).rows.length === 0;
+  const done = isEmpty ? new Set<string>() : await doneSteps(database, steps);
+  return steps.flatMap(({ name }) => (done.has(name) ? [] : [name]));
+}
+
+async function doneSteps(database: Database, steps: readonly Migration[]): Promise<ReadonlySet<string>> {
+  const done = new Set(
+    (await database.reads.selectFrom("migrations").select("name").execute()).map(({ name }) => name),
+  );
+  const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
+  if (unknown.length > 0) {
+    throw new Error(
+      `open database: it was written by a newer version of Postern (its step "${unknown.at(-1)}" is not known here); ` +
+        "use that version, or restore a backup from before",
+    );
+  }
+  return done;
+}
+
+/**
  * Brings the tables up to date, each step in a transaction of its own.
  * @throws Error when the database was written by a newer version: there is no way back
  */
@@ -59,15 +87,7 @@ export async function migrate(database: Database, steps: readonly Migration[], a
       .addColumn("at", "text", (column) => column.notNull())
       .execute();
   });
-  const done = new Set(
-    (await database.reads.selectFrom("migrations").select("name").execute()).map(({ name }) => name),
-  );
-  const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
-  if (unknown.length > 0) {
-    throw new Error(
-      `open database: it was written by a newer version of Postern (unknown step "${unknown.at(-1)}"); use that version, or restore a backup from before`,
-    );
-  }
+  const done = await doneSteps(database, steps);
   for (const { name, up } of steps) {
     if (done.has(name)) continue;
     try {

@@ -18,7 +18,7 @@ import { historyOf } from "../history/history.ts";
 import { kindsOf } from "../rows/kinds.ts";
 import type { Declarations, Kinds } from "../rows/kinds.ts";
 import { loadState } from "../state/load.ts";
-import { migrate, migrations } from "./migrations.ts";
+import { migrate, migrations, pendingSteps } from "./migrations.ts";
 import { readHead } from "../commits/missed.ts";
 import { makeNode } from "../commits/node.ts";
 import type { Node } from "../commits/node.ts";
@@ -69,6 +69,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return await openStoreOn(database, holder, options);
 }
 
+/** What `openStore` would do to the tables of a database. */
+export interface StoreCheck {
+  /** Names of the migration steps, in order. */
+  readonly pending: readonly string[];
+  /** There are no tables yet. */
+  readonly isNew: boolean;
+}
+
 /**
  * Whether `openStore` would accept the database, which may hold something (`mayHold`), with these keys; there may be none.
  * It leaves nothing behind: to be asked before files are made that would have to go with the database.
@@ -78,10 +86,12 @@ export async function checkStore(
   options: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster"> & {
     readonly sealingKey: readonly Buffer[];
   },
-): Promise<void> {
+): Promise<StoreCheck> {
   const { database } = await openDatabase(options);
   try {
     await checkKeys(database, options.sealingKey);
+    const pending = await pendingSteps(database, migrations);
+    return { pending, isNew: pending.length === migrations.length };
   } finally {
     await database.close();
   }

@@ -1,0 +1,37 @@
+/** `postern serve --check`: what a start would do to the database, without starting or changing anything. */
+import { systemClock } from "../../lib/clock.ts";
+import type { Log } from "../../lib/log.ts";
+import type { PlatformSettings } from "../../settings/settings.ts";
+import { mayHold } from "../../storage/place.ts";
+import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
+import { Failure } from "../process/exit.ts";
+import { checkListeners } from "./start-failure.ts";
+
+export interface StartCheck {
+  /** `create`: there is no database. `migrate`: the steps of `pending` are due. `none`: the tables are up to date. */
+  readonly change: "create" | "migrate" | "none";
+  /** Names of the migration steps, in order. */
+  readonly pending: readonly string[];
+}
+
+/** @throws Failure (usage) if the start would be refused: newer data, another sealing key, a database in use */
+export async function checkStart(settings: PlatformSettings, log: Log): Promise<StartCheck> {
+  checkListeners(settings);
+  const { data, database } = settings;
+  if (!mayHold(database, data)) return { change: "create", pending: [] };
+  try {
+    const sealingKey = findSealingKey(data, settings.sealingKey) ?? [];
+    const { checkStore } = await import("../../storage/opening/open.ts");
+    const { pending, isNew } = await checkStore({
+      ...settings,
+      dataDirectory: data,
+      sealingKey,
+      clock: systemClock,
+      log,
+    });
+    if (isNew) return { change: "create", pending: [] };
+    return { change: pending.length > 0 ? "migrate" : "none", pending };
+  } catch (error) {
+    throw new Failure("usage", (error as Error).message, { cause: error });
+  }
+}

@@ -1,0 +1,52 @@
+/** `postern serve --check`: what a start would do, before it does anything. */
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, describe, it } from "node:test";
+import { freePorts, runCommand, startCommand } from "../support/command.ts";
+
+describe("postern serve --check", () => {
+  const data = mkdtempSync(join(tmpdir(), "postern-check-"));
+  const file = join(data, "postern.db");
+  after(() => rmSync(data, { recursive: true }));
+  const check = () => runCommand(["serve", "--check", "--json", "--data", data], { env: freePorts });
+  const change = (text: string): unknown => JSON.parse(text);
+
+  it("exits with 0 and creates nothing where there is no database", async () => {
+    const { code, stdout } = await check();
+    assert.deepEqual([code, change(stdout)], [0, { version: "0.1.0", change: "create", pending: [] }]);
+    assert(!existsSync(file));
+  });
+
+  it("exits with 0 when the database is up to date", async () => {
+    const server = startCommand(["serve", "--json", "--data", data], { env: freePorts });
+    await server.firstLine();
+    await server.end("SIGTERM");
+    const { code, stdout } = await check();
+    assert.deepEqual([code, change(stdout)], [0, { version: "0.1.0", change: "none", pending: [] }]);
+  });
+
+  it("exits with 8 and names the steps when the start would migrate, and takes none of them", async () => {
+    edit("delete from migrations where name = '0010-packed'");
+    for (let time = 0; time < 2; time += 1) {
+      const { code, stdout } = await check();
+      assert.deepEqual([code, change(stdout)], [8, { version: "0.1.0", change: "migrate", pending: ["0010-packed"] }]);
+    }
+    edit("insert into migrations values ('0010-packed', '2026-01-01T00:00:00Z')");
+  });
+
+  it("exits with 2 when a newer version wrote the database", async () => {
+    edit("insert into migrations values ('9999-later', '2026-01-01T00:00:00Z')");
+    const { code, stderr } = await check();
+    assert.equal(code, 2);
+    assert.match(stderr, /written by a newer version of Postern /);
+  });
+
+  function edit(statement: string): void {
+    const database = new DatabaseSync(file);
+    database.exec(statement);
+    database.close();
+  }
+});
