@@ -1,0 +1,93 @@
+/** The Debian package: the executable, its settings, two systemd units, and scripts that keep data until a purge. */
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { compressed, tar, tarGz } from "./archive.ts";
+import type { ArchiveFile } from "./archive.ts";
+import { distFolder, executablePath, root, sourceDateEpoch, version } from "./paths.ts";
+import type { Platform } from "./paths.ts";
+
+const sources = fileURLToPath(new URL("./debian/", import.meta.url));
+const architectures: Readonly<Record<Platform, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
+
+/** What Node's program is linked with, and what makes the system user. */
+const depends = "libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1, passwd";
+
+/** Where the package for a platform is written. */
+export function debianPackagePath(platform: Platform): string {
+  return join(distFolder, `postern_${version}_${architectures[platform]}.deb`);
+}
+
+/** Packs the executable of a platform, which was built before. @returns the package's path */
+export function buildDebianPackage(platform: Platform): string {
+  const seconds = sourceDateEpoch();
+  const installed = installedFiles(platform);
+  const data = tar(withFolders(installed), seconds);
+  const packed = compressed(data);
+  const members = [
+    { name: "debian-binary", bytes: Buffer.from("2.0\n") },
+    { name: "control.tar.gz", bytes: tarGz(controlFiles(platform, installed), seconds) },
+    { name: "data.tar.xz", bytes: packed },
+  ];
+  const path = debianPackagePath(platform);
+  writeFileSync(path, ar(members, seconds));
+  return path;
+}
+
+function installedFiles(platform: Platform): readonly ArchiveFile[] {
+  const source = (name: string): Buffer => readFileSync(join(sources, name));
+  return [
+    { path: "./usr/bin/postern", bytes: readFileSync(executablePath(platform)), isExecutable: true },
+    { path: "./etc/postern/postern.yaml", bytes: source("postern.yaml") },
+    { path: "./usr/lib/systemd/system/postern.service", bytes: source("postern.service") },
+    { path: "./usr/lib/systemd/system/postern-agent.service", bytes: source("postern-agent.service") },
+    { path: "./usr/share/doc/postern/copyright", bytes: readFileSync(join(root, "LICENSE")) },
+  ];
+}
+
+function controlFiles(platform: Platform, installed: readonly ArchiveFile[]): readonly ArchiveFile[] {
+  const kilobytes = installed.reduce((sum, { bytes }) => sum + Math.ceil(bytes.length / 1024), 0);
+  const control = `Package: postern
+Version: ${version}
+Architecture: ${architectures[platform]}
+Maintainer: The Postern developers <packages@postern.dev>
+Installed-Size: ${kilobytes}
+Depends: ${depends}
+Recommends: ca-certificates
+Section: net
+Priority: optional
+Description: Self-hosted tunnelling and edge routing
+ Postern publishes services that cannot be reached from outside. An agent beside
+ the service connects to a server, which forwards public traffic to the agent.
+`;
+  const sums = installed.map(
+    ({ path, bytes }) => `${createHash("md5").update(bytes).digest("hex")}  ${path.slice(2)}\n`,
+  );
+  const scripts = readdirSync(sources).filter((name) => /^(postinst|prerm|postrm)$/.test(name));
+  return [
+    { path: "./control", bytes: Buffer.from(control) },
+    { path: "./conffiles", bytes: Buffer.from("/etc/postern/postern.yaml\n") },
+    { path: "./md5sums", bytes: Buffer.from(sums.join("")) },
+    ...scripts.map((name) => ({ path: `./${name}`, bytes: readFileSync(join(sources, name)), isExecutable: true })),
+  ];
+}
+
+/** Every folder above the files, before them. */
+function withFolders(files: readonly ArchiveFile[]): readonly ArchiveFile[] {
+  const folders = files.flatMap(({ path }) => {
+    const parts = path.split("/").slice(0, -1);
+    return parts.map((_, at) => `${parts.slice(0, at + 1).join("/")}/`);
+  });
+  return [...[...new Set(folders)].map((path) => ({ path, bytes: Buffer.alloc(0) })), ...files];
+}
+
+/** An ar archive, the format of Debian packages. */
+function ar(members: readonly { readonly name: string; readonly bytes: Buffer }[], seconds: number): Buffer {
+  const parts = members.flatMap(({ name, bytes }) => {
+    const columns = [name.padEnd(16), String(seconds).padEnd(12), "0".padEnd(6), "0".padEnd(6), "100644".padEnd(8)];
+    const header = `${columns.join("")}${String(bytes.length).padEnd(10)}\`\n`;
+    return [Buffer.from(header), bytes, Buffer.from(bytes.length % 2 === 1 ? "\n" : "")];
+  });
+  return Buffer.concat([Buffer.from("!<arch>\n"), ...parts]);
+}

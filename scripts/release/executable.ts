@@ -1,0 +1,120 @@
+/** The single executable: Node with the bundle, the pages and V8's compiled code inside. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { compressed } from "./archive.ts";
+import type { ArchiveFile } from "./archive.ts";
+import { buildFolder, distFolder, executablePath, root } from "./paths.ts";
+import type { Platform } from "./paths.ts";
+import { bundleFor, manifest, pagesAndDescription, writeFiles } from "./shipped-files.ts";
+
+/** The Node that builds; it must run here, and have the version of the Node that is built into. */
+const builder = process.execPath;
+
+/**
+ * Programs whose compiled code is built in: those that every server starts. Code belongs to one version of Node and to one
+ * set of V8 flags, which are those of `src/cli/platform/threads/heap.ts`.
+ */
+const compiledPrograms = ["src-cli-platform-threads-control-plane", "src-cli-platform-threads-edge"].map(
+  (name) => `lib/${name}.program.js`,
+);
+const threadFlags = ["--heap-growing-percent=100", "--no-allocation-site-pretenuring", "--no-parallel-scavenge"];
+
+/** The tool that removes symbols, with its Debian package. */
+const strippers = {
+  "linux-x64": ["x86_64-linux-gnu-strip", "binutils"],
+  "linux-arm64": ["aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"],
+} as const;
+
+/** Builds one executable per platform, each with its compressed form. @returns paths of the compressed ones */
+export async function buildExecutables(platforms: readonly Platform[]): Promise<readonly string[]> {
+  mkdirSync(distFolder, { recursive: true });
+  const staged = join(buildFolder, "executable");
+  const bundle = await bundleFor("executable");
+  const needed = bundle.filter(({ path }) => !path.endsWith(".map") && !path.endsWith("package.json"));
+  const files = [manifest({}), ...pagesAndDescription(), ...needed];
+  writeFiles(staged, files);
+  return platforms.map((platform) => {
+    const executable = buildOne(platform, staged, files);
+    writeFileSync(`${executable}.xz`, compressed(readFileSync(executable)));
+    return `${executable}.xz`;
+  });
+}
+
+function buildOne(platform: Platform, staged: string, files: readonly ArchiveFile[]): string {
+  const output = executablePath(platform);
+  const loader = join(root, "bin", "in-executable.cjs");
+  const paths = files.map(({ path }) => path);
+  // V8 compiles for the processor on which it runs.
+  const codes =
+    platform === `${process.platform}-${process.arch}` ? compiledPrograms.map((path) => compile(staged, path)) : [];
+  const assets = Object.fromEntries([...paths, ...codes].sort().map((path) => [path, join(staged, path)]));
+  const config = {
+    main: loader,
+    output,
+    executable: strippedNode(platform),
+    disableExperimentalSEAWarning: true,
+    execArgv: ["--experimental-vm-modules", "--disable-warning=ExperimentalWarning"],
+    assets: { ...assets, "in-executable": loader },
+  };
+  const file = join(buildFolder, `${platform}.json`);
+  writeFileSync(file, JSON.stringify(config));
+  execFileSync(builder, ["--build-sea", file], { stdio: ["ignore", "ignore", 2] });
+  chmodSync(output, 0o755);
+  return output;
+}
+
+/** @returns where the code is, beside the program */
+function compile(staged: string, path: string): string {
+  const words = [...threadFlags, "--experimental-vm-modules", "--disable-warning=ExperimentalWarning"];
+  const program = join(root, "scripts", "release", "compile.ts");
+  const code = execFileSync(builder, [...words, program, join(staged, path)], { maxBuffer: 2 ** 26 });
+  writeFileSync(join(staged, `${path}.code`), code);
+  return `${path}.code`;
+}
+
+/** Node's program for a platform, without its symbols. */
+function strippedNode(platform: Platform): string {
+  const node = join(buildFolder, `node-${platform}`);
+  const [program, debianPackage] = strippers[platform];
+  copyFileSync(nodePackage(platform), node);
+  try {
+    execFileSync(program, [node]);
+  } catch (error) {
+    throw new Error(`strip "${node}": run \`apt-get install ${debianPackage}\` if ${program} is missing`, {
+      cause: error,
+    });
+  }
+  return node;
+}
+
+/** Node's program from the npm package of a platform, which npm installs on that platform only: others are fetched. */
+function nodePackage(platform: Platform): string {
+  const installed = join(root, "node_modules", `node-${platform}`, "bin", "node");
+  if (platform === `${process.platform}-${process.arch}`) return installed;
+  const folder = join(root, "node_modules", ".cache", "node-of-others");
+  mkdirSync(folder, { recursive: true });
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { version: string; integrity: string }>;
+  };
+  const locked = lock.packages[`node_modules/node-${platform}`];
+  if (!locked)
+    throw new Error(`find Node for ${platform}: package-lock.json has no node-${platform}; run \`npm install\``);
+  // npm verifies what it fetches against the lockfile.
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ private: true, dependencies: { [`node-${platform}`]: locked.version } }),
+  );
+  writeFileSync(
+    join(folder, "package-lock.json"),
+    JSON.stringify({
+      lockfileVersion: 3,
+      packages: {
+        "": { dependencies: { [`node-${platform}`]: locked.version } },
+        [`node_modules/node-${platform}`]: locked,
+      },
+    }),
+  );
+  execFileSync("npm", ["ci", "--ignore-scripts", "--force", "--no-audit"], { cwd: folder, stdio: ["ignore", 2, 2] });
+  return join(folder, "node_modules", `node-${platform}`, "bin", "node");
+}

@@ -1,0 +1,59 @@
+/** The files that every artifact contains: bundle, pages, API description, manifest. */
+import { execFileSync } from "node:child_process";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bundlePrograms } from "../bundling.ts";
+import type { BundlePlan } from "../bundling.ts";
+import type { ArchiveFile } from "./archive.ts";
+import { buildFolder, commit, root } from "./paths.ts";
+
+/** Where the bundle is in an artifact. */
+export const bundleFolder = "lib";
+
+/** Bundles the command line and its threads as an artifact needs them. @returns the files, below `lib/` */
+export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<readonly ArchiveFile[]> {
+  const directory = join(buildFolder, `bundle-${libraries}`);
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory, { recursive: true });
+  await bundlePrograms({ programs: [["src/main.ts"]], directory, placed: join(root, bundleFolder), libraries });
+  return filesIn(directory, bundleFolder).map((file) => (file.path.endsWith(".map") ? withoutSources(file) : file));
+}
+
+/** The pages and the API's description. */
+export function pagesAndDescription(): readonly ArchiveFile[] {
+  const node = process.execPath;
+  execFileSync(node, [join(root, "console", "build.js")], { stdio: ["ignore", 2, 2] });
+  const pages = filesIn(join(root, "console", "dist"), "console/dist").filter(({ path }) => !path.endsWith("/built"));
+  return [...pages, { path: "openapi.json", bytes: readFileSync(join(root, "openapi.json")) }];
+}
+
+/** The manifest of an artifact: version and commit, and what npm needs. */
+export function manifest(more: object): ArchiveFile {
+  const own = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, unknown>;
+  const { name, version, description, license, type, engines } = own;
+  const made = { name, version, description, license, type, engines, commit: commit(), ...more };
+  return { path: "package.json", bytes: Buffer.from(`${JSON.stringify(made, undefined, 2)}\n`) };
+}
+
+/** Every file below `folder`, with paths below `under`. */
+export function filesIn(folder: string, under: string): readonly ArchiveFile[] {
+  return globSync("**/*", { cwd: folder, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: `${under}/${file.slice(folder.length + 1)}`, bytes: readFileSync(file) }));
+}
+
+/** Writes files below `folder`, which is emptied first. */
+export function writeFiles(folder: string, files: readonly ArchiveFile[]): void {
+  rmSync(folder, { recursive: true, force: true });
+  for (const { path, bytes, isExecutable = false } of files) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), bytes, { mode: isExecutable ? 0o755 : 0o644 });
+  }
+}
+
+/** A map names lines and functions; the text of the sources would double the package. */
+function withoutSources(file: ArchiveFile): ArchiveFile {
+  const { sourcesContent: _text, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as Record<string, unknown>;
+  return { ...file, bytes: Buffer.from(JSON.stringify(map)) };
+}

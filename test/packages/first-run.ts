@@ -1,0 +1,72 @@
+/** The first run of an installed Postern: publish, request, open the console, stop. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { request } from "node:https";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { freePorts } from "../support/command.ts";
+import { startHttpService } from "../support/services.ts";
+
+interface DevFacts {
+  readonly url: string;
+  readonly ca_file: string;
+  readonly console_url: string;
+}
+
+export interface Installed {
+  /** Starts Postern: program and first words. */
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  /** The root in which it runs, for files that it names. */
+  readonly root?: string;
+}
+
+/** Publishes a service with `postern dev` in an empty directory, requests its URL and the console, and stops. */
+export async function firstRun({ command, env, cwd, root = "/" }: Installed): Promise<void> {
+  const service = await startHttpService((_request, response) => response.end("hello from the service"));
+  const [program = "", ...words] = command;
+  const dev = spawn(program, [...words, "dev", String(service.port), "--json"], {
+    cwd,
+    env: { ...env, ...freePorts },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let errors = "";
+  dev.stderr.on("data", (bytes) => (errors += String(bytes)));
+  const exited = once(dev, "exit");
+  try {
+    const line = await Promise.race([once(createInterface(dev.stdout), "line"), exited]);
+    assert.equal(typeof line[0], "string", `it ended before it was ready: ${errors}`);
+    const facts = JSON.parse(line[0] as string) as DevFacts;
+    const ca = readFileSync(join(root, facts.ca_file), "utf8");
+    assert.equal(await getTls(facts.url, ca), "hello from the service");
+    const page = await fetch(facts.console_url);
+    const html = await page.text();
+    assert.match(html, /<script type="module"/);
+    const script = /src="([^"]+)"/.exec(html)?.[1] ?? "";
+    assert.equal((await fetch(new URL(script, facts.console_url))).status, 200);
+  } finally {
+    dev.kill("SIGINT");
+    await service.stop();
+  }
+  assert.deepEqual((await exited)[0], 130, errors);
+}
+
+/** The body at a URL of the server on this machine. */
+async function getTls(url: string, ca: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const asked = request({
+    host: "127.0.0.1",
+    port,
+    servername: hostname,
+    ca,
+    headers: { host: `${hostname}:${port}` },
+  });
+  asked.end();
+  const [response] = (await once(asked, "response")) as [AsyncIterable<Buffer>];
+  let body = "";
+  for await (const bytes of response) body += String(bytes);
+  return body;
+}
