@@ -10,6 +10,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Run the server: management API, edge and agent listener.",
     load: async () => (await import("./commands/serve.ts")).serve as Command,
   },
+  health: {
+    doc: "Ask the server on this machine whether it is ready for traffic.",
+    load: async () => (await import("./commands/health.ts")).health as Command,
+  },
   console: {
     doc: "Print a link to the console that logs in once.",
     load: async () => (await import("./commands/console.ts")).consoleCommand as Command,
