@@ -21,7 +21,7 @@ export function metricsPage(): string {
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, type, help, labels }) => [code(name), type, labels.map(code).join(", "), help]);
   const introduction =
-    "`GET /metrics` of the management API returns the metrics of both planes in Prometheus text format, only to this machine. A metric appears when it has a value.";
+    "`GET /metrics` of the management API answers with the metrics of both planes in Prometheus' text format, to this machine and to the networks that `--metrics-from` lists. A metric appears once it has a value.";
   return page("Metrics", introduction, [table(["Name", "Type", "Labels", "Meaning"], rows)]);
 }
 

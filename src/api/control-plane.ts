@@ -6,6 +6,7 @@ import type { Log } from "../lib/log.ts";
 import { checkServerNames } from "../lib/server-names.ts";
 import { makeMetrics } from "../lib/metrics.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { networksOf } from "../lib/networks.ts";
 import type { Downward, Link, Relayed, Upward } from "../routing/planes/messages.ts";
 import { exportFailures } from "../lib/boundary.ts";
 import { useNameServers } from "../outbound/names/names.ts";
@@ -279,6 +280,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       log,
       metrics,
       readiness,
+      metricsFrom: networksOf(options.metricsFrom),
       problems,
       applied,
       nodes,

@@ -1,6 +1,7 @@
 /** The table of everything that the API does. */
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import type { Networks } from "../lib/networks.ts";
 import type { Store } from "../storage/store.ts";
 import { consoleLinkOperation } from "./console/link-operation.ts";
 import type { Codes } from "./console/codes.ts";
@@ -62,6 +63,7 @@ export interface OperationsInput {
   readonly sharedCallback: boolean;
   readonly developmentProvider: DevelopmentProvider | undefined;
   readonly problems: Pick<EdgeProblems, "all">;
+  readonly metricsFrom: Networks | undefined;
   /** Of the console; undefined where it is off. */
   readonly codes: Codes | undefined;
 }
@@ -106,7 +108,7 @@ export function makeOperations(input: OperationsInput): Operations {
     deliveredEventsOperation(store, () => needs.events),
     ...declarativeOperations(context),
     consoleLinkOperation(input.codes, store),
-    ...healthOperations(metrics, queries, readiness),
+    ...healthOperations({ metrics, queries, readiness, metricsFrom: input.metricsFrom }),
   ];
   return {
     operations: described(operations).map((one) =>
@@ -165,6 +167,7 @@ export function describedOperations(): readonly Operation[] {
     log: nothing,
     metrics: nothing,
     readiness: nothing,
+    metricsFrom: undefined,
     applied: nothing,
     nodes: nothing,
     problems: nothing,

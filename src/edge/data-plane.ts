@@ -36,7 +36,7 @@ import { makeInternalCalls } from "./http/internal-calls.ts";
 import { makeOwnedPaths } from "./http/owned-paths.ts";
 import { defaultListenerLimits } from "./listeners/limits.ts";
 import type { ListenerContext } from "./listeners/listener.ts";
-import { networksOf } from "./listeners/networks.ts";
+import { networksOf } from "../lib/networks.ts";
 import { makeTcpPorts } from "./listeners/tcp-ports.ts";
 import type { TcpPorts } from "./listeners/tcp-ports.ts";
 import type { PeerHost } from "./peers/arriving-stream.ts";

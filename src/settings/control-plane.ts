@@ -3,7 +3,7 @@ import { acmeSettings } from "./acme.ts";
 import { bothPlanesSettings } from "./both-planes.ts";
 import { consoleSettings } from "./console.ts";
 import { eventSettings } from "./events.ts";
-import { hostName, machine } from "./kinds/address.ts";
+import { hostName, machine, network } from "./kinds/address.ts";
 import { count } from "./kinds/number.ts";
 import { origin } from "./kinds/url.ts";
 import { loginSettings } from "./logins.ts";
@@ -42,6 +42,10 @@ export const controlPlaneSettings = {
     {
       default: 60_000,
     },
+  ),
+  metricsFrom: many(
+    "Network (CIDR) from which monitoring may read /metrics, in addition to this machine; repeatable. Do not list a proxy or balancer: everyone behind it could read the metrics.",
+    network,
   ),
   requireReservedDomains: toggle("Reject hostports whose domain is not reserved."),
   publicSuffix: many(

@@ -298,7 +298,10 @@ export interface Resources {
    * checks writes instead. `GET /readyz`
    */
   getReadiness(options?: GetReadinessOptions): Promise<string>;
-  /** Metrics of both planes in Prometheus text format; only from this machine. `GET /metrics` */
+  /**
+   * Metrics of both planes in Prometheus' text format; only for this machine and the networks of `--metrics-from`. `GET
+   * /metrics`
+   */
   getMetrics(options?: ReadOptions): Promise<string>;
   /** This description. `GET /openapi.json` */
   getOpenApi(options?: ReadOptions): Promise<Readonly<Record<string, unknown>>>;

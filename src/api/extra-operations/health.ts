@@ -1,5 +1,8 @@
 /** Operations for machines that watch over this one; no key is asked for. */
+import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
+import { normaliseAddress } from "../../lib/address.ts";
+import type { Networks } from "../../lib/networks.ts";
 import type { Metrics } from "../../lib/metrics.ts";
 import { sumMetrics } from "../../lib/metrics-sum.ts";
 import { isLocal } from "../http/base-url.ts";
@@ -8,7 +11,15 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import type { Readiness } from "../edges/readiness.ts";
 import { once } from "../objects/pages.ts";
 
-export function healthOperations(metrics: Metrics, queries: EdgeQueries, readiness: Readiness): Operation[] {
+export interface HealthInput {
+  readonly metrics: Metrics;
+  readonly queries: EdgeQueries;
+  readonly readiness: Readiness;
+  /** Other machines that may read the metrics. */
+  readonly metricsFrom: Networks | undefined;
+}
+
+export function healthOperations({ metrics, queries, readiness, metricsFrom }: HealthInput): Operation[] {
   const shared = { method: "GET", takes: "nothing", open: true, status: 200 } as const;
   const contentType = "text/plain; charset=utf-8";
   return [
@@ -47,14 +58,22 @@ export function healthOperations(metrics: Metrics, queries: EdgeQueries, readine
       ...shared,
       id: "getMetrics",
       path: "/metrics",
-      summary: "Metrics of both planes in Prometheus text format; only from this machine.",
+      summary:
+        "Metrics of both planes in Prometheus' text format; only for this machine and the networks of `--metrics-from`.",
       exampleReply: "# HELP postern_tunnels Online tunnels.\n# TYPE postern_tunnels gauge\npostern_tunnels 2\n",
       refusals: ["metrics_local_only"],
       async run(call) {
-        if (!isLocal(call.request)) throw new Refusal("metrics_local_only");
+        if (!isLocal(call.request) && !isFrom(metricsFrom, call.request)) throw new Refusal("metrics_local_only");
         const body = sumMetrics([metrics.render(), await queries.metrics()]);
         return { status: 200, body, contentType: "text/plain; version=0.0.4; charset=utf-8" };
       },
     },
   ];
+}
+
+/** A forwarded request comes from somewhere else, so the address of its proxy does not count. */
+function isFrom(networks: Networks | undefined, { socket, headers }: IncomingMessage): boolean {
+  if (networks === undefined || headers["x-forwarded-for"] !== undefined) return false;
+  const address = normaliseAddress(socket.remoteAddress ?? "");
+  return address !== undefined && networks(address);
 }

@@ -11,8 +11,8 @@ import { makeAdmission } from "./admission.ts";
 import type { Admission } from "./admission.ts";
 import { Arrival } from "./arrival.ts";
 import type { ListenerLimits } from "./limits.ts";
-import { networksOf } from "./networks.ts";
-import type { Networks } from "./networks.ts";
+import { networksOf } from "../../lib/networks.ts";
+import type { Networks } from "../../lib/networks.ts";
 import { peek } from "./peek.ts";
 import { readProxyHeader } from "./proxy-protocol.ts";
 

@@ -226,8 +226,8 @@ export const apiErrors = {
   metrics_local_only: entry(
     240,
     403,
-    "The server returns metrics only to its own machine.",
-    "Scrape the metrics on the server's machine, without a proxy.",
+    "Only this machine and the networks of `--metrics-from` may read the metrics.",
+    "Scrape from the machine itself or add the scraper's network with `--metrics-from`. Send the request without a proxy.",
   ),
   write_unavailable: entry(
     238,

@@ -1,5 +1,5 @@
 import { BlockList } from "node:net";
-import { formatAddress, parseCidr } from "../../lib/address.ts";
+import { formatAddress, parseCidr } from "./address.ts";
 
 /** Whether a canonical address is in one of the networks. */
 export type Networks = (address: string) => boolean;
@@ -10,7 +10,7 @@ export function networksOf(cidrs: readonly string[]): Networks | undefined {
   const list = new BlockList();
   for (const cidr of cidrs) {
     const network = parseCidr(cidr);
-    if (!network) throw new Error(`read the networks of proxies: "${cidr}" is not a network in CIDR notation`);
+    if (!network) throw new Error(`read a list of networks: "${cidr}" is not a network in CIDR notation`);
     const { family, prefix, first } = network;
     list.addSubnet(formatAddress(family, first), prefix, family === 4 ? "ipv4" : "ipv6");
   }
