@@ -1,0 +1,109 @@
+/** An image as one file that registries, Podman and Docker read: an OCI image layout in a tar archive. */
+import { createHash } from "node:crypto";
+import { compress, tarOf } from "./layer.ts";
+import type { LayerEntry } from "./layer.ts";
+
+export interface Image {
+  readonly architecture: "amd64" | "arm64";
+  /** Such as `postern:0.1.0`. */
+  readonly reference: string;
+  /** Seconds since 1970, of the image and of every file in it. */
+  readonly time: number;
+  /** From the lowest to the topmost, each with a sentence for the image's history. */
+  readonly layers: readonly { readonly about: string; readonly entries: Iterable<LayerEntry> }[];
+  /** How the image runs: the `config` of the OCI image configuration. */
+  readonly run: Readonly<Record<string, unknown>>;
+}
+
+export interface Layout {
+  readonly archive: Buffer;
+  /** Bytes that a registry stores and a machine downloads: both layers, configuration and manifest. */
+  readonly downloadBytes: number;
+  /** Digest of the manifest. */
+  readonly digest: string;
+}
+
+interface Blob {
+  readonly digest: string;
+  readonly bytes: Buffer;
+}
+
+const types = {
+  index: "application/vnd.oci.image.index.v1+json",
+  manifest: "application/vnd.oci.image.manifest.v1+json",
+  config: "application/vnd.oci.image.config.v1+json",
+  layer: "application/vnd.oci.image.layer.v1.tar+gzip",
+};
+
+export function layoutOf({ architecture, reference, time, layers, run }: Image): Layout {
+  const created = new Date(time * 1000).toISOString();
+  const tars = layers.map(({ entries }) => tarOf(entries, time));
+  const config = blobOf(
+    json({
+      created,
+      architecture,
+      os: "linux",
+      config: run,
+      rootfs: { type: "layers", diff_ids: tars.map((tar) => digestOf(tar)) },
+      history: layers.map(({ about }) => ({ created, created_by: about })),
+    }),
+  );
+  const compressed = tars.map((tar) => blobOf(compress(tar)));
+  const manifest = blobOf(
+    json({
+      schemaVersion: 2,
+      mediaType: types.manifest,
+      config: descriptor(types.config, config),
+      layers: compressed.map((layer) => descriptor(types.layer, layer)),
+    }),
+  );
+  const blobs = [...compressed, config, manifest];
+  const [name = "", tag = ""] = reference.split(":");
+  const named = {
+    ...descriptor(types.manifest, manifest),
+    platform: { architecture, os: "linux" },
+    // Podman reads the one name, and containerd the other.
+    annotations: {
+      "org.opencontainers.image.ref.name": tag,
+      "io.containerd.image.name": `docker.io/library/${reference}`,
+    },
+  };
+  const files = {
+    "oci-layout": json({ imageLayoutVersion: "1.0.0" }),
+    "index.json": json({ schemaVersion: 2, mediaType: types.index, manifests: [named] }),
+    // `docker load` reads this file and ignores the index if it does not use containerd's image store.
+    "manifest.json": json([
+      { Config: fileOf(config), RepoTags: [`${name}:${tag}`], Layers: compressed.map((layer) => fileOf(layer)) },
+    ]),
+  };
+  const entries = [
+    ...["blobs", "blobs/sha256"].map((path) => ({ path, mode: 0o755, content: "folder" as const })),
+    ...blobs.map((blob) => ({ path: fileOf(blob), mode: 0o644, content: blob.bytes })),
+    ...Object.entries(files).map(([path, content]) => ({ path, mode: 0o644, content })),
+  ];
+  return {
+    archive: tarOf(entries, time),
+    downloadBytes: blobs.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    digest: manifest.digest,
+  };
+}
+
+function descriptor(mediaType: string, { digest, bytes }: Blob): Readonly<Record<string, unknown>> {
+  return { mediaType, digest, size: bytes.length };
+}
+
+function fileOf({ digest }: Blob): string {
+  return `blobs/${digest.replace(":", "/")}`;
+}
+
+function blobOf(bytes: Buffer): Blob {
+  return { digest: digestOf(bytes), bytes };
+}
+
+function digestOf(bytes: Buffer): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
