@@ -115,7 +115,7 @@ describe("the image of a release", { timeout: 300_000, skip }, () => {
       assert.deepEqual([code, text], [200, "served"]);
     }
     const user = ["--userspec=65532:65532", `/proc/${pid}/root`, "/usr/bin/postern"];
-    const health = spawnSync("chroot", [...user, "health"], { env: settings, encoding: "utf8" });
+    const health = spawnSync("chroot", [...user, "health"], { env: { ...process.env, ...settings }, encoding: "utf8" });
     assert.deepEqual([health.status, health.stdout], [0, "ready\n"], health.stderr);
 
     process.kill(pid, "SIGTERM");
