@@ -48,6 +48,7 @@ export function policyHooks(policy: CompiledPolicy, given: PolicyPlace): Compile
       response: (exchange) => hooks.response(exchange, false),
       rehearseResponse: (exchange) => hooks.response(exchange, true),
     }),
+    ...((messages.rules.length > 0 || some(response.rules, "readsResponseBody")) && { readsResponseBody: true }),
     ...(logins.length > 0 && {
       logins,
       beforeLogin: (login, exchange) => hooks.beforeLogin(login, exchange),
@@ -66,6 +67,11 @@ function added<T>(list: T[], one: T): T {
 /** Whether one of the rules may end TLS. */
 export function endsTls(rules: readonly CompiledRule[]): boolean {
   return rules.some(({ actions }) => actions.some(({ declaration }) => declaration.endsTls === true));
+}
+
+/** Whether an action of one of the rules has this property. */
+function some(rules: readonly CompiledRule[], property: "readsResponseBody" | "haltsUnread"): boolean {
+  return rules.some(({ actions }) => actions.some(({ compiled }) => compiled[property] === true));
 }
 
 interface Attached {
@@ -97,6 +103,7 @@ class PolicyHooks {
   readonly #request: Attached;
   readonly #response: Attached;
   readonly #messages: Attached;
+  readonly #haltsUnread: boolean;
   /** Of requests under way whose response is still to come. */
   readonly #contexts = new WeakMap<Exchange, PolicyContext>();
   readonly #settling: readonly Settling[];
@@ -109,6 +116,7 @@ class PolicyHooks {
     this.#request = request;
     this.#response = response;
     this.#messages = messages;
+    this.#haltsUnread = some(messages.rules, "haltsUnread");
     this.#settling = [request, response].flatMap(({ rules, states }) =>
       rules.flatMap(({ actions }, rule) =>
         actions.flatMap(({ compiled }, at) =>
@@ -188,7 +196,8 @@ class PolicyHooks {
       this.#contexts.get(exchange) ??
       new PolicyContext(this.#place, "on_http_response", exchange.connection, exchange, isRehearsal);
     context.enter("on_http_response");
-    this.#watch(context);
+    const unread = this.#watch(context);
+    if (unread !== undefined) return unread;
     const end = runRules(rules, states, context, exchange.steps);
     return end instanceof Promise ? end.then(stepOf) : stepOf(end);
   }
@@ -197,10 +206,12 @@ class PolicyHooks {
     return this.#response.rules.length > 0 || this.#messages.rules.length > 0;
   }
 
-  #watch(context: PolicyContext): void {
+  /** The step that refuses an event stream which its rules cannot read, and which must not pass then. */
+  #watch(context: PolicyContext): Step | undefined {
     const { rules, states } = this.#messages;
     const { response } = context;
-    if (rules.length > 0 && response) watchMessages(rules, states, context, response);
+    if (rules.length === 0 || !response) return undefined;
+    return watchMessages(rules, states, context, response, this.#haltsUnread);
   }
 
   /** What ends the request phase; on an answer of the policy's own its response rules still act. */
@@ -210,7 +221,8 @@ class PolicyHooks {
     const response = new OwnResponse(answer);
     context.answered = response;
     context.enter("on_http_response");
-    this.#watch(context);
+    const unread = this.#watch(context);
+    if (unread !== undefined) return unread;
     const { rules, states } = this.#response;
     const steps = (context.exchange as Exchange).steps;
     const replaced = runRules(rules, states, context, steps);

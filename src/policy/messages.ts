@@ -1,11 +1,13 @@
 /** The rules of `on_event_stream_message`, on each message of a response that is an event stream. */
 import type { Transform } from "node:stream";
 import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
+import { denied } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
 import { policyModuleName } from "./compile.ts";
 import type { CompiledRule } from "./compiled.ts";
 import type { PolicyContext } from "./language/context.ts";
 import { makeEventStream, maxMessageBytes } from "./parts/event-stream.ts";
+import { hiddenBy } from "./parts/readable-body.ts";
 import { runRules } from "./run.ts";
 import type { RuleStates } from "./run.ts";
 
@@ -15,22 +17,33 @@ const maxTold = 3;
 /**
  * Puts the rules on the response, if it is an event stream. To be called before anything else that changes its body:
  * what is compressed has no messages any more.
+ *
+ * @param halts messages that the rules cannot read must not pass
+ * @returns the step that refuses the whole stream
  */
 export function watchMessages(
   rules: readonly CompiledRule[],
   states: RuleStates,
   context: PolicyContext,
   response: ResponseHead,
-): void {
+  halts: boolean,
+): Step | undefined {
   const { steps } = context.exchange as Exchange;
-  if (!isEventStream(response)) return;
-  const coding = response.headers.get("content-encoding");
-  if (coding !== undefined && coding.toLowerCase() !== "identity") {
+  if (!isEventStream(response)) return undefined;
+  if (hiddenBy(response.headers) !== undefined) {
+    if (halts) return unreadStream;
     steps.push(told("skipped", "the event stream is compressed: its messages pass unchanged", true));
-    return;
+    return undefined;
   }
-  response.transform(() => messageStage(rules, states, context, steps));
+  response.transform(() => messageStage(rules, states, context, steps, halts));
+  return undefined;
 }
+
+const unreadStream = denied(
+  policyModuleName,
+  "message_replacement_failed",
+  "the event stream is compressed or not UTF-8: its rules cannot read the messages",
+);
 
 function isEventStream({ headers }: ResponseHead): boolean {
   return /^text\/event-stream\s*(?:;|$)/i.test(headers.get("content-type") ?? "");
@@ -41,10 +54,16 @@ function messageStage(
   states: RuleStates,
   context: PolicyContext,
   steps: Step[],
+  halts: boolean,
 ): Transform {
   const counts = { seen: 0, changed: 0, long: 0 };
   return makeEventStream({
-    tooLong: () => (counts.long += 1),
+    tooLong() {
+      counts.long += 1;
+      if (!halts) return;
+      steps.push(told("denied", `a message is longer than ${maxMessageBytes} bytes: the event stream ends`, true));
+      throw new Error("a message of the event stream is too long for the traffic policy to read");
+    },
     async change(message) {
       counts.seen += 1;
       context.enterMessage(message);

@@ -148,6 +148,8 @@ export interface RequestHead {
    */
   readonly upgrade?: string | undefined;
   readonly headers: HeaderFields;
+  /** The client's Accept-Encoding, where the upstream is sent another one. */
+  acceptedCodings?: readonly string[] | undefined;
   /** What came behind the body; known once all of it has come. */
   readonly trailers?: HeaderFields | undefined;
 }

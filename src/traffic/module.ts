@@ -133,6 +133,8 @@ export interface CompiledModule {
   beforeLogin?(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined>;
   /** Changes the response head, or sets a transform of its body. A step with an `answer` takes its place. */
   response?(exchange: Exchange): Step | Promise<Step>;
+  /** `response` reads bodies: the upstream is asked for a whole body that is not compressed. */
+  readonly readsResponseBody?: boolean;
   /** `response` never removes, changes or refuses what the upstream says in fields of its own. */
   readonly changesBodiesOnly?: true;
   /** What `response` would do, without its side effects; absent when it has none. */

@@ -119,7 +119,8 @@ describe("explain", () => {
             about,
           );
           assert.equal(real.status, told.status ?? told.response?.status, about);
-          assert.equal(fixture.received.length - reached, told.outcome === "forwarded" ? 1 : 0, about);
+          // A response rule may refuse what the service has answered.
+          assert.equal(fixture.received.length - reached, told.response === undefined ? 0 : 1, about);
           const last = told.steps.at(-1);
           seen.set(`${last?.by} ${last?.outcome}`, (seen.get(`${last?.by} ${last?.outcome}`) ?? 0) + 1);
           const reasons = told.steps.map(({ reason }) => reason).join();

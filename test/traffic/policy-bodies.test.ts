@@ -6,7 +6,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { request } from "node:https";
 import type { Duplex, Writable } from "node:stream";
 import { after, before, describe, it } from "node:test";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { errorCode } from "../../src/lib/errors.ts";
 import { makeMetrics } from "../../src/lib/metrics.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -24,8 +24,8 @@ before(async () => {
 after(() => fixture.stop());
 
 const heldBytes = (): number => Number(/^postern_http_held_bytes (\d+)$/m.exec(metrics.render())?.[1]);
-const replace = (type: "request" | "response", from: string, to = "") => ({
-  actions: [{ type: `${type}-body-find-replace`, config: { replacements: [{ from, to }] } }],
+const replace = (type: "request" | "response", from: string, to = "", more: object = {}) => ({
+  actions: [{ type: `${type}-body-find-replace`, config: { replacements: [{ from, to }], ...more } }],
 });
 const add = (name: string, value: string) => ({
   actions: [{ type: "add-headers", config: { headers: { [name]: value } } }],
@@ -76,9 +76,62 @@ for (const protocol of protocols) {
       assert.deepEqual([status, headers["content-length"]], [200, undefined]);
     });
 
-    it(`a response's body that is replaced over ${protocol} holds its head back, and begins as soon as it is too long`, async () => {
+    it(`D11: a response's body that is replaced over ${protocol} is asked for whole and not compressed`, async () => {
+      const secret = "secret ".repeat(100);
+      fixture.answer(({ headers }, response) => {
+        const coding = headers["accept-encoding"] ?? "*";
+        const part = headers["range"] !== undefined || headers["a-im"] !== undefined;
+        if (coding === "identity" && !part) response.writeHead(200, type).end(secret);
+        else if (part) response.writeHead(206, { ...type, "content-range": "bytes 0-3/700" }).end("secr");
+        else response.writeHead(200, { ...type, "content-encoding": "gzip" }).end(gzipSync(secret));
+      });
+      const asked = { "accept-encoding": "gzip", range: "bytes=0-3", "if-range": '"a"', "a-im": "range" };
+      const rules = [replace("response", "secret", "[hidden]")];
+      for (const headers of [{}, asked]) {
+        policy("on_http_response", rules);
+        assert.equal((await fixture.ask(protocol, { headers })).body.toString(), "[hidden] ".repeat(100));
+        const seen = fixture.received.at(-1)?.headers;
+        assert.deepEqual(
+          [seen?.["accept-encoding"], seen?.["range"], seen?.["if-range"]],
+          ["identity", undefined, undefined],
+        );
+      }
+      // The route's own compression still goes by what the client has sent.
+      policy("on_http_response", rules, { compression: { enabled: true } });
+      const packed = await fixture.ask(protocol, { headers: { "accept-encoding": "gzip" } });
+      assert.equal(packed.headers["content-encoding"], "gzip");
+      assert.equal(gunzipSync(packed.body).toString(), "[hidden] ".repeat(100));
+      // Other routes leave the fields alone.
+      fixture.route({});
+      await fixture.ask(protocol, { headers: asked });
+      assert.deepEqual(
+        ["accept-encoding", "range", "if-range", "a-im"].map((name) => fixture.received.at(-1)?.headers[name]),
+        Object.values(asked),
+      );
+    });
+
+    it(`D11: a response's body that is replaced over ${protocol} is refused where the upstream compresses it all the same`, async () => {
+      fixture.answer((_request, response) =>
+        response.writeHead(200, { ...type, "content-encoding": "gzip" }).end(gzipSync("secret")),
+      );
+      policy("on_http_response", [replace("response", "secret")]);
+      const { status, headers, body } = await fixture.ask(protocol);
+      assert.deepEqual([status, headers["ngrok-error-code"]], [500, errorCode("response_replacement_failed")]);
+      assert.ok(!body.includes(gzipSync("secret")));
+      assert.equal(heldBytes(), 0);
+    });
+
+    it(`D11: a response's body that is replaced over ${protocol} is refused as soon as it is too long`, async () => {
+      policy("on_http_response", [replace("response", "a", "b")]);
+      fixture.answer((_request, response) => response.writeHead(200, type).end(Buffer.alloc(2 * mebibyte, "a")));
+      const { status, headers } = await fixture.ask(protocol);
+      assert.deepEqual([status, headers["ngrok-error-code"]], [500, errorCode("response_replacement_failed")]);
+      assert.equal(heldBytes(), 0);
+    });
+
+    it(`a response's body that is replaced over ${protocol} holds its head back, and begins as soon as it is too long where on_error says so`, async () => {
       policy("on_http_response", [
-        replace("response", "a", "b"),
+        replace("response", "a", "b", { on_error: "continue" }),
         add("x-code", "${actions.ngrok.response_body_find_replace.error.code}"),
       ]);
       let response: ServerResponse | undefined;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
+import { errorCode } from "../../src/lib/errors.ts";
 import type { StepReport } from "../../src/routing/planes/questions.ts";
 import { startEdgeWithAgent } from "../support/edge-with-agent.ts";
 import type { EdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -16,8 +17,8 @@ before(async () => {
 });
 after(() => fixture.stop());
 
-const replace = (from: string, to = "", field = "data") => ({
-  actions: [{ type: "sse-find-replace", config: { replacements: [{ field, from, to }] } }],
+const replace = (from: string, to = "", field = "data", more: object = {}) => ({
+  actions: [{ type: "sse-find-replace", config: { replacements: [{ field, from, to }], ...more } }],
 });
 const policy = (messages: readonly object[], others: object = {}): void =>
   fixture.route({
@@ -93,8 +94,9 @@ for (const protocol of protocols) {
       );
     });
 
-    it(`an event stream over ${protocol} passes messages that are too long, and is cut off at one that cannot be changed`, async () => {
-      policy([replace("a", "\n\ndata: b", "id"), replace("a", "c")]);
+    it(`an event stream over ${protocol} passes messages that are too long where on_error says so, and is cut off at one that cannot be changed`, async () => {
+      const passing = { on_error: "continue" };
+      policy([replace("a", "\n\ndata: b", "id", passing), replace("a", "c", "data", passing)]);
       const long = `data: ${"a".repeat(70_000)}\n\n`;
       serve([long, "data: a\n\n"]);
       const answer = await fixture.ask(protocol);
@@ -105,8 +107,37 @@ for (const protocol of protocols) {
       await assert.rejects(fixture.ask(protocol));
     });
 
-    it(`an event stream over ${protocol} is compressed behind its rules, and left alone where it came compressed`, async () => {
-      policy([replace("a", "b")], { on_http_response: [{ actions: [{ type: "compress-response" }] }] });
+    it(`D11: an event stream over ${protocol} ends at a message that is too long or not UTF-8, and nothing of it passes`, async () => {
+      policy([replace("secret")]);
+      for (const bad of [`data: secret ${"a".repeat(70_000)}\n\n`, Buffer.from("data: \xff secret\n\n", "latin1")]) {
+        serve(["data: one\n\n", bad]);
+        const { stream, close } = await openStream(fixture, protocol);
+        let text = "";
+        await assert.rejects(async () => {
+          for await (const piece of stream.setEncoding("utf8")) text += String(piece);
+        });
+        assert.ok(!text.includes("secret"));
+        close();
+      }
+    });
+
+    it(`D11: an event stream over ${protocol} is asked for without compression, and refused where it comes compressed`, async () => {
+      policy([replace("a", "b")]);
+      fixture.answer(({ headers }, response) => {
+        const isPlain = headers["accept-encoding"] === "identity";
+        response.writeHead(200, isPlain ? eventStream : { ...eventStream, "content-encoding": "gzip" });
+        response.end(isPlain ? "data: a\n\n" : gzipSync("data: a\n\n"));
+      });
+      const asked = { headers: { "accept-encoding": "gzip" } };
+      assert.equal((await fixture.ask(protocol, asked)).body.toString(), "data: b\n\n");
+      serve([gzipSync("data: a\n\n")], { ...eventStream, "content-encoding": "gzip" });
+      const { status, headers } = await fixture.ask(protocol, asked);
+      assert.deepEqual([status, headers["ngrok-error-code"]], [500, errorCode("message_replacement_failed")]);
+    });
+
+    it(`an event stream over ${protocol} is compressed behind its rules, and left alone where it came compressed and on_error says so`, async () => {
+      const compressing = { on_http_response: [{ actions: [{ type: "compress-response" }] }] };
+      policy([replace("a", "b", "data", { on_error: "continue" })], compressing);
       serve(["data: a\n\n"]);
       const packed = await fixture.ask(protocol, { headers: { "accept-encoding": "gzip" } });
       assert.equal(packed.headers["content-encoding"], "gzip");

@@ -3,7 +3,7 @@ import { workOn } from "../../lib/heartbeat.ts";
 import { hostOfName } from "../../lib/plain-names.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
-import type { Exchange, ResponseHead } from "../../traffic/exchange.ts";
+import type { Exchange, RequestHead, ResponseHead } from "../../traffic/exchange.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import { cutLoginCookies } from "../../traffic/login.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
@@ -100,7 +100,10 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       if (step.forwardTo !== undefined && route !== undefined) return this.#forwardTo(step.forwardTo, route, before);
     }
     if (route?.upstream === undefined) this.#deny(route?.ending ?? noBackend);
-    else this.forward(route, route.upstream, before);
+    else {
+      if (route.response.some(({ readsResponseBody }) => readsResponseBody === true)) askForPlainBody(this.request);
+      this.forward(route, route.upstream, before);
+    }
   }
 
   /** What is served at the host asks visitors to log in, on this route or on another one. */
@@ -249,6 +252,17 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
     this.answer(step.answer as Answer);
   }
 }
+
+/** Asks the upstream for a body that response rules can read, whatever the client would take (control D11). */
+function askForPlainBody(request: RequestHead): void {
+  const { headers } = request;
+  request.acceptedCodings ??= headers.getAll("accept-encoding");
+  headers.set("accept-encoding", "identity");
+  for (const name of partialFields) headers.delete(name);
+}
+
+/** With these a client asks for less than the whole body (RFC 9110 §14.2, RFC 3229). */
+const partialFields = ["range", "if-range", "a-im"] as const;
 
 type RequestHook = Required<Pick<CompiledModule, "request">> & Pick<CompiledModule, "rehearse">;
 export type ResponseHook = Required<Pick<CompiledModule, "response">> & Pick<CompiledModule, "rehearseResponse">;

@@ -1,7 +1,15 @@
 import type { FieldTable } from "../../http1/field-table.ts";
 import type { RequestHead } from "../../traffic/exchange.ts";
 
-type LaterMembers = "path" | "query" | "spelled" | "isEncoded" | "rewritten" | "upstreamTarget" | "trailers";
+type LaterMembers =
+  | "path"
+  | "query"
+  | "spelled"
+  | "isEncoded"
+  | "rewritten"
+  | "upstreamTarget"
+  | "acceptedCodings"
+  | "trailers";
 
 /** A request head as a protocol hands it to the pipeline. */
 export class ReceivedRequest implements RequestHead {
@@ -33,6 +41,7 @@ export class ReceivedRequest implements RequestHead {
   /** The path has encoded slashes, or bytes that are not UTF-8. */
   isEncoded = false;
   rewritten: string | undefined;
+  acceptedCodings: readonly string[] | undefined;
   trailers: FieldTable | undefined;
 
   constructor(head: Omit<ReceivedRequest, LaterMembers>) {

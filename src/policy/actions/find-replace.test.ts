@@ -28,12 +28,32 @@ describe("request-body-find-replace", () => {
     });
   });
 
-  it("request-body-find-replace leaves bodies alone without a match, compressed, or no UTF-8", async () => {
+  it("request-body-find-replace leaves bodies alone without a match", async () => {
     assert.equal((await bodyAfter({ body: "nothing" })).outcome.outcome, "skipped");
-    const packed = await bodyAfter({ body: "secret x", headers: { "content-encoding": "gzip" } });
-    assert.deepEqual([packed.outcome.outcome, packed.outcome.end, packed.body], ["failed", undefined, "secret x"]);
-    const wrong = await bodyAfter({ body: Buffer.from([0xff, 0x61]) });
-    assert.deepEqual([wrong.outcome.outcome, wrong.outcome.end], ["failed", undefined]);
+    const latin = await bodyAfter({ body: "secret x", headers: { "content-type": "text/plain; charset=iso-8859-1" } });
+    assert.equal(latin.body, "x");
+  });
+
+  it("D11: request-body-find-replace refuses bodies that it cannot read, unless on_error lets them pass", async () => {
+    const utf16 = Buffer.from("secret x", "utf16le");
+    for (const init of [
+      { body: "secret x", headers: { "content-encoding": "gzip" } },
+      {
+        body: "secret x",
+        headers: [
+          ["content-encoding", "identity"],
+          ["content-encoding", "br"],
+        ],
+      },
+      { body: utf16, headers: { "content-type": 'application/json; charset="UTF-16LE"' } },
+      { body: Buffer.from([0xff, 0x61]) },
+    ] as ExchangeInit[]) {
+      const { outcome } = await bodyAfter(init);
+      assert.deepEqual(outcome.end, { by: "refusal", answer: { error: "request_replacement_failed" } });
+      const passed = await bodyAfter(init, { replacements, on_error: "continue" });
+      assert.deepEqual([passed.outcome.outcome, passed.outcome.end], ["failed", undefined]);
+      assert.equal(passed.body, (init.body as Buffer).toString());
+    }
   });
 
   it("request-body-find-replace refuses bodies that are too long", async () => {
@@ -57,9 +77,9 @@ describe("request-body-find-replace", () => {
 });
 
 describe("response-body-find-replace", () => {
-  const through = async (response: NonNullable<ExchangeInit["response"]>, method = "GET") => {
+  const through = async (response: NonNullable<ExchangeInit["response"]>, method = "GET", more: object = {}) => {
     const exchange = exchangeOf({ method, response });
-    const outcome = await makeAction(responseBodyFindReplace, { replacements }).run(exchange);
+    const outcome = await makeAction(responseBodyFindReplace, { replacements, ...more }).run(exchange);
     return { outcome, exchange, body: exchange.answeredBody.toString() };
   };
 
@@ -80,20 +100,39 @@ describe("response-body-find-replace", () => {
     assert.deepEqual([body, exchange.response?.headers.get("etag"), outcome.outcome], ["plain", '"a"', "skipped"]);
   });
 
-  it("response-body-find-replace leaves bodies alone that are compressed, parts, streams, no UTF-8 or too long", async () => {
+  it("D11: response-body-find-replace refuses compressed, partial, endless, long and unreadable bodies, unless on_error lets them pass", async () => {
     const secret = "secret ";
     for (const response of [
       { headers: { "content-encoding": "br" }, body: secret },
+      { headers: { "content-type": "text/html; charset=utf-16" }, body: Buffer.from(secret, "utf16le") },
       { headers: { "content-type": "text/event-stream; charset=utf-8" }, body: secret },
       { headers: { "content-length": String(maxBodyBytes + 1) } },
       { status: 206, body: secret },
       { body: Buffer.alloc(maxBodyBytes + 1, secret) },
       { body: Buffer.from([0xff, ...Buffer.from(secret)]) },
     ]) {
-      const { outcome, exchange } = await through(response);
+      const refused = await through(response);
+      assert.deepEqual(refused.outcome.end, { by: "refusal", answer: { error: "response_replacement_failed" } });
+      const { outcome, exchange } = await through(response, "GET", { on_error: "continue" });
       assert.deepEqual([outcome.outcome, outcome.end], ["failed", undefined]);
       assert.ok(exchange.answeredBody.equals(Buffer.from(response.body ?? "")));
     }
+  });
+
+  it("response-body-find-replace passes images and responses without a body", async () => {
+    const long = { "content-length": String(maxBodyBytes + 1) };
+    const image = Buffer.from([0xff, 0xd8, 0xff]);
+    for (const [response, method] of [
+      [{ headers: { "content-type": "image/jpeg" }, body: image }, "GET"],
+      [{ headers: { ...long, "content-type": "Video/mp4; codecs=avc1" } }, "GET"],
+      [{ headers: long, status: 304 }, "GET"],
+      [{ headers: long }, "HEAD"],
+    ] as const) {
+      const { outcome } = await through(response, method);
+      assert.deepEqual([outcome.outcome, outcome.end], ["skipped", undefined]);
+    }
+    const drawing = await through({ headers: { "content-type": "image/svg+xml" }, body: "secret x" });
+    assert.equal(drawing.body, "x");
   });
 
   it("response-body-find-replace tells no length of a body that was not asked for", async () => {

@@ -2,10 +2,11 @@ import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenAction, brokenBy, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
+import { hiddenBy, unreadable, unreadableField } from "../parts/readable-body.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import {
   compileReplacements,
@@ -20,29 +21,34 @@ import type { ReplacementTemplate } from "../parts/replacements.ts";
 export const requestBodyFindReplace = defineAction({
   type: "request-body-find-replace",
   phases: ["on_http_request"],
-  doc: "Replaces matches in the request's body. The server reads the whole body, up to 1 MiB, else 413. Bodies that are compressed or not UTF-8 stay unchanged.",
+  doc:
+    "Replaces matches in the request's body. The server reads the whole body, up to 1 MiB, else 413. " +
+    "A body that is compressed or not UTF-8 gets 500, unless `on_error` is `continue`.",
   config: {
     replacements: f.list(
       "Replacements in order, each applied to the previous result.",
       f.object("One replacement.", replacementFields),
       replacementList,
     ),
+    on_error: unreadableField,
   },
   terminating: "may",
   results: { name: "request_body_find_replace", fields: replacementResults },
-  compile({ replacements }, scope) {
+  compile({ replacements, on_error: onError }, scope) {
     const templates = compileReplacements(replacements, scope);
-    return { run: (context) => replaceBody(templates, context) };
+    return { run: (context) => replaceBody(templates, onError, context) };
   },
 });
 
-async function replaceBody(templates: readonly ReplacementTemplate[], context: PolicyContext): Promise<ActionOutcome> {
+async function replaceBody(
+  templates: readonly ReplacementTemplate[],
+  onError: "halt" | "continue",
+  context: PolicyContext,
+): Promise<ActionOutcome> {
   const { exchange } = context;
   if (!exchange) return skippedAction("there is no request");
-  const coding = exchange.request.headers.get("content-encoding");
-  if (coding !== undefined && coding !== "identity") {
-    return failedAction("request_replacement_failed", "the body is compressed");
-  }
+  const hidden = hiddenBy(exchange.request.headers);
+  if (hidden !== undefined) return unreadable(onError, "request_replacement_failed", hidden);
   const list = replacementsOf(templates, context);
   if (list instanceof Failure) return brokenBy(list, "request_replacement_failed");
   let body: Buffer;
@@ -52,7 +58,7 @@ async function replaceBody(templates: readonly ReplacementTemplate[], context: P
     if (!(error instanceof Refusal)) throw error;
     return brokenAction(error.reason, error.message);
   }
-  if (!isUtf8(body)) return failedAction("request_replacement_failed", "the text is not UTF-8");
+  if (!isUtf8(body)) return unreadable(onError, "request_replacement_failed", "the text is not UTF-8");
   const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId });
   if (replaced instanceof ReplaceFault) return brokenBy(replaced, "request_replacement_failed");
   const { content, matches } = replaced;

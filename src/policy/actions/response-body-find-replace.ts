@@ -3,9 +3,10 @@ import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { f } from "../../schema/fields.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
-import { brokenAction, brokenBy, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenAction, brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
 import type { ActionOutcome } from "../language/action.ts";
 import { maxBodyBytes, replaceInBytes } from "../parts/find-replace.ts";
+import { hasNoText, hiddenBy, unreadable, unreadableField } from "../parts/readable-body.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import type { TextReplacement } from "../parts/replacing.ts";
 import {
@@ -20,31 +21,38 @@ import {
 export const responseBodyFindReplace = defineAction({
   type: "response-body-find-replace",
   phases: ["on_http_response"],
-  doc: "Replaces matches in the response's body. The server reads the whole body. Unchanged are event streams and bodies that are longer than 1 MiB, compressed, partial, or not UTF-8.",
+  doc:
+    "Replaces matches in the response's body. The server asks the service for a whole body without compression. " +
+    "A body that is longer than 1 MiB, compressed, partial, an event stream or not UTF-8 gets 500, unless `on_error` is " +
+    "`continue`. Images, audio, video and fonts pass unchanged.",
   config: {
     replacements: f.list(
       "Replacements in order, each applied to the previous result.",
       f.object("One replacement.", replacementFields),
       replacementList,
     ),
+    on_error: unreadableField,
   },
   results: { name: "response_body_find_replace", fields: replacementResults },
-  compile({ replacements }, scope) {
+  compile({ replacements, on_error: onError }, scope) {
     const templates = compileReplacements(replacements, scope);
     return {
+      readsResponseBody: true,
       run(context) {
         const { response, exchange } = context;
         if (!response || !exchange) return skippedAction("there is no response");
-        const why = untouchable(response);
-        if (why !== undefined) return failedAction(reason, why);
-        // What its length would be, nobody knows.
+        if (hasNoText(response.headers)) return skippedAction("the body has no text");
         if (exchange.request.method === "HEAD") {
+          // The length of the replaced body is not known.
           response.headers.delete("content-length");
           return skippedAction("the response has no body");
         }
+        if (response.status === 304) return skippedAction("the response has no body");
+        const why = untouchable(response);
+        if (why !== undefined) return unreadable(onError, reason, why);
         const list = replacementsOf(templates, context);
         if (list instanceof Failure) return brokenBy(list, reason);
-        return replaceBody(response, list, context.place.accountId);
+        return replaceBody(response, list, onError, context.place.accountId);
       },
     };
   },
@@ -52,12 +60,12 @@ export const responseBodyFindReplace = defineAction({
 
 const reason = "response_replacement_failed";
 
-/** Why its body stays as it is. */
+/** Why the body cannot be searched. */
 function untouchable({ status, headers }: ResponseHead): string | undefined {
-  const coding = headers.get("content-encoding");
-  if (coding !== undefined && coding !== "identity") return "the body is compressed";
+  const hidden = hiddenBy(headers);
+  if (hidden !== undefined) return hidden;
   // A match may lie across the ends of the part.
-  if (status === 206) return "the body is a partial one";
+  if (status === 206 || status === 226) return "the body is a partial one";
   const length = Number(headers.get("content-length") ?? 0);
   if (length > maxBodyBytes) return tooLong;
   // It has no end to wait for.
@@ -67,6 +75,7 @@ function untouchable({ status, headers }: ResponseHead): string | undefined {
 async function replaceBody(
   response: ResponseHead,
   list: readonly TextReplacement[],
+  onError: "halt" | "continue",
   owner: string,
 ): Promise<ActionOutcome> {
   let body: Buffer;
@@ -75,10 +84,10 @@ async function replaceBody(
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return error.reason === "payload_too_large"
-      ? failedAction(reason, tooLong)
+      ? unreadable(onError, reason, tooLong)
       : brokenAction(error.reason, error.message);
   }
-  if (!isUtf8(body)) return failedAction(reason, "the text is not UTF-8");
+  if (!isUtf8(body)) return unreadable(onError, reason, "the text is not UTF-8");
   const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner });
   if (replaced instanceof ReplaceFault) return brokenBy(replaced, reason);
   const { content, matches } = replaced;

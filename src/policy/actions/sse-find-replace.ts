@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
-import { brokenBy, defineAction, done, failedAction, skippedAction } from "../language/action.ts";
+import { brokenBy, defineAction, done, skippedAction } from "../language/action.ts";
 import { replaceInMessage } from "../parts/event-replace.ts";
+import { unreadable, unreadableField } from "../parts/readable-body.ts";
 import { ReplaceFault } from "../parts/replacing.ts";
 import {
   compileReplacements,
@@ -16,7 +17,9 @@ import {
 export const sseFindReplace = defineAction({
   type: "sse-find-replace",
   phases: ["on_event_stream_message"],
-  doc: "Replaces matches in a field of each message of an event stream. Messages that are longer than 64 KiB or not UTF-8, and compressed streams, pass unchanged.",
+  doc:
+    "Replaces matches in a field of each message of an event stream. A message that is longer than 64 KiB or not " +
+    "UTF-8 ends the stream, and a compressed stream gets 500, unless `on_error` is `continue`.",
   config: {
     replacements: f.list(
       "Replacements in order, each applied to the previous result.",
@@ -26,19 +29,21 @@ export const sseFindReplace = defineAction({
       }),
       replacementList,
     ),
+    on_error: unreadableField,
   },
   results: { name: "sse_find_replace", fields: replacementResults },
-  compile({ replacements }, scope) {
+  compile({ replacements, on_error: onError }, scope) {
     const templates = compileReplacements(replacements, scope);
     const names = replacements.map(({ field }) => field);
     return {
+      haltsUnread: onError === "halt",
       async run(context) {
         const { message } = context;
         if (!message) return skippedAction("there is no message");
         const list = replacementsOf(templates, context);
         // The stream has begun, so that refusing cuts it off.
         if (list instanceof Failure) return brokenBy(list, "message_replacement_failed");
-        if (!isUtf8(message)) return failedAction("message_replacement_failed", "the message is not UTF-8");
+        if (!isUtf8(message)) return unreadable(onError, "message_replacement_failed", "the message is not UTF-8");
         const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));
         const replaced = await replaceInMessage(message, fields, context.place.accountId);
         if (replaced instanceof ReplaceFault) return brokenBy(replaced, "message_replacement_failed");

@@ -96,6 +96,10 @@ export interface ActionScope {
 export interface CompiledAction<S = unknown> {
   /** With this configuration it ends the phase whatever comes, also where its type need not. */
   readonly isFinal?: boolean;
+  /** It reads the response's body: the upstream is asked for a whole one that is not compressed. */
+  readonly readsResponseBody?: boolean;
+  /** Of an event stream: a message that the rules cannot read must not pass. */
+  readonly haltsUnread?: boolean;
   /**
    * It asks visitors to log in: what tells this login from others of the policy, and where its provider is, "" where that
    * is not an address that the policy names.

@@ -60,7 +60,7 @@ export function compressResponse(
   vary(headers);
   // An attacker who can choose part of a compressed page reads the rest from its length (BREACH; control D6).
   if (request.query !== "" && steps.some(isLogin)) return reflecting;
-  const accepts = request.headers.getAll("accept-encoding");
+  const accepts = request.acceptedCodings ?? request.headers.getAll("accept-encoding");
   const chosen = chooseCoding((accepts.length === 1 ? accepts[0] : accepts.join(",")) || undefined, among);
   if (!chosen) return unwanted;
   headers.delete("content-length");
