@@ -1,5 +1,6 @@
 /** Answers of internal endpoints' own, which pass the response rules and modules of whoever has forwarded to them. */
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import type { ExplanationReport } from "../../src/routing/planes/questions.ts";
 import { host, startEdgeWithAgent } from "../support/edge-with-agent.ts";
@@ -92,6 +93,32 @@ for (const protocol of protocols) {
       assert.deepEqual([replaced.status, replaced.body.toString()], [410, "gone"]);
       assert.equal(replaced.headers["x-secret"], undefined);
       assert.equal((await explained()).status, 410);
+    });
+
+    it(`the answer to a webhook provider's test over ${protocol} is no refusal, and passes the rules of all that it passes`, async () => {
+      const secret = "s3cret-s3cret";
+      const verifying = action("verify-webhook", { provider: "twitter", secret });
+      const ask = () => fixture.ask(protocol, { path: "/?crc_token=token" });
+      const told = async (id: string) => {
+        const known = await fixture.edge.question({ name: "request", accountId: "ac_1", id });
+        return known.name === "requests" ? known.requests[0] : undefined;
+      };
+      const response_token = `sha256=${createHmac("sha256", secret).update("token").digest("base64")}`;
+      cloud("one", [verifying], [adds("one")]);
+      route([adds("route")]);
+      const forwarded = await ask();
+      fixture.route({ traffic_policy: { enabled: true, value: policy([verifying], [adds("own")]) }, backend: null });
+      const own = await ask();
+      for (const [answer, by] of [
+        [forwarded, "one, route"],
+        [own, "own"],
+      ] as const) {
+        assert.deepEqual([answer.status, JSON.parse(answer.body.toString())], [200, { response_token }]);
+        assert.equal(answer.headers["x-by"], by);
+        const trace = await told(answer.id);
+        assert.deepEqual([trace?.outcome, trace?.status], ["answered", 200]);
+        assert.ok(trace?.steps.every(({ outcome }) => outcome !== "denied"));
+      }
     });
 
     it(`an answer of an internal endpoint's own over ${protocol} stays as it is where it is a refusal`, async () => {

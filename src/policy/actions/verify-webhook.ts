@@ -53,7 +53,7 @@ export const verifyWebhook = defineAction({
       const { outcome, reason, answer } = step;
       if (outcome === "passed") return done(reason, { verified: true });
       if (outcome === "skipped") return skippedAction(reason);
-      if (outcome === "answered" && answer) return endedBy(reason, { by: "refusal", answer }, { verified: true });
+      if (outcome === "answered" && answer) return endedBy(reason, { by: "answer", answer }, { verified: true });
       const error = answer && "error" in answer ? answer.error : "webhook_unverified";
       const result = { verified: false, error: { code: policyErrorCode(error), message: reason } };
       return enforce ? endedBy(reason, { by: "refusal", answer: answer ?? { error } }, result) : done(reason, result);
