@@ -42,6 +42,8 @@ export interface PolicyCompilation {
   /** Secrets that it reads, in the order of the text. */
   readonly secrets: readonly NamedSecret[];
   readonly olderNames: readonly OlderName[];
+  /** What compiling it took. */
+  readonly steps: number;
 }
 
 /** Reads, checks and compiles. Never throws. */
@@ -49,7 +51,7 @@ export function compilePolicy(text: string, layer: Layer): PolicyCompilation {
   const reader = new PolicyReader(text, layer);
   const policy = reader.read();
   const { issues, warnings, secrets, olderNames } = reader.findings;
-  return { policy, issues, warnings, secrets, olderNames };
+  return { policy, issues, warnings, secrets, olderNames, steps: reader.steps };
 }
 
 /** What the rules of one phase are read with. */
@@ -79,6 +81,10 @@ class PolicyReader {
     this.findings = new Findings(text);
     this.#text = text;
     this.#layer = layer;
+  }
+
+  get steps(): number {
+    return policySteps - this.#budget.steps;
   }
 
   read(): CompiledPolicy {

@@ -3,8 +3,7 @@ import type { RefusalName } from "../lib/errors.ts";
 import { policyErrors } from "../lib/errors/policies.ts";
 import type { Issue, StringFormat } from "../schema/fields.ts";
 import type { Layer } from "./language/action.ts";
-import { endsTls } from "./hooks.ts";
-import { compilePolicy } from "./compile.ts";
+import { surveyPolicy } from "./survey.ts";
 
 /** What a policy may be refused with. */
 export const policyRefusals = (Object.keys(policyErrors) as (keyof typeof policyErrors)[]).filter(
@@ -28,7 +27,7 @@ export function connectPhaseIssue(
   field: string,
   reason: "policy_connect_phase_refused" | "policy_connect_phase_internal",
 ): Issue | undefined {
-  if (compilePolicy(text, "http").policy.phases.on_tcp_connect === undefined) return undefined;
+  if (!surveyPolicy(text, "http").hasConnectPhase) return undefined;
   return {
     path: field,
     message: "on_tcp_connect acts on connections, which it does not have: use on_http_request",
@@ -40,26 +39,19 @@ export function connectPhaseIssue(
 export function endpointPolicyIssue(text: string, layer: Layer, field: string): Issue | undefined {
   const issue = policyIssue(text, layer, field);
   if (issue) return issue;
-  const { phases, enabled } = compilePolicy(text, layer).policy;
-  const rules = phases[layer === "http" ? "on_http_request" : "on_tcp_connect"] ?? [];
-  const answers = rules.some(
-    ({ expressions, actions }) =>
-      expressions.length === 0 &&
-      actions.some(({ declaration, compiled }) => declaration.terminating === "always" || compiled.isFinal === true),
-  );
-  if (enabled && answers) return undefined;
+  if (surveyPolicy(text, layer).isCertainToEnd) return undefined;
   const message = "must have a rule without expressions that answers, denies, redirects or forwards every request";
   return { path: field, message, reason: "policy_answers_nothing" };
 }
 
 /** Whether rules of a TLS edge's policy, which has no issues, may end TLS. */
 export function policyEndsTls(text: string): boolean {
-  return endsTls(compilePolicy(text, "tls").policy.phases.on_tcp_connect ?? []);
+  return surveyPolicy(text, "tls").endsTls;
 }
 
 /** What is wrong with the policy that `field` holds: the first thing's code, and the first few in words. */
 export function policyIssue(text: string, layer: Layer, field: string): Issue | undefined {
-  const { issues } = compilePolicy(text, layer);
+  const { issues } = surveyPolicy(text, layer);
   const [first] = issues;
   if (!first) return undefined;
   const told = issues.slice(0, maxTold).map(({ path, message }) => (path === "" ? message : `${path} ${message}`));
@@ -69,7 +61,7 @@ export function policyIssue(text: string, layer: Layer, field: string): Issue | 
 
 /** What is probably not meant in the policy that `field` holds; nothing for one that cannot be put into effect. */
 export function policyDoubts(text: string, layer: Layer, field: string): readonly Issue[] {
-  const { issues, warnings } = compilePolicy(text, layer);
+  const { issues, warnings } = surveyPolicy(text, layer);
   if (issues.length > 0) return [];
   return warnings.map(({ path, message }) => ({ path: field, message: `${path} ${message}` }));
 }

@@ -1,9 +1,9 @@
 /** What a traffic policy names: objects by their ids, such as the IP policies of `restrict-ips`, secrets, providers of logins. */
 import { parseYamlObject } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import { compilePolicy } from "./compile.ts";
 import { phasesOf } from "./phases.ts";
 import type { Layer } from "./language/action.ts";
+import { surveyPolicy } from "./survey.ts";
 
 /** Everything in the policy that has the form of an id, however it is written; nothing when it cannot be read. */
 export function idsInPolicy(text: string): readonly string[] {
@@ -17,13 +17,11 @@ export function idsInPolicy(text: string): readonly string[] {
 /** What the policy reads by `secrets.get`, whatever it stands on. */
 export function secretsInPolicy(text: string): readonly NamedSecret[] {
   if (!/\bsecrets\b/.test(text) && !text.includes("\\")) return [];
-  return (Object.keys(phasesOf) as Layer[]).flatMap((layer) => compilePolicy(text, layer).secrets);
+  return (Object.keys(phasesOf) as Layer[]).flatMap((layer) => surveyPolicy(text, layer).secrets);
 }
 
 /** Addresses of identity providers that the policy, which stands on routes or endpoints of HTTP, sends visitors to or reads. */
 export function providersInPolicy(text: string): readonly string[] {
   if (!/https?:/i.test(text)) return [];
-  const rules = Object.values(compilePolicy(text, "http").policy.phases).flat();
-  const logins = rules.flatMap(({ actions }) => actions.flatMap(({ compiled }) => compiled.login ?? []));
-  return logins.map(({ address }) => address).filter((address) => address !== "");
+  return surveyPolicy(text, "http").providers;
 }

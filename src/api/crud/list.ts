@@ -7,11 +7,13 @@ import { viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { accountOf } from "../objects/lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
-import { onlyVisible, onlyWhere } from "../objects/read-page.ts";
 import type { Page, ReadPage } from "../objects/read-page.ts";
 import { changing } from "../objects/views.ts";
+import { longLists, walkPage } from "../objects/walk.ts";
+import type { WalkedPage } from "../objects/walk.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
-import { makeShares } from "../operation/shares.ts";
+import { isVisible, seesEverything } from "../operation/scope.ts";
+import type { StoredObject } from "../../storage/store.ts";
 import { manyOf, plural } from "./collection.ts";
 import type { Collection } from "./collection.ts";
 
@@ -29,51 +31,53 @@ export function listOperation(collection: Collection, context: ObjectContext): O
     query: [...pageQuery, ...filterQuery, ...(resource.narrowedBy ?? []), ...pastQuery(resource)],
     status: 200,
     replySchema: `${resource.schemaName}List${suffix}`,
+    refusals: ["work_limit"],
     run: (call) => list(collection, call, context),
   };
 }
 
-/** Filters may look at very many objects, and lists of the past read very many rows. */
-const longLists = makeShares(8);
-
 function list(collection: Collection, call: Call, context: ObjectContext): Reply | Promise<Reply> {
   const { resource, path, listKey } = collection;
-  const { id: keyId } = call.principal;
+  const { id: keyId, scope } = call.principal;
   const accountId = accountOf(resource, call);
-  const visible = onlyVisible(call.principal, pagesOf(resource, accountId, context));
+  const read = pagesOf(resource, accountId, context);
   const narrowed = narrowedBy(resource, call);
-  const read = narrowed ? onlyWhere(narrowed.holds, visible) : visible;
+  const isPartial = narrowed !== undefined || !seesEverything(scope);
+  const holds = (object: StoredObject): boolean => isVisible(scope, object) && narrowed?.holds(object) !== false;
   const views = viewsFor(call, context);
   const more = narrowed?.query ?? "";
+  const { revision } = context.store;
   if (call.query.has("filter")) {
     if (call.query.has("at_revision")) {
       const past = pastOf(resource, call, context.store);
       const place = { path, listKey, more: `&at_revision=${past.revision}` };
-      return longLists.take(keyId, () => listFiltered(resource, place, call, past));
+      return longLists.take(keyId, () => listFiltered(resource, place, call, past, holds));
     }
-    // Of when it began: what is written meanwhile may be seen or not.
-    const present = { revision: context.store.revision, read, viewsOf: () => views };
-    return longLists.take(keyId, () => listFiltered(resource, { path, listKey, more }, call, present));
+    const present = { revision, read, viewsOf: () => views };
+    return longLists.take(keyId, () => listFiltered(resource, { path, listKey, more }, call, present, holds));
   }
   if (call.query.has("at_revision")) {
     return longLists.take(keyId, () => listPast(resource, path, listKey, call, context.store));
   }
   const { limit, beforeId } = readPageQuery(call);
-  const render = (page: Page): string => {
-    const items = page.objects.map((object) => views.json(object, call.baseUrl));
-    const nextBeforeId = page.more ? page.objects.at(-1)?.id : undefined;
+  const render = (objects: readonly StoredObject[], nextBeforeId: string | undefined): string => {
+    const items = objects.map((object) => views.json(object, call.baseUrl));
     return pageBody(call, path, listKey, items, { limit, nextBeforeId, more });
   };
-  const { revision } = context.store;
-  if (changing.has(resource.name) || resource.live || narrowed || views !== context.views) {
-    return { status: 200, body: render(read({ limit, beforeId })), revision };
+  const renderPage = (page: Page): string => render(page.objects, page.more ? page.objects.at(-1)?.id : undefined);
+  if (isPartial) {
+    const reply = ({ objects, next }: WalkedPage): Reply => ({ status: 200, body: render(objects, next), revision });
+    return walkPage(keyId, { limit, beforeId }, read, holds, reply);
+  }
+  if (changing.has(resource.name) || resource.live || views !== context.views) {
+    return { status: 200, body: renderPage(read({ limit, beforeId })), revision };
   }
   const key = [accountId, call.baseUrl + path, limit, beforeId ?? ""].join(" ");
   const { body, contentLength } = context.pages.sent(
     key,
     context.store.commits,
     () => read({ limit, beforeId }),
-    render,
+    renderPage,
   );
   return { status: 200, body, contentLength, revision };
 }

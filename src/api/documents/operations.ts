@@ -13,6 +13,7 @@ import type { ModuleIdentities } from "../objects/module-identities.ts";
 import { flagIn, once } from "../objects/pages.ts";
 import { missing } from "../operation/missing-scope.ts";
 import { seesSecrets } from "../operation/scope.ts";
+import { makeShares } from "../operation/shares.ts";
 import { inputRefusal } from "../operation/input-refusal.ts";
 import { objectRefusals } from "../operation/refusals.ts";
 import type { Draft } from "../../storage/store.ts";
@@ -26,12 +27,23 @@ import { exampleDocument, examplePlan } from "./examples.ts";
 import { exportDocument } from "./export.ts";
 import { planOf } from "./plan.ts";
 import type { Plan } from "./plan.ts";
+import { surveyPolicies } from "./survey-policies.ts";
 
 /** Modules with an identity that one document may set anew: each costs a key pair. */
 const maxModuleIdentities = 100;
 
+/** Plans and applications of one key at a time. */
+const longDocuments = makeShares(4);
+
 export function declarativeOperations(context: ObjectContext): Operation[] {
-  const refusals = [...new Set([...documentKinds.flatMap(objectRefusals), "in_use" as const])];
+  const refusals = [
+    ...new Set([
+      ...documentKinds.flatMap(objectRefusals),
+      "in_use" as const,
+      "work_limit" as const,
+      "work_too_long" as const,
+    ]),
+  ];
   const shared = {
     method: "POST",
     takes: "document",
@@ -55,7 +67,7 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       summary: "Return the changes that applying a document would make, field by field, without making them.",
       schemas,
       exampleReply: examplePlan(false),
-      run: (call) => plan(call, context),
+      run: (call) => longDocuments.take(call.principal.id, () => plan(call, context)),
     },
     {
       ...shared,
@@ -64,7 +76,7 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
       summary: "Change the account's objects to match a document. All changes apply together as one revision, or none.",
       stores: true,
       exampleReply: examplePlan(true),
-      run: (call) => apply(call, context),
+      run: (call) => longDocuments.take(call.principal.id, () => apply(call, context)),
     },
     {
       id: "exportDocument",
@@ -85,7 +97,7 @@ export function declarativeOperations(context: ObjectContext): Operation[] {
 }
 
 async function plan(call: Call, context: ObjectContext): Promise<Reply> {
-  const document = read(call);
+  const document = await read(call);
   const identities = await identitiesFor(document, call, context, true);
   const { revision } = context.store;
   const work = (draft: Draft): Outcome => carryOut(document, call, context, draft, identities);
@@ -94,7 +106,7 @@ async function plan(call: Call, context: ObjectContext): Promise<Reply> {
 }
 
 async function apply(call: Call, context: ObjectContext): Promise<Reply> {
-  const document = read(call);
+  const document = await read(call);
   const identities = await identitiesFor(document, call, context, false);
   return writeOnce(
     call,
@@ -122,10 +134,11 @@ function exportAll(call: Call, context: ObjectContext): Reply {
   return { status: 200, body: renderYaml(document), contentType: "application/yaml", revision };
 }
 
-function read(call: Call): Document {
+async function read(call: Call): Promise<Document> {
   const issues: Issue[] = [];
   const document = readDocument(call.body, issues);
   if (issues.length > 0) throw inputRefusal(call.operation.id, issues.slice(0, maxIssues));
+  await surveyPolicies(document, call.operation.id);
   return document;
 }
 

@@ -7,7 +7,9 @@ import { exampleBaseUrl, exampleList } from "../objects/example-replies.ts";
 import { exampleId } from "../operation/examples.ts";
 import { theOne } from "../objects/lookup.ts";
 import { pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
-import { onlyVisible } from "../objects/read-page.ts";
+import type { ReadPage } from "../objects/read-page.ts";
+import { walkPage } from "../objects/walk.ts";
+import { isVisible } from "../operation/scope.ts";
 
 export function vaultSecretOperations(context: ObjectContext): Operation[] {
   const { store } = context;
@@ -24,6 +26,7 @@ export function vaultSecretOperations(context: ObjectContext): Operation[] {
       query: pageQuery,
       status: 200,
       replySchema: `${secrets.schemaName}List`,
+      refusals: ["work_limit"],
       exampleReply: {
         ...exampleList(secrets, "", secrets.listKey),
         uri: `${exampleBaseUrl}${vaults.path}/${exampleId(vaults.name)}/${secrets.listKey}`,
@@ -32,18 +35,26 @@ export function vaultSecretOperations(context: ObjectContext): Operation[] {
         const vault = theOne(vaults, call, store);
         const { limit, beforeId } = readPageQuery(call);
         const views = viewsFor(call, context);
-        const { objects, more } = onlyVisible(call.principal, ({ limit: count, beforeId: below }) =>
+        const { revision } = store;
+        const { id: keyId, scope } = call.principal;
+        const read: ReadPage = ({ limit: count, beforeId: below }) =>
           store.page(vault.account_id, secrets.name, {
             limit: count,
             parentId: vault.id,
             ...(below !== undefined && { beforeId: below }),
-          }),
-        )({ limit, beforeId });
-        const items = objects.map((object) => views.json(object, call.baseUrl));
-        const path = `${vaults.path}/${vault.id}/${secrets.listKey}`;
-        const nextBeforeId = more ? objects.at(-1)?.id : undefined;
-        const body = pageBody(call, path, secrets.listKey, items, { limit, nextBeforeId });
-        return { status: 200, body, revision: store.revision };
+          });
+        return walkPage(
+          keyId,
+          { limit, beforeId },
+          read,
+          (object) => isVisible(scope, object),
+          ({ objects, next }) => {
+            const items = objects.map((object) => views.json(object, call.baseUrl));
+            const path = `${vaults.path}/${vault.id}/${secrets.listKey}`;
+            const body = pageBody(call, path, secrets.listKey, items, { limit, nextBeforeId: next });
+            return { status: 200, body, revision };
+          },
+        );
       },
     },
   ];

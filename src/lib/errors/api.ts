@@ -191,13 +191,13 @@ export const apiErrors = {
     290,
     429,
     "The API key has reached the maximum number of long requests at the same time.",
-    "Send fewer filters, history queries and policy checks at the same time.",
+    "Send fewer filters, long lists, documents and policy checks at the same time.",
   ),
   work_too_long: entry(
     291,
     400,
     "The request took too long, and the server stopped it.",
-    "Simplify the policy: use fewer rules, and shorter lists and patterns.",
+    "Simplify the policy: use fewer rules, and shorter lists and patterns. Split a document with many policies.",
   ),
   too_many_objects: entry(
     246,

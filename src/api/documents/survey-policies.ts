@@ -1,0 +1,47 @@
+/** The policies of a document are compiled before its write, one in each turn: the write, which takes one turn, knows them then. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { JsonObject } from "../../lib/json.ts";
+import { Refusal } from "../../lib/errors.ts";
+import { maxPolicyBytes, policyText } from "../../policy/document.ts";
+import type { Layer } from "../../policy/language/action.ts";
+import { surveyPolicy } from "../../policy/survey.ts";
+import type { Field, Fields } from "../../schema/fields.ts";
+import { inputName } from "../../schema/doc.ts";
+import { isObject } from "./document.ts";
+import type { Document, Entry } from "./document.ts";
+
+/** Steps of half a microsecond that compiling the policies of one document may take. */
+const documentSteps = 40_000_000;
+
+/** Rejects with `Refusal` where they take too long. */
+export async function surveyPolicies(document: Document, operationId: string, maxSteps = documentSteps): Promise<void> {
+  const known = new Set<string>();
+  let steps = 0;
+  for (const entry of document.entries.values()) {
+    const layer = layerOf(entry);
+    for (const text of policiesIn(entry.resource.fields, entry.fields)) {
+      if (known.has(text) || Buffer.byteLength(text) > maxPolicyBytes) continue;
+      known.add(text);
+      steps += surveyPolicy(text, layer).steps;
+      if (steps > maxSteps) {
+        throw new Refusal("work_too_long", `${operationId}: compiling the policies up to ${entry.path} takes too long`);
+      }
+      await nextTurn();
+    }
+  }
+}
+
+function layerOf({ resource, fields }: Entry): Layer {
+  const { url } = fields;
+  const [, protocol] = /^(tls|tcp)(?:_edge$|:)/.exec(typeof url === "string" ? url : resource.name) ?? [];
+  return (protocol as Layer | undefined) ?? "http";
+}
+
+/** Texts of fields that hold a policy; wrong types are left to the parser. */
+function policiesIn(fields: Fields, given: JsonObject): string[] {
+  return Object.entries(fields).flatMap(([name, field]: [string, Field]) => {
+    const value = given[inputName(name, field)];
+    if (field.type === "object") return isObject(value) ? policiesIn(field.fields, value) : [];
+    return field.type === "string" && field.format === policyText && typeof value === "string" ? [value] : [];
+  });
+}
