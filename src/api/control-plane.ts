@@ -21,6 +21,7 @@ import type { ConsoleOptions } from "./console/console.ts";
 import { makePeople } from "./console/people.ts";
 import { makeTeamChecks } from "./console/team-checks.ts";
 import { openTeamLogin } from "./console/team-login.ts";
+import { makeToldLogOuts } from "./console/told-log-outs.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
 import type { KeyRing } from "./http/authenticate.ts";
@@ -322,6 +323,7 @@ function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["tea
     ca: options.loginCa,
     clock,
     log,
+    toldLogOuts: makeToldLogOuts(store, clock),
   });
   return { login, people: makePeople(consoleAccess, store), checks: makeTeamChecks(store, login, clock, log) };
 }

@@ -155,6 +155,51 @@ describe("the word of the team's identity provider at the console", () => {
     assert.deepEqual([await reads(cookie), await reads(other)], [401, 401]);
   });
 
+  it("P12: a log-out that the team's identity provider tells one of several servers of is refused by the others and over a restart", async (context) => {
+    const postgres = databases.find(({ name }) => name === "postgres");
+    if (!postgres) return context.skip(skipWithoutPostgres || "");
+    plain();
+    const database = await postgres.create();
+    const options = { databaseUrl: database.url, cluster: true, clock, ...team(issuer) } as const;
+    const one = await startApi(postgres, options);
+    const others = { ...options, bootstrap: { apiKey: one.apiKey } };
+    const other = await startApi(postgres, others);
+    const now = Math.floor(clock.now() / 1_000);
+    const events = { "http://schemas.openid.net/event/backchannel-logout": {} };
+    const claims = {
+      iss: issuer.url,
+      aud: "console",
+      iat: now,
+      exp: now + 120,
+      events,
+      jti: "told once",
+      sub: issuer.subject,
+    };
+    const body = `logout_token=${issuer.sign(claims)}`;
+    const tell = async (at: typeof one): Promise<number> => {
+      const headers = { authorization: undefined, "content-type": "application/x-www-form-urlencoded" };
+      return (await at.request("POST", "/console/backchannel-logout", { headers, body })).status;
+    };
+    try {
+      const first = await logIn(one);
+      assert.equal(await tell(one), 200);
+      assert.equal(await reads(first, one), 401);
+      const later = await logIn(one);
+      assert.deepEqual(await Promise.all([tell(other), tell(one)]), [400, 400]);
+      assert.equal(await reads(later, one), 200);
+    } finally {
+      await other.stop();
+      await one.plane.stop();
+    }
+    const again = await startApi(postgres, others);
+    try {
+      assert.equal(await tell(again), 400);
+    } finally {
+      await again.stop();
+      await database.drop();
+    }
+  });
+
   it("P12: requests at the console that come together ask the team's identity provider once, and all have its answer", async () => {
     plain();
     const cookie = await logIn();

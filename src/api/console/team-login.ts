@@ -14,6 +14,7 @@ import { openOperatorsClient } from "../../identity/oidc/operators-client.ts";
 import { flowCookieField, readFlowCookie } from "./cookie.ts";
 import type { Person } from "./people.ts";
 import type { TeamVisit } from "./team-checks.ts";
+import type { ToldLogOuts } from "./told-log-outs.ts";
 
 export interface TeamLoginOptions {
   readonly issuer: string;
@@ -26,6 +27,7 @@ export interface TeamLoginOptions {
   readonly ca: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  readonly toldLogOuts: ToldLogOuts;
 }
 
 export interface TeamLogin {
@@ -48,13 +50,12 @@ export interface TeamLogin {
 export const loginPath = "/console/login";
 export const callbackPath = "/console/callback";
 export const logoutPath = "/console/backchannel-logout";
-const maxHeard = 10_000;
 const scopes = ["openid", "email", "profile"];
 /** From the log-in's begin to its end, seconds. */
 const flowSeconds = 600;
 
 export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
-  const { issuer, clientId, clientSecret, skewSeconds, wantsGroups, ca, clock, log } = options;
+  const { issuer, clientId, clientSecret, skewSeconds, wantsGroups, ca, clock, log, toldLogOuts } = options;
   const { client, close } = openOperatorsClient({ issuer, clientId, clientSecret, skewSeconds, ca, clock });
   const refused = (
     error: unknown,
@@ -70,8 +71,6 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
     });
     return new Refusal(as, `${what} ${new URL(issuer).host}: ${error.message}`);
   };
-  /** Log-outs that were told of, and until when their tokens would be taken. */
-  const heard = new Map<string, number>();
   return {
     title: new URL(issuer).host,
     async begin(baseUrl) {
@@ -127,11 +126,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
     async loggedOut(token, end) {
       try {
         const told = (await client.loggedOut?.(token)) as ProviderLogout;
-        for (const [id, untilMs] of heard) if (untilMs <= clock.now()) heard.delete(id);
-        if (heard.has(told.id) || heard.size >= maxHeard)
-          throw new LoginRefusal("login_used", "the message was already used");
-        await end(told);
-        heard.set(told.id, told.untilMs);
+        await toldLogOuts.once(told.id, told.untilMs, () => end(told));
       } catch (error) {
         throw refused(error, "console_logout_refused", "log out by");
       }

@@ -29,14 +29,18 @@ export type IdpPath = (exchange: Exchange, context: LoginContext) => Step | Prom
 const by = "login";
 const passedOn = ["code", "state", "iss", "error", "error_description"];
 const maxBackchannelBytes = 64 * 1024;
-/** Issuers whose log-outs are taken. */
+/** Issuers whose log-outs are taken, and clients of each: a token is verified for one after the other. */
 const maxIssuers = 10_000;
+const maxClients = 200;
+
+interface IssuerClient {
+  readonly accountId: string;
+  readonly connection: Connection;
+}
 
 /** @param more asked first, in order; the first that answers has the path */
 export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): IdpSite {
-  const issuers = new Lru<string, Map<string, { readonly accountId: string; readonly connection: Connection }>>(
-    maxIssuers,
-  );
+  const issuers = new Lru<string, Lru<string, IssuerClient>>(maxIssuers);
 
   const decide = (exchange: Exchange): Step | Promise<Step> => {
     for (const one of more) {
@@ -66,7 +70,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
       return told(400, "the token is not a logout token of a known issuer");
     }
     let why = "no client of the issuer accepts the token";
-    for (const { accountId, connection } of clients.values()) {
+    for (const [, { accountId, connection }] of Array.from(clients.entries())) {
       try {
         const { subject, session, id, untilMs } = await jobs.loggedOut(connection, token);
         const name = `logout ${tag} ${id}`;
@@ -104,7 +108,7 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     },
     follows(tag, accountId, connection) {
       let clients = issuers.get(tag);
-      if (!clients) issuers.set(tag, (clients = new Map()));
+      if (!clients) issuers.set(tag, (clients = new Lru(maxClients)));
       // Tags of two accounts may be equal: neither takes the other's place.
       clients.set(JSON.stringify([accountId, connection.issuer, connection.clientId]), { accountId, connection });
     },
