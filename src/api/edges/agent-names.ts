@@ -1,6 +1,6 @@
 /** Which public names agents serve now, whatever their account. */
 import { internalKey, isInternalName } from "../../lib/internal-names.ts";
-import { wildcardBase } from "../../lib/host-cover.ts";
+import { wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
 import type { TunnelReport } from "../../routing/planes/messages.ts";
 import { hostOf, hostportOf } from "./live-docs.ts";
 import type { OtherAgents } from "./other-agents.ts";
@@ -18,7 +18,7 @@ export interface AgentNames {
   remove(report: TunnelReport): void;
   /** Whether an agent holds this host and port now, and for which account. */
   holderOfHostport(hostport: string, accountId: string): NameHolder | undefined;
-  /** Whether an agent of another account serves `name` or, for a wildcard, a name below it. Lower case. */
+  /** Whether an agent of another account serves `name`, a wildcard over it or, for a wildcard, a name below it. Lower case. */
   hasForeignHost(name: string, accountId: string): boolean;
 }
 
@@ -60,7 +60,8 @@ export function makeAgentNames(others: () => OtherAgents | undefined): AgentName
     },
     hasForeignHost(name, accountId) {
       const isForeign = (one: TunnelReport): boolean => one.accountId !== accountId;
-      if ([...at(name), ...(others()?.atHost(name) ?? [])].some(isForeign)) return true;
+      const isHeld = (one: string): boolean => [...at(one), ...(others()?.atHost(one) ?? [])].some(isForeign);
+      if ([name, ...wildcardsOver(name)].some(isHeld)) return true;
       const base = wildcardBase(name);
       if (base === undefined) return false;
       if (others()?.hasForeignBelow(base, accountId) === true) return true;

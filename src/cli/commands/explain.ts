@@ -50,9 +50,9 @@ export const explain = defineCommand({
           ...(body !== undefined && { body }),
           ...(as !== undefined && { as: { email: as, groups: asGroup } }),
         };
-        const edge = scheme === "https" ? await edgeFor("HTTPS", api.edges.https.list(), host) : undefined;
-        if (edge !== undefined) return await api.edges.https.explain(edge, request);
-        return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, host), request);
+        const edges = scheme === "https" ? api.edges.https.list() : undefined;
+        const served = await siteFor(scheme, host, edges, () => api.endpoints.list());
+        return await (served.isEdge ? api.edges.https : api.endpoints).explain(served.id, request);
       }
       if (header.length > 0 || body !== undefined || as !== undefined) {
         throw new Failure(
@@ -62,9 +62,8 @@ export const explain = defineCommand({
       }
       const { scheme, name } = connectionAddress(method);
       const edges = scheme === "tls" ? api.edges.tls : api.edges.tcp;
-      const edge = await edgeFor(scheme === "tls" ? "TLS" : "TCP", edges.list(), name);
-      if (edge !== undefined) return await edges.explain(edge, source);
-      return await api.endpoints.explain(await endpointFor(api.endpoints.list(), scheme, name), source);
+      const served = await siteFor(scheme, name, edges.list(), () => api.endpoints.list());
+      return await (served.isEdge ? edges : api.endpoints).explain(served.id, source);
     };
     const told = await explanation().catch((error: unknown) => {
       throw apiFailure(error);
@@ -76,17 +75,37 @@ export const explain = defineCommand({
 
 type Edges = AsyncIterable<{ readonly id: string; readonly hostports?: readonly string[] | null | undefined }>;
 
-/** The id of the edge that `name` leads to: a host, or for TCP edges host and port. */
-async function edgeFor(kind: "HTTPS" | "TLS" | "TCP", edges: Edges, name: string): Promise<string | undefined> {
-  let best: { readonly id: string; readonly match: string } | undefined;
-  for await (const edge of edges) {
-    for (const hostport of edge.hostports ?? []) {
+interface Found {
+  readonly id: string;
+  readonly isEdge: boolean;
+  /** The name that it has there, which may be a wildcard. */
+  readonly match: string;
+}
+
+/** What `name` leads to, a host or for TCP host and port: names come before wildcards, and edges before endpoints. */
+async function siteFor(
+  scheme: string,
+  name: string,
+  edges: Edges | undefined,
+  endpoints: () => Endpoints,
+): Promise<Found> {
+  let best: Found | undefined;
+  for await (const { id, hostports } of edges ?? []) {
+    for (const hostport of hostports ?? []) {
       const host = hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
-      const match = kind === "TCP" ? hostport.toLowerCase() : host;
-      if (covers(match, name) && isCloser(match, best?.match)) best = { id: edge.id, match };
+      const match = scheme === "tcp" ? hostport.toLowerCase() : host;
+      if (covers(match, name) && isCloser(match, best?.match)) best = { id, isEdge: true, match };
     }
   }
-  return best?.id;
+  if (best?.match === name) return best;
+  const wildcard = name.replace(/^[^.]*/, "*");
+  for await (const { id, type, scheme: served, host, hostport } of endpoints()) {
+    if (type !== "ephemeral" || served !== scheme) continue;
+    const match = (scheme === "tcp" ? hostport : host) ?? "";
+    if ((match === name || match === wildcard) && isCloser(match, best?.match)) best = { id, isEdge: false, match };
+  }
+  if (best) return best;
+  throw new Failure("refused", `no ${scheme.toUpperCase()} edge of this account, and no agent of it, serves "${name}"`);
 }
 
 type Endpoints = AsyncIterable<{
@@ -96,14 +115,6 @@ type Endpoints = AsyncIterable<{
   readonly host?: string | undefined;
   readonly hostport?: string | undefined;
 }>;
-
-/** The id of the endpoint that an agent has published at `name`: a host, or for tcp host and port. */
-async function endpointFor(endpoints: Endpoints, scheme: string, name: string): Promise<string> {
-  for await (const { id, type, scheme: served, host, hostport } of endpoints) {
-    if (type === "ephemeral" && served === scheme && (scheme === "tcp" ? hostport : host) === name) return id;
-  }
-  throw new Failure("refused", `no ${scheme.toUpperCase()} edge and no agent of this account serves "${name}"`);
-}
 
 function placeOf(url: string): { readonly scheme: "https" | "http"; readonly host: string } {
   const parsed = URL.parse(url);

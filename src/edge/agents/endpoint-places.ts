@@ -190,17 +190,10 @@ function internalAddress({ address }: BindRequest): { readonly host: string; rea
   const at = address.lastIndexOf(":");
   const wanted = at < 0 ? address : address.slice(0, at);
   if (!isInternalName(wanted.toLowerCase())) return undefined;
-  const host = internalName(wanted);
+  const host = hostName(wanted);
   const port = parsePort(address);
   if (host !== undefined && port > 0) return { host, port };
   throw new Refusal("agent_request_invalid", `publish "${address}": it is not a host and a port`);
-}
-
-/** Lower case; undefined when it is none. */
-function internalName(text: string): string | undefined {
-  const isWild = text.startsWith("*.");
-  const host = hostName(isWild ? text.slice(2) : text);
-  return host === undefined || !isWild ? host : `*.${host}`;
 }
 
 function notInternal(): Refusal {
@@ -220,17 +213,15 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
   const { hostname, subdomain } = request;
   const wanted = hostname !== "" ? hostname : subdomain && `${subdomain}.${names.domain}`;
   if (wanted === "") return undefined;
-  const internal = isInternalName(wanted.toLowerCase()) ? internalName(wanted) : undefined;
-  if (internal !== undefined) return internal;
-  if (wanted.includes("*")) {
-    throw new Refusal(
-      "agent_option_unsupported",
-      `publish "${wanted}": only edges serve wildcards: add this hostport and a backend with labels to an HTTPS edge, and publish the tunnel with --label`,
-    );
-  }
   const host = hostName(wanted);
-  if (host === undefined) throw new Refusal("agent_request_invalid", `publish "${wanted}": it is not a host name`);
-  if (isServerName(host, names)) throw new Refusal("agent_name_taken", `publish "${host}": the server uses it`);
+  if (host === undefined) {
+    const form = wanted.includes("*")
+      ? ': a wildcard has "*" as its whole first label, such as "*.app.example.com"'
+      : "";
+    throw new Refusal("agent_request_invalid", `publish "${wanted}": it is not a host name${form}`);
+  }
+  if (!isInternalName(host) && isServerName(host, names))
+    throw new Refusal("agent_name_taken", `publish "${host}": the server uses it`);
   return host;
 }
 

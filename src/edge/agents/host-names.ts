@@ -24,8 +24,8 @@ export function generatedName(parts: readonly string[]): string {
   return `${quality}-${thing}-${tail}`;
 }
 
-/** One host name, in lower case without trailing dot; undefined for a wildcard and for what is no name. */
+/** A host name or a wildcard such as `*.example.com`, in lower case without trailing dot; undefined for anything else. */
 export function hostName(text: string): string | undefined {
   const name = text.toLowerCase().replace(/\.$/, "");
-  return name.includes("*") || hostIssue(name) !== undefined ? undefined : name;
+  return hostIssue(name) === undefined ? name : undefined;
 }

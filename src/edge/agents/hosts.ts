@@ -1,4 +1,5 @@
 /** The host names of endpoints. */
+import { wildcardBase } from "../../lib/host-cover.ts";
 import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
 import { hostOfName, siblingOf } from "../../lib/plain-names.ts";
 import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
@@ -27,19 +28,28 @@ export function makeEndpointHosts(
       // Names of internal endpoints are each account's own.
       if (isInternalKey(host)) return servedByOthers(table.pool(host), pool);
       const holder = table.hostHolder(host);
+      const isWildcard = wildcardBase(host) !== undefined;
+      if (!holder && isWildcard) return wildcardDemand(host);
       if (!holder) {
         const isFree = freeBelow === undefined || host.endsWith(`.${freeBelow}`);
         return isFree ? undefined : "reserve and prove its domain with `POST /reserved_domains`";
       }
       const exact = namesExactly(table.object(holder.kind, holder.id), host);
-      if (!exact && (exactOnly || holder.accountId === accountId)) return undefined;
-      if (holder.accountId !== accountId) return "it is not available";
+      const isOwn = holder.accountId === accountId;
+      // R5: a wildcard is the account's while a reservation of the account covers it, and no longer.
+      if (!exact && (isOwn || (exactOnly && !isWildcard))) return undefined;
+      if (!isOwn) return "it is not available";
       return holder.kind.endsWith("_edge") ? servedByOthers(table.pool(host), pool) : undefined;
     },
     shown: internalNameOf,
     sibling: siblingOf,
     monotonic,
   });
+}
+
+function wildcardDemand(wildcard: string): string {
+  const body = JSON.stringify({ domain: wildcard });
+  return `an account publishes wildcards that it has reserved, and proven where that is required: reserve it with \`postern api POST /reserved_domains '${body}'\``;
 }
 
 /** Why configuration that serves the name keeps an endpoint from it; cloud endpoints that are pooled share it. */

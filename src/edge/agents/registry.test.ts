@@ -292,7 +292,7 @@ describe("the names of endpoints", () => {
       assert.throws(() => bind(session, { hostname }), refused("agent_request_invalid"));
     }
     assert.throws(() => bind(session, { hostname: "tunnels.example" }), refused("agent_name_taken"));
-    assert.throws(() => bind(session, { hostname: "*.tunnels.example" }), refused("agent_option_unsupported"));
+    assert.throws(() => bind(session, { hostname: "*.tunnels.example" }), refused("agent_name_taken"));
   });
 
   it("the names of endpoints are made up where none is asked for, and are the same after a restart of agent or server", () => {

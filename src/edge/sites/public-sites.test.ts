@@ -20,7 +20,7 @@ const endpoints = { https: site("https_endpoint", [host]), tls: whole("tls_endpo
 /** What leads to `host`, or to any other name: an edge, an endpoint, or both. */
 function sitesWith(edge: Site | ConnectionSite | undefined, endpoint?: Site | ConnectionSite) {
   return makePublicSites(
-    { serving: () => edge, named: () => undefined },
+    { serving: () => edge, named: () => undefined, hostHolder: () => undefined },
     {
       secureAt: () => endpoint,
       siteFor: () => undefined,
@@ -28,6 +28,7 @@ function sitesWith(edge: Site | ConnectionSite | undefined, endpoint?: Site | Co
       plainSiteFor: () => undefined,
       tunnel: () => undefined,
       tcpSiteAt: () => undefined,
+      pool: () => [],
     },
     site("logins", [loginHost]),
     makePools({ pool: () => [] }, { pool: () => [] }, () => 0),
