@@ -21,6 +21,13 @@ export function isSealedField(field: Field): boolean {
   return field.secret === true || field.sensitive !== undefined;
 }
 
+/** Whether it, or anything inside it, is sealed at rest. */
+export function hasSealed(field: Field): boolean {
+  if (field.type === "object") return Object.values(field.fields).some(hasSealed);
+  if (field.type === "list" || field.type === "map") return isSealedField(field) || hasSealed(field.of);
+  return isSealedField(field);
+}
+
 /** Whether a value of a sensitive field is kept out of what is written down, such as an export. */
 export function holdsSecret(field: Field, value: unknown): boolean {
   if (typeof value !== "string") return true;

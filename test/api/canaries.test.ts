@@ -232,6 +232,36 @@ for (const database of databases) {
       assert.ok(seen.size > 40, `${seen.size} of ${planted.length}`);
     });
 
+    it(`K4: canaries on ${database.name} are in no problem that a key without the scope is told of`, async () => {
+      const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
+      const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
+      const backend = made.find(({ kind }) => kind === "http_response_backend");
+      const tls = made.find(({ kind }) => kind === "tls_edge");
+      const problems = [
+        [route, "traffic_policy"],
+        [route, "request_headers"],
+        [backend, undefined],
+        [tls, "traffic_policy"],
+      ] as const;
+      const told = problems.map(([one, module]) => {
+        const { kind = "", id = "" } = one ?? {};
+        return { kind, id, accountId, module, message: `compile the policy: "${planted[0]}" is no expression` };
+      });
+      const open = { kind: "https_edge_route", id: route?.id ?? "", accountId, module: "compression" };
+      api.edge.send({ type: "problems", problems: [...told, { ...open, message: "compression is not known here" }] });
+      const full = await api.request("GET", "/problems");
+      assert.equal(full.body.problems.length, problems.length + 1);
+      assert.ok(full.text.includes(planted[0] ?? ""));
+      const shown = await api.request("GET", "/problems", { key: blind });
+      none(shown.text, "/problems");
+      assert.deepEqual(
+        shown.body.problems.map(({ module, message }: Body) => [module, /scope "secrets"/.test(message)]),
+        [...problems.map(([, module]) => [module ?? null, true]), ["compression", false]],
+      );
+      const gone = [...told, open].map((one) => ({ ...one, message: undefined }));
+      api.edge.send({ type: "problems", problems: gone });
+    });
+
     it(`K4: canaries on ${database.name} are told by no filter to a key without the scope`, async () => {
       for (const [path, field] of [
         ["/backends/http_response", "body"],

@@ -2,6 +2,7 @@
 import type { Log } from "../../lib/log.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
+import { problemWithoutSecrets } from "./problem-text.ts";
 import type { SharedProblems } from "./shared-problems.ts";
 
 export interface EdgeProblems extends EdgeObserver {
@@ -52,5 +53,6 @@ function note(problems: Map<string, Problem>, problem: Problem, log: Log): void 
     return;
   }
   problems.set(key, problem);
-  log.warn("configuration could not be applied", { kind, id, module, error: message });
+  const error = problemWithoutSecrets(kind, module, message);
+  log.warn("configuration could not be applied", { kind, id, module, error });
 }

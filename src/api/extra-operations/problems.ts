@@ -1,9 +1,11 @@
 /** What edges could not put into effect, for whoever has configured it. */
 import type { Store } from "../../storage/store.ts";
+import { problemWithoutSecrets } from "../edges/problem-text.ts";
 import type { EdgeProblems } from "../edges/problems.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import type { Operation } from "../operation/call.ts";
 import { exampleId } from "../operation/examples.ts";
+import { seesSecrets } from "../operation/scope.ts";
 import { list, object, text, textOrNull } from "../operation/shapes.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 
@@ -50,12 +52,19 @@ export function problemsOperation(
       ],
     },
     async run(call) {
-      const { accountId } = call.principal;
+      const { accountId, scope } = call.principal;
+      const sees = seesSecrets(scope);
       const shown = [];
       for (const { kind, id, accountId: owner, module, message = "" } of await problems.all()) {
         const found = owner === accountId ? store.get(accountId, kind, id) : undefined;
         if (!found) continue;
-        shown.push({ kind, id, uri: views.uri(found, call.baseUrl), module: module ?? null, message });
+        shown.push({
+          kind,
+          id,
+          uri: views.uri(found, call.baseUrl),
+          module: module ?? null,
+          message: sees ? message : problemWithoutSecrets(kind, module, message),
+        });
         if (shown.length === most) break;
       }
       return { status: 200, body: JSON.stringify({ problems: shown }), revision: store.revision };

@@ -12,9 +12,17 @@ const maxWaiting = 64;
 const timeoutMs = 10_000;
 const maxHeapMb = 256;
 
-/** @returns resolves with the body of the answer */
-export function makePolicyChecker(clock: Clock, log: Log): (keyId: string, check: PolicyCheck) => Promise<string> {
-  const file = new URL("./check-worker.ts", import.meta.url);
+const workerFile = new URL("./check-worker.ts", import.meta.url);
+
+/**
+ * @param file of the thread
+ * @returns resolves with the body of the answer
+ */
+export function makePolicyChecker(
+  clock: Clock,
+  log: Log,
+  file = workerFile,
+): (keyId: string, check: PolicyCheck) => Promise<string> {
   const worker = startWorker<PolicyCalls>({ file, clock, log, maxWaiting, maxHeapMb });
   const shares = makeShares(checksPerKey);
   const ask = (check: PolicyCheck): Promise<string> => worker.call("checkPolicy", check, { timeoutMs });

@@ -1,0 +1,14 @@
+/** Stands in for the thread that checks policies: the text says what becomes of the check. */
+import { parentPort } from "node:worker_threads";
+import type { MessagePort } from "node:worker_threads";
+import { serveCalls } from "../../src/identity/worker/serve.ts";
+import type { PolicyCheck } from "../../src/api/policies/check.ts";
+
+const calls = {
+  checkPolicy({ text }: PolicyCheck): string {
+    if (text !== "hangs") return `checked ${text}`;
+    for (;;);
+  },
+};
+
+if (parentPort) serveCalls(parentPort as MessagePort, calls);
