@@ -7,7 +7,9 @@ import { skipWithoutPostgres } from "./support/programs.ts";
 
 const suites = [
   ...["lists", "reach", "traffic"].map((name) => `test/api/${name}.test.ts`),
-  ...["forwarded-source", "held-bodies", "trailers", "upgrades"].map((name) => `test/traffic/${name}.test.ts`),
+  ...["forwarded-source", "held-bodies", "trailers", "upgrades", "wildcard-names"].map(
+    (name) => `test/traffic/${name}.test.ts`,
+  ),
 ];
 
 describe("two nodes", { skip: skipWithoutPostgres }, () => {

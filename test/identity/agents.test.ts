@@ -161,6 +161,53 @@ describe("an agent's endpoint", { timeout: 120_000 }, () => {
     await agent.close();
   });
 
+  it("I2: an agent's wildcard endpoint asks visitors to log in at each of its names", async () => {
+    const { platform } = world;
+    await platform.api("POST", "/reserved_domains", { domain: "*.wild.example.net" });
+    const bound = await sdk.ask({
+      name: "http",
+      domain: "*.wild.example.net",
+      oauth: ["google", ["ada@example.com"], [], undefined, clientId, clientSecret],
+    });
+    assert.equal(bound.error, undefined, JSON.stringify(bound.error));
+    for (const http of protocols) {
+      const one = world.browser(http);
+      for (const host of ["a.wild.example.net", "b.wild.example.net"]) {
+        const url = `${world.origin(host)}/x`;
+        assert.equal((await one.ask(url, { headers: { accept: "text/html" } })).status, 302);
+        assert.equal((await one.visit(url)).text, "hello from /x");
+        assert.equal((await one.ask(url)).status, 200);
+      }
+    }
+  });
+
+  it("an agent's wildcard endpoint with SAML is one place at the provider, and takes logins to each of its names", async () => {
+    await world.platform.api("POST", "/reserved_domains", { domain: "*.saml.example.net" });
+    const agent = await publish("*.saml.example.net");
+    const urls = await world.hostUrls("a.saml.example.net");
+    assert.match(urls.entity_id, /\/saml\/_\.saml\.example\.net-[0-9a-z]{8}$/);
+    assert.equal((await world.hostUrls("b.saml.example.net")).entity_id, urls.entity_id);
+    for (const http of protocols) {
+      const one = world.browser(http);
+      for (const host of ["a.saml.example.net", "b.saml.example.net"]) {
+        const url = `${world.origin(host)}/x`;
+        assert.equal((await one.ask(url, { headers: { accept: "text/html" } })).status, 302);
+        assert.equal((await world.provider.signIn(one, url, urls)).url, url);
+        assert.equal((await one.ask(url)).status, 200);
+      }
+    }
+    const begun = (relayState?: string) => {
+      const body = world.provider.answer(undefined, urls, relayState === undefined ? {} : { relayState });
+      return world.browser().visit(urls.assertion_consumer_service_url, { method: "POST", body });
+    };
+    const below = `${world.origin("c.saml.example.net")}/y`;
+    const arrived = await begun(below);
+    assert.deepEqual([arrived.status, arrived.url], [200, below]);
+    assert.equal(codeOf(await begun()), "5321");
+    assert.equal(codeOf(await begun(`${world.origin("x.c.saml.example.net")}/`)), "5322");
+    await agent.close();
+  });
+
   it("an agent's endpoints of one URL share their visitors' logins with SAML", async () => {
     const agents = [await publish("shared.localhost", {}, true), await publish("shared.localhost", {}, true)];
     const urls = await world.hostUrls("shared.localhost");

@@ -42,6 +42,8 @@ describe("the name of a login by SAML in its addresses", () => {
       ["edghtsrt_2abc-rule-staff_1", { id: "edghtsrt_2abc" }],
       ["app.example.com-abcdefgh", { host: "app.example.com" }],
       ["app.example.com-abcdefgh-rule-staff", { host: "app.example.com" }],
+      ["_.example.com-abcdefgh", { host: "*.example.com" }],
+      ["a._.example.com-abcdefgh", undefined],
       // A host of one label has no "." by which it would be told.
       ["app-abcdefgh", { host: "app" }],
       ["app.example.com", undefined],

@@ -8,9 +8,13 @@ import { hostTag } from "../browser/realm.ts";
 import { callbackUri } from "../browser/settings.ts";
 import type { LoginSettings } from "../browser/settings.ts";
 
+/** In place of a wildcard's `*`, which providers may refuse in an entity id: no host has a "_". */
+const anyLabel = "_";
+
 /** Of a module. A host that another account gets later has another name there. */
 export function nameOfPlace({ ownerId, endpointHost, accountId }: Scope): string {
-  return endpointHost === undefined ? ownerId : `${endpointHost}-${hostTag(accountId, endpointHost)}`;
+  if (endpointHost === undefined) return ownerId;
+  return `${endpointHost.replace("*", anyLabel)}-${hostTag(accountId, endpointHost)}`;
 }
 
 /** Where a login is known at its provider. */
@@ -35,8 +39,9 @@ export function nameOfRule(scope: Scope, authId: string): string {
 /** What a name says of where the login is; whether it is there is another question. */
 export function placeOfName(name: string): { readonly id: string } | { readonly host: string } | undefined {
   const place = name.replace(/-rule(?:-\w+)?$/, "");
-  // Every id has a "_", and no host.
+  // Every id has a "_" and no dot.
   if (/^[\w-]{1,96}$/.test(place) && place.includes("_")) return { id: place };
-  const [, host] = /^([a-z0-9.-]{1,253})-[0-9a-z]{8}$/.exec(place) ?? [];
-  return host === undefined ? undefined : { host };
+  const [, wildcard, host] = /^(_\.)?([a-z0-9.-]{1,253})-[0-9a-z]{8}$/.exec(place) ?? [];
+  if (host === undefined) return undefined;
+  return { host: wildcard === undefined ? host : `*.${host}` };
 }
