@@ -357,6 +357,24 @@ describe("the inspector's page", { skip: skipWithout("chromium"), timeout: 120_0
     assert.ok(har.request.headers.some(({ value }) => value === "Bearer handed-secret"));
   });
 
+  it("the inspector's page links and copies the URL of a name that a wildcard serves", async () => {
+    await platform.api("POST", "/reserved_domains", { domain: "*.wild.example.net" });
+    const asked = { name: "wild", proto: "http", addr: String(service.port), hostname: "*.wild.example.net" };
+    const made = await get("/api/tunnels", jsonFields, JSON.stringify(asked));
+    const { public_url: at } = JSON.parse(made.text) as { public_url: string };
+    const below = `https://a.wild.example.net:${platform.httpsPort}/below`;
+    await platform.request(below);
+    await page.reload();
+    await row("/below").click();
+    await page.getByRole("heading", { name: "GET /below" }).waitFor();
+    const link = page.getByRole("link", { name: at, exact: true });
+    assert.equal(await link.getAttribute("href"), `https://any.wild.example.net:${platform.httpsPort}`);
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const curl = (await page.evaluate("navigator.clipboard.readText()")) as string;
+    assert.ok(curl.startsWith(`curl ${below}`), curl);
+  });
+
   it("the inspector's page shows signs that turn the direction of writing, and does not obey them", async () => {
     await ask("/turned", { "content-type": "text/plain" }, "exe\u202egnp.\u2066");
     await row("/turned").click();

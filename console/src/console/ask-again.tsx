@@ -4,6 +4,7 @@ import { Command } from "../ui/elements.tsx";
 import { curlWithAuthority } from "../ui/shell.ts";
 import { postern } from "./api.ts";
 import { useData } from "./use-data.ts";
+import { visitedUrl } from "../ui/visited-url.ts";
 
 interface AskAgainProps {
   readonly request: Request;
@@ -44,7 +45,7 @@ export function AskAgain({ request, isOfEdge }: AskAgainProps) {
 
 /** Scheme, name and port by which it came: requests are told apart by their host, without its port. */
 async function originOf({ site_id: id, host }: Request, isOfEdge: boolean): Promise<string> {
-  if (!isOfEdge) return new URL((await postern.endpoints.get(id)).public_url).origin;
+  if (!isOfEdge) return new URL(visitedUrl((await postern.endpoints.get(id)).public_url, host)).origin;
   const { hostports } = await postern.edges.https.get(id);
   const fitting = [host, host.replace(/^[^.]+/, "*")];
   const found = hostports?.find((one) => fitting.includes(one.replace(/:\d+$/, "")));

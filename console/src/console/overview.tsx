@@ -13,6 +13,7 @@ import { Step } from "./published.tsx";
 import { linkTo } from "./router.ts";
 import { Problems } from "./problems.tsx";
 import { useData } from "./use-data.ts";
+import { visitedUrl } from "../ui/visited-url.ts";
 
 const urlsShown = 12;
 
@@ -40,7 +41,7 @@ export function Overview() {
       <Failed error={counts.error || requests.error || troubles.error} again={counts.again} />
       {isNew && (
         <Checklist
-          url={value.endpoints[0]?.public_url}
+          url={value.endpoints[0] && visitedUrl(value.endpoints[0].public_url)}
           hasSeen={(requests.value?.length ?? 0) > 0}
           edgeId={value.edges[0]?.id}
           hasDenied={denied}
@@ -84,7 +85,7 @@ export function Overview() {
             {value?.endpoints.map((one) => (
               <li key={one.id} class="row">
                 <Tag>{one.type === "ephemeral" ? "agent" : one.type}</Tag>
-                <a class="grow cut" href={one.public_url} target="_blank" rel="noreferrer">
+                <a class="grow cut" href={visitedUrl(one.public_url)} target="_blank" rel="noreferrer">
                   {one.public_url}
                 </a>
               </li>

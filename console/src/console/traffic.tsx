@@ -11,6 +11,7 @@ import { Failed, Head, ListFilter } from "./parts.tsx";
 import { go, place } from "./router.ts";
 import { Trace } from "./trace.tsx";
 import { useData, useSettled } from "./use-data.ts";
+import { visitedUrl } from "../ui/visited-url.ts";
 
 const outcomes = ["forwarded", "answered", "denied", "failed"];
 
@@ -93,7 +94,8 @@ async function requestsUpTo(
 
 function NoTraffic() {
   const endpoints = useData(async () => (await postern.endpoints.list({ limit: 10 }).page()).items, []);
-  const url = endpoints.value?.[0]?.public_url;
+  const first = endpoints.value?.[0]?.public_url;
+  const url = first && visitedUrl(first);
   return (
     <div class="empty">
       <p>No recent requests. Postern keeps denied and failed requests, and a sample of successful ones.</p>

@@ -27,6 +27,7 @@ import {
   tunnels,
   whole,
 } from "./store.ts";
+import { visitedUrl } from "../ui/visited-url.ts";
 
 function Page({ live }: { readonly live: Live }) {
   return (
@@ -50,7 +51,7 @@ function Top({ live }: { readonly live: Live }) {
       <span class="grow cut muted small">
         {tunnels.value.map(({ name, public_url, config }) => (
           <span key={name}>
-            <a href={public_url} target="_blank" rel="noreferrer">
+            <a href={visitedUrl(public_url)} target="_blank" rel="noreferrer">
               {public_url || name}
             </a>{" "}
             → {config.addr}{" "}
@@ -101,7 +102,7 @@ function Nothing() {
       ) : (
         <p>The agent does not capture requests of this tunnel: start it without --inspect false.</p>
       )}
-      {tunnel && tunnel.public_url !== "" && <Command text={`curl ${tunnel.public_url}`} />}
+      {tunnel && tunnel.public_url !== "" && <Command text={`curl ${visitedUrl(tunnel.public_url)}`} />}
     </main>
   );
 }

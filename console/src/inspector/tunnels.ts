@@ -1,6 +1,7 @@
 /** Tunnels as the agent's local API tells of them, and what it is asked to send again. */
 import { fieldOf } from "../exchange/model.ts";
 import type { Exchange, Headers } from "../exchange/model.ts";
+import { visitedUrl } from "../ui/visited-url.ts";
 
 export interface Tunnel {
   readonly name: string;
@@ -21,6 +22,7 @@ export interface ReplayEdits {
 /** The URL that a visitor asked for. */
 export function urlOf({ request, tunnel_name }: Exchange, tunnels: readonly Tunnel[]): string {
   const tunnel = tunnels.find(({ name }) => name === tunnel_name);
-  const base = tunnel?.public_url || `https://${fieldOf(request.headers, "host") ?? "localhost"}`;
+  const host = fieldOf(request.headers, "host");
+  const base = tunnel?.public_url ? visitedUrl(tunnel.public_url, host) : `https://${host ?? "localhost"}`;
   return base.replace(/\/$/, "") + request.uri;
 }
