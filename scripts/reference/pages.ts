@@ -1,11 +1,10 @@
 /** `docs/reference`: what the declarations say, as pages for people. */
 import { modulesOf, resources } from "../../src/api/operation/declarations.ts";
 import type { Operation } from "../../src/api/operation/call.ts";
-import { catalogue, errorCode } from "../../src/lib/errors.ts";
-import type { RefusalName } from "../../src/lib/errors.ts";
 import { modules } from "../../src/modules/index.ts";
 import type { Fields } from "../../src/schema/fields.ts";
 import type { ResourceDeclaration } from "../../src/schema/resource.ts";
+import { errorsPage } from "./errors.ts";
 import { expressionsPage } from "./expressions.ts";
 import { fieldsTable } from "./fields.ts";
 import { code, page, table } from "./markdown.ts";
@@ -65,15 +64,4 @@ function modulesPage(): string {
   const introduction =
     "Modules that act on traffic, in order of execution. Every module also has `enabled`, true by default.";
   return page("Modules", introduction, [moduleOrder(), ...parts]);
-}
-
-function errorsPage(): string {
-  const names = (Object.keys(catalogue) as RefusalName[]).sort((a, b) => catalogue[a].number - catalogue[b].number);
-  const rows = names.map((name) => {
-    const { status, what, fix } = catalogue[name];
-    return [code(errorCode(name)), String(status), code(name), what, fix];
-  });
-  const introduction =
-    "What a client of the API, a visitor or an agent can be told. `details` of an answer of the API has the `operation_id`, which the log has as well, and one entry per field that is wrong.";
-  return page("Errors", introduction, [table(["Code", "Status", "Name", "What happened", "What to do"], rows)]);
 }
