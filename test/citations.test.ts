@@ -5,7 +5,12 @@ import { basename, dirname, join } from "node:path";
 import { describe, it } from "node:test";
 
 const code = globSync(["src/**/*.ts", "test/**/*.ts", "scripts/**/*.ts", "bench/**/*.ts", "sdk/src/*.ts"]);
-const pages = [...globSync("docs/**/*.md"), ...globSync("*.md"), "sdk/README.md", "bench/README.md"];
+const pages = [
+  ...globSync("docs/**/*.md", { exclude: ["docs/site/node_modules/**"] }),
+  ...globSync("*.md"),
+  "sdk/README.md",
+  "bench/README.md",
+];
 const read = (file: string): string => readFileSync(file, "utf8");
 
 /** In comments, and in the names of tests. */

@@ -1,0 +1,56 @@
+/**
+ * `npm run docs`: builds the documentation site into `docs/site/dist` and checks its links, anchors and code blocks.
+ * `-- --serve` then serves the site on the loopback; `-- --watch` serves it without a build and reloads changed pages.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
+import { brokenLinks } from "./site/links.ts";
+import { faultsOfBlocks } from "./site/code-blocks.ts";
+
+const site = "docs/site";
+const port = "4173";
+
+install();
+if (process.argv.includes("--watch")) {
+  vitepress("dev", "--host", "127.0.0.1", "--port", port);
+} else {
+  vitepress("build");
+  check();
+  if (process.argv.includes("--serve")) vitepress("preview", "--host", "127.0.0.1", "--port", port);
+}
+
+/** Installs the site's generator when it is missing or the lockfile has changed. */
+function install(): void {
+  const marker = `${site}/node_modules/.postern-lock`;
+  const lock = createHash("sha256")
+    .update(readFileSync(`${site}/package-lock.json`))
+    .digest("hex");
+  if (existsSync(marker) && readFileSync(marker, "utf8") === lock) return;
+  process.stdout.write("installing the generator of the documentation site (npm ci) …\n");
+  const npm = spawnSync("npm", ["ci"], { cwd: site, stdio: "inherit", shell: process.platform === "win32" });
+  if (npm.status !== 0) fail(`\`npm ci\` in ${site} failed. Fix the error above and run the command again.`);
+  writeFileSync(marker, lock);
+}
+
+function vitepress(...args: readonly string[]): void {
+  const file = `${import.meta.dirname}/../${site}/node_modules/vitepress/bin/vitepress.js`;
+  const run = spawnSync(process.execPath, [file, ...args], { cwd: site, stdio: "inherit" });
+  if (run.status !== 0) fail(`vitepress ${args[0]} failed. Fix the error above and run the command again.`);
+}
+
+function check(): void {
+  const pages = globSync("docs/{*,guides/*,concepts/*,reference/*}.md");
+  const faults = [
+    ...brokenLinks(`${site}/dist`),
+    ...pages.flatMap((page) => faultsOfBlocks(readFileSync(page, "utf8")).map((fault) => `${page}:${fault}`)),
+  ];
+  for (const fault of faults) process.stdout.write(`${fault}\n`);
+  if (faults.length > 0) fail(`The documentation has ${faults.length} broken links or code blocks.`);
+  process.stdout.write(`docs: ok (${pages.length} pages, links, anchors and code blocks checked)\n`);
+}
+
+function fail(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,65 @@
+/** What the documentation site is made from: sidebar, links and code blocks. The site itself is built by `npm run docs`. */
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { anchorOf, brokenLinks, siteLink } from "../../scripts/site/links.ts";
+import { faultsOfBlocks } from "../../scripts/site/code-blocks.ts";
+import { branch, repository } from "../../scripts/site/repository.ts";
+import { sidebarOf, titleOf } from "../../scripts/site/sidebar.ts";
+
+describe("the documentation site", () => {
+  const folder = mkdtempSync(join(tmpdir(), "postern-site-"));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it("the documentation site lists every page of docs/ once in its sidebar, by title", () => {
+    const links = sidebarOf("docs").flatMap(({ items }) => items.map(({ link }) => link));
+    const pages = globSync("docs/{*,guides/*,concepts/*,reference/*}.md").map((file) => file.slice(4, -3));
+    assert.deepEqual(links.filter((link) => link !== "/decisions/").sort(), pages.sort());
+    assert.equal(titleOf("<!-- a note -->\n\n# The `name` of it\n"), "The name of it");
+  });
+
+  it("the documentation site sends links to files outside of its pages to the repository", () => {
+    assert.equal(
+      siteLink("../../SECURITY.md#what-remains", "guides/a.md"),
+      `${repository}/blob/${branch}/SECURITY.md#what-remains`,
+    );
+    assert.equal(siteLink("../decisions/README.md", "guides/a.md"), "../decisions/index.md");
+    assert.equal(siteLink("b.md#part", "guides/a.md"), "b.md#part");
+    assert.equal(siteLink("https://example.org/x.md", "guides/a.md"), "https://example.org/x.md");
+    assert.equal(siteLink("#part", "guides/a.md"), "#part");
+  });
+
+  it("the documentation site reports links to missing pages and to missing sections", () => {
+    mkdirSync(join(folder, "guides"));
+    writeFileSync(
+      join(folder, "guides/a.html"),
+      `<h2 id="part"></h2><a href="/guides/a#part"></a><a class="x" href="b#no"></a>`,
+    );
+    writeFileSync(join(folder, "guides/b.html"), `<a href="/nowhere"></a><a href="https://example.org/"></a>`);
+    assert.deepEqual([...brokenLinks(folder)].sort(), [
+      "guides/a.html: the link b#no names no section of guides/b.html",
+      "guides/b.html: the link /nowhere leads to no page",
+    ]);
+  });
+
+  it("the documentation site reports code blocks that cannot be parsed", () => {
+    const fence = "```";
+    assert.deepEqual(faultsOfBlocks(`${fence}json\n{"a": 1}\n${fence}\n${fence}yaml\na: [\n${fence}\n`).length, 1);
+    assert.deepEqual(faultsOfBlocks(`text\n${fence}sh\nls\n`), ["2: the code block has no end"]);
+    assert.deepEqual(faultsOfBlocks(`${fence}json\n{ … }\n${fence}\n`), []);
+  });
+
+  it("the documentation site has a section for each error code at the anchor that the table links", () => {
+    const page = readFileSync("docs/reference/errors.md", "utf8");
+    const anchors = new Set([...page.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading)));
+    const links = [...page.matchAll(/^\| \[`[^`]+`\]\(#([^)]+)\)/gm)].map(([, anchor = ""]) => anchor);
+    assert.ok(links.length > 200);
+    assert.deepEqual(
+      links.filter((link) => !anchors.has(link)),
+      [],
+    );
+  });
+});
