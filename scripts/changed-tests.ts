@@ -16,7 +16,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/api": ["test/api/{http,resources,protocol}.test.ts"],
   "src/api/console": ["test/api/console.test.ts"],
   "src/api/operations.ts": ["test/api/{coverage,http,protocol}.test.ts"],
-  "src/api/description": ["test/api/{description,reference}.test.ts"],
+  "src/api/description": ["test/api/{description,reference,reference-browser}.test.ts"],
   "src/api/domain-proof": ["test/api/domain-proof.test.ts"],
   "src/api/events": ["test/api/{events,events-traffic}.test.ts"],
   "src/api/events/targets": ["test/api/{events,events-clouds}.test.ts"],

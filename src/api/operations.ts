@@ -111,7 +111,7 @@ export function makeOperations(input: OperationsInput): Operations {
     ...healthOperations({ metrics, queries, readiness, metricsFrom: input.metricsFrom }),
   ];
   return {
-    operations: described(operations).map((one) =>
+    operations: described(operations, input.codes !== undefined).map((one) =>
       waiting(refreshed(scoped(requiringBody(one), store, liveObjects), store), input.applied),
     ),
     uriOf(accountId, kind, id, baseUrl) {
@@ -134,7 +134,7 @@ function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Opera
 }
 
 /** With the operations that describe them all. */
-function described(others: readonly Operation[]): readonly Operation[] {
+function described(others: readonly Operation[], linksConsole: boolean): readonly Operation[] {
   const describe = (): JsonSchema => describeApi(operations);
   const operations: readonly Operation[] = [
     ...others,
@@ -151,7 +151,7 @@ function described(others: readonly Operation[]): readonly Operation[] {
       status: 200,
       run: keptDocument({ contentType: "application/json", make: () => JSON.stringify(describe()) }),
     },
-    referenceOperation(describe),
+    referenceOperation(describe, linksConsole),
   ];
   return operations;
 }

@@ -26,15 +26,18 @@ describe("the reference page", () => {
     assert.match(page.text, /^<!doctype html>\n<html lang="en">/);
   });
 
-  it("P3: the reference page runs no script, loads nothing and cannot be framed", () => {
+  it("P3: the reference page runs its own script alone, loads nothing and cannot be framed", () => {
     const policy = page.headers["content-security-policy"] ?? "";
     assert.match(
       policy,
-      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; script-src 'sha256-[^']+'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'$/,
     );
-    const style = /<style>([^]*?)<\/style>/.exec(page.text)?.[1] ?? "";
-    assert(policy.includes(createHash("sha256").update(style).digest("base64")));
-    assert.doesNotMatch(page.text, /<script|<link|<img|<iframe|\son\w+=|\sstyle=|\ssrc=/);
+    for (const element of ["style", "script"]) {
+      const text = new RegExp(`<${element}>([^]*?)</${element}>`).exec(page.text)?.[1] ?? "";
+      assert(policy.includes(`${element}-src 'sha256-${createHash("sha256").update(text).digest("base64")}'`), element);
+    }
+    assert.equal(page.text.match(/<script/g)?.length, 1);
+    assert.doesNotMatch(page.text, /<link|<img|<iframe|\son\w+=|\sstyle=|\ssrc=/);
     assert.deepEqual(
       [page.headers["x-content-type-options"], page.headers["referrer-policy"]],
       ["nosniff", "no-referrer"],
@@ -43,7 +46,7 @@ describe("the reference page", () => {
 
   it("the reference page has every operation with an example, and every error", () => {
     for (const { id, method, path } of describedOperations()) {
-      const section = new RegExp(`<details id="${id}">([^]*?)</details>`).exec(page.text)?.[1] ?? "";
+      const section = new RegExp(`<details id="${id}" data-entry>([^]*?)</details>`).exec(page.text)?.[1] ?? "";
       assert(section.includes(`<code>${path}</code>`), id);
       assert.match(
         section,
@@ -52,21 +55,21 @@ describe("the reference page", () => {
       );
     }
     for (const name of Object.keys(catalogue) as RefusalName[]) {
-      assert(page.text.includes(`<tr id="error-${name}">\n<td><code>${errorCode(name)}</code>`), name);
+      assert(page.text.includes(`<tr id="error-${name}" data-entry>\n<td><code>${errorCode(name)}</code>`), name);
     }
   });
 
   it("the reference page shows what an operation answers, and with which header fields", () => {
-    const create = /<details id="createAPIKey">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
-    assert.match(create, /Header fields of 201: [^]*<code>ETag<\/code>/);
+    const create = /<details id="createAPIKey" data-entry>([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
+    assert.match(create, /Headers of 201: [^]*<code>ETag<\/code>/);
     assert.match(create, /<pre>\{\n  &quot;id&quot;: &quot;ak_[^]*&quot;token&quot;: &quot;postern_ak_/);
-    const health = /<details id="getHealth">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
+    const health = /<details id="getHealth" data-entry>([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(health, /<pre>ok\n<\/pre>/);
     assert.match(page.text, /<code>Retry-After<\/code><\/td>/);
   });
 
   it("the reference page shows the limits of fields", () => {
-    const create = /<details id="createIPPolicyRule">([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
+    const create = /<details id="createIPPolicyRule" data-entry>([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(create, /<code>cidr<\/code> <span class="dim">required<\/span>/);
     assert.match(create, /id of an ip policy/);
     assert.match(create, /<code>description<\/code><\/td>[^]*?at most 255 bytes/);

@@ -15,7 +15,7 @@ export function operationSection(operation: Placed, api: ApiDescription): Html {
   const { method, path, summary, operationId } = operation;
   const parameters = (operation.parameters ?? []).map((one) => resolved(one, api));
   const body = bodySchema(operation, api);
-  return html`<details id="${operationId}">
+  return html`<details id="${operationId}" data-entry>
     <summary>
       <span class="method">${method}</span><code>${path}</code> <span class="dim">${prose(summary)}</span>
     </summary>
@@ -34,7 +34,7 @@ export function operationSection(operation: Placed, api: ApiDescription): Html {
     }
     <h3>Example</h3>
     <pre>${curl(operation)}</pre>
-    <h3>Answers</h3>
+    <h3>Responses</h3>
     ${answerList(operation, api)} ${answerExample(operation, api)}
   </details> `;
 }
@@ -102,7 +102,7 @@ function answerExample({ responses }: Placed, api: ApiDescription): Html | undef
   const reference = Object.values(content?.examples ?? {})[0]?.$ref;
   const value = reference === undefined ? content?.example : api.components.examples[refName(reference)]?.value;
   const fields = Object.keys(answer.headers ?? {}).map((name, at) => html`${at > 0 ? ", " : ""}<code>${name}</code>`);
-  return html`<p class="dim">Header fields of ${status}: ${fields}</p>
+  return html`<p class="dim">Headers of ${status}: ${fields}</p>
     ${value === undefined ? undefined : html`<pre>${typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`}`;
 }
 

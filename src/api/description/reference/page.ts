@@ -1,4 +1,4 @@
-/** The reference page: one HTML document made from the description of the API, with nothing to load beside it. */
+/** The reference page: one HTML document made from the description of the API. It loads nothing else. */
 import { createHash } from "node:crypto";
 import { catalogue, errorCode } from "../../../lib/errors.ts";
 import type { RefusalName } from "../../../lib/errors.ts";
@@ -11,19 +11,28 @@ import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { operationSection } from "./operation.ts";
 import type { Placed } from "./operation.ts";
+import { script } from "./script.ts";
 import { style } from "./style.ts";
 import { table } from "./table.ts";
 
-/** No script, no frame, nothing from elsewhere: what the page shows is text. */
+/** One script and one style sheet, each allowed by its hash. No frame, and nothing from elsewhere. */
 const headers = [
   "content-security-policy",
-  `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'`,
   "referrer-policy",
   "no-referrer",
 ];
 
-/** `GET /docs`; `describe` is called by the first request. */
-export function referenceOperation(describe: () => JsonSchema): Operation {
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/**
+ * `GET /docs`; `describe` is called by the first request.
+ *
+ * @param linksConsole whether the server has a console at `/`
+ */
+export function referenceOperation(describe: () => JsonSchema, linksConsole: boolean): Operation {
   return {
     id: "getReference",
     method: "GET",
@@ -38,15 +47,16 @@ export function referenceOperation(describe: () => JsonSchema): Operation {
     run: keptDocument({
       contentType: "text/html; charset=utf-8",
       headers,
-      make: () => renderReference(describe() as unknown as ApiDescription),
+      make: () => renderReference(describe() as unknown as ApiDescription, linksConsole),
     }),
   };
 }
 
-/** As it is hashed: nothing may come between. */
+/** Their hashes are of exactly these texts. */
 const styleElement: Html = { html: `<style>${style}</style>` };
+const scriptElement: Html = { html: `<script>${script}</script>` };
 
-export function renderReference(api: ApiDescription): string {
+export function renderReference(api: ApiDescription, linksConsole: boolean): string {
   const groups = new Map<string, Placed[]>();
   for (const [path, methods] of Object.entries(api.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
@@ -65,7 +75,12 @@ export function renderReference(api: ApiDescription): string {
       </head>
       <body>
         <nav>
+          <div id="tools" hidden>
+            <input id="search" type="search" placeholder="Search ( / )" aria-label="Search the reference" />
+            <p class="dim"><span id="count" role="status"></span> <button id="colors" type="button"></button></p>
+          </div>
           <ul>
+            ${linksConsole ? html`<li><a href="/">← Console</a></li> ` : undefined}
             <li>
               <a href="#start"><b>Postern management API</b></a>
             </li>
@@ -77,23 +92,32 @@ export function renderReference(api: ApiDescription): string {
         </nav>
         <main>
           ${introduction} ${[...groups].map(([name, operations]) => groupSection(name, operations, api))}
-          <h2 id="objects">Objects</h2>
-          ${outputs.map(
-            ([name, schema]) =>
-              html`<h3 id="object-${name}">${name}</h3>
-                <p>${prose(schema.description ?? "")}</p>
-                ${fieldTable(schema, false)} `,
-          )}
-          <h2 id="headers">Header fields of answers</h2>
-          ${headerTable(api)}
-          <h2 id="errors">Errors</h2>
-          <p>
-            Every failure has a body with <code>error_code</code>, <code>status_code</code>, <code>msg</code> and
-            <code>details</code>; <code>details</code> has the <code>operation_id</code>, and one entry per field that
-            is wrong.
-          </p>
-          ${table(["Code", "Status", "What happened", "What to do"], errorRows())}
+          <section>
+            <h2 id="objects">Objects</h2>
+            ${outputs.map(
+              ([name, schema]) =>
+                html`<div data-entry>
+                  <h3 id="object-${name}">${name}</h3>
+                  <p>${prose(schema.description ?? "")}</p>
+                  ${fieldTable(schema, false)}
+                </div> `,
+            )}
+          </section>
+          <section>
+            <h2 id="headers">Header fields of responses</h2>
+            ${headerTable(api)}
+          </section>
+          <section>
+            <h2 id="errors">Errors</h2>
+            <p>
+              Every failure has a body with <code>error_code</code>, <code>status_code</code>, <code>msg</code> and
+              <code>details</code>; <code>details</code> has the <code>operation_id</code>, and one entry per field that
+              is wrong.
+            </p>
+            ${table(["Code", "Status", "What happened", "What to do"], errorRows())}
+          </section>
         </main>
+        ${scriptElement}
       </body>
     </html> `;
   return page.html;
@@ -102,20 +126,22 @@ export function renderReference(api: ApiDescription): string {
 const introduction = html`<h1 id="start">Postern management API</h1>
   <p>
     Send <code>Authorization: Bearer</code> with an API key, and <code>Service-Version: 2</code>. Bodies are JSON
-    objects. In the examples, <code>POSTERN_API_URL</code> and <code>POSTERN_API_KEY</code> are variables of the shell.
+    objects. The examples use the shell variables <code>POSTERN_API_URL</code> and <code>POSTERN_API_KEY</code>.
   </p>
   <p>
-    Lists come newest first in pages of up to 100; <code>next_page_uri</code> is the next one, or null. Single objects
-    carry an <code>ETag</code>, and a change that sends it as <code>If-Match</code> is refused if the object has changed
-    since. A creation with an <code>Idempotency-Key</code> happens once. Every write is atomic and has a number,
-    <code>Postern-Revision</code>.
+    Lists are sorted newest first, in pages of up to 100. <code>next_page_uri</code> is the URI of the next page, or
+    null. Single objects have an <code>ETag</code>. If a change sends it as <code>If-Match</code>, the API rejects the
+    change when the object has changed since. A repeated creation with the same <code>Idempotency-Key</code> has one
+    effect. Every write is atomic and has a number, <code>Postern-Revision</code>.
   </p>
-  <p>The same for machines: <a href="/openapi.json">openapi.json</a>.</p>`;
+  <p>For programs: <a href="/openapi.json">openapi.json</a>.</p>`;
 
 function groupSection(name: string, operations: readonly Placed[], api: ApiDescription): Html {
-  return html`<h2 id="${anchor(name)}">${title(name)}</h2>
+  return html`<section>
+    <h2 id="${anchor(name)}">${title(name)}</h2>
     <p>${prose(operations[0]?.tags ? (operations[0].description ?? "") : "")}</p>
-    ${operations.map((operation) => operationSection(operation, api))}`;
+    ${operations.map((operation) => operationSection(operation, api))}
+  </section> `;
 }
 
 function headerTable({ components }: ApiDescription): Html {
@@ -123,7 +149,7 @@ function headerTable({ components }: ApiDescription): Html {
     .filter(([name]) => !name.endsWith("-If-Counted"))
     .map(
       ([name, { description, schema }]) =>
-        html`<tr>
+        html`<tr data-entry>
           <td><code>${name}</code></td>
           <td>${typeText(schema)}</td>
           <td>${prose(description)}</td>
@@ -136,7 +162,7 @@ function errorRows(): Html[] {
   const names = (Object.keys(catalogue) as RefusalName[]).sort((a, b) => catalogue[a].number - catalogue[b].number);
   return names.map((name) => {
     const { status, what, fix } = catalogue[name];
-    return html`<tr id="error-${name}">
+    return html`<tr id="error-${name}" data-entry>
       <td><code>${errorCode(name)}</code></td>
       <td>${status}</td>
       <td>${prose(what)}</td>

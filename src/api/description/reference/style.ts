@@ -1,6 +1,13 @@
-/** The reference page's only style sheet; the page has no scripts. */
+/** The reference page's only style sheet. */
 export const style = `
 :root { color-scheme: light dark; --edge: color-mix(in srgb, currentColor 18%, transparent); --dim: color-mix(in srgb, currentColor 65%, transparent); }
+:root[data-colors=light] { color-scheme: light; }
+:root[data-colors=dark] { color-scheme: dark; }
+[hidden] { display: none !important; }
+#tools { position: sticky; top: -1rem; padding: 1rem 0 .2rem; margin-top: -1rem; background: Canvas; }
+#search { width: 100%; padding: .45rem .6rem; font: inherit; border: 1px solid var(--edge); border-radius: 6px; background: Field; color: FieldText; }
+#tools p { display: flex; justify-content: space-between; margin: .4rem 0; }
+#colors { font: inherit; padding: 0 .4rem; border: 1px solid var(--edge); border-radius: 6px; background: none; color: inherit; cursor: pointer; }
 * { box-sizing: border-box; }
 body { margin: 0; font: 15px/1.5 system-ui, sans-serif; display: grid; grid-template-columns: 17rem minmax(0, 60rem); }
 nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1rem; border-right: 1px solid var(--edge); }
