@@ -7,17 +7,20 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { brokenLinks } from "./site/links.ts";
 import { faultsOfBlocks } from "./site/code-blocks.ts";
+import { serveSite } from "./site/serve.ts";
 
 const site = "docs/site";
-const port = "4173";
+const port = 4173;
 
 install();
 if (process.argv.includes("--watch")) {
-  vitepress("dev", "--host", "127.0.0.1", "--port", port);
+  vitepress("dev", "--host", "127.0.0.1", "--port", String(port));
 } else {
   vitepress("build");
   check();
-  if (process.argv.includes("--serve")) vitepress("preview", "--host", "127.0.0.1", "--port", port);
+  if (process.argv.includes("--serve")) {
+    serveSite(`${site}/dist`, port).on("listening", () => process.stdout.write(`http://127.0.0.1:${port}/\n`));
+  }
 }
 
 /** Installs the site's generator when it is missing or the lockfile has changed. */

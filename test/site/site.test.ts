@@ -1,13 +1,15 @@
 /** What the documentation site is made from: sidebar, links and code blocks. The site itself is built by `npm run docs`. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { globSync } from "node:fs";
+import { once } from "node:events";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { anchorOf, brokenLinks, siteLink } from "../../scripts/site/links.ts";
 import { faultsOfBlocks } from "../../scripts/site/code-blocks.ts";
 import { branch, repository } from "../../scripts/site/repository.ts";
+import { serveSite } from "../../scripts/site/serve.ts";
 import { sidebarOf, titleOf } from "../../scripts/site/sidebar.ts";
 
 describe("the documentation site", () => {
@@ -43,6 +45,22 @@ describe("the documentation site", () => {
       "guides/a.html: the link b#no names no section of guides/b.html",
       "guides/b.html: the link /nowhere leads to no page",
     ]);
+  });
+
+  it("the documentation site serves pages at URLs without an ending, and nothing outside of its folder", async () => {
+    writeFileSync(join(folder, "404.html"), "missing");
+    const server = serveSite(folder, 0);
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const read = async (path: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      return [response.status, response.headers.get("content-type"), (await response.text()).slice(0, 7)];
+    };
+    assert.deepEqual(await read("/guides/a"), [200, "text/html; charset=utf-8", "<h2 id="]);
+    assert.deepEqual(await read("/nowhere"), [404, "text/html; charset=utf-8", "missing"]);
+    assert.deepEqual(await read("/%2e%2e%2f%2e%2e%2fetc%2fhostname"), [404, "text/html; charset=utf-8", "missing"]);
+    server.close();
+    await once(server, "close");
   });
 
   it("the documentation site reports code blocks that cannot be parsed", () => {

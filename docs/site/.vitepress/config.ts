@@ -1,5 +1,5 @@
 /** The documentation site. Its pages are the Markdown files of `docs/`; the sidebar is made from them. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 import { anchorOf, siteLink } from "../../../scripts/site/links.ts";
@@ -49,6 +49,9 @@ export default defineConfig({
   },
   transformPageData(page) {
     if (page.relativePath === "reference/errors.md") page.frontmatter.outline = 2;
+    // The page of a link may not be written yet.
+    const { hero } = page.frontmatter;
+    if (hero) hero.actions = hero.actions.filter(({ link }: { link: string }) => existsSync(`${docs}${link}.md`));
   },
   themeConfig: {
     logo: "/logo.svg",
