@@ -1,16 +1,18 @@
-/** `npm run check`: types, lint, format, dead code, then the tests. `-- --static` leaves out the tests. */
+/** `npm run check`: types, lint, format, dead code, language, then the tests. `-- --static` leaves out the tests. */
 import { spawnSync } from "node:child_process";
 
-const steps: readonly (readonly [name: string, ...command: string[]])[] = [
-  ["types", "tsc", "--noEmit"],
-  ["types of the pages", "tsc", "--noEmit", "-p", "console"],
-  ["lint", "oxlint", "--quiet"],
-  ["format", "oxfmt", "--check"],
-  ["dead code", "knip"],
+const bin = (name: string): string => `node_modules/.bin/${name}`;
+const steps: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
+  ["types", bin("tsc"), "--noEmit"],
+  ["types of the pages", bin("tsc"), "--noEmit", "-p", "console"],
+  ["lint", bin("oxlint"), "--quiet"],
+  ["format", bin("oxfmt"), "--check"],
+  ["dead code", bin("knip")],
+  ["language", process.execPath, "scripts/language.ts"],
 ];
 for (const [name, command, ...args] of steps) {
   const started = performance.now();
-  const run = spawnSync(`node_modules/.bin/${command}`, args, { encoding: "utf8" });
+  const run = spawnSync(command, args, { encoding: "utf8" });
   if (run.status !== 0) {
     process.stdout.write(`${name}: failed\n${run.stdout}${run.stderr}`);
     process.exit(1);

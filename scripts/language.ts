@@ -1,0 +1,74 @@
+/**
+ * The language of what people read (`npm run check`): banned phrases in changed lines, a ceiling of each phrase over
+ * all of `docs/`, long sentences, and spelling. `-- --lower` of this file lowers the ceilings to what is there.
+ */
+import { spawnSync } from "node:child_process";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { addedLines } from "./language/changed-lines.ts";
+import { patterns } from "./language/patterns.ts";
+import { sentencesOf } from "./language/sentences.ts";
+
+const ceilingsFile = "scripts/language/ceilings.json";
+const mostWords = 30;
+/** Texts that people read, and their sources where a page is generated. */
+const readByPeople = [
+  "README.md",
+  "docs/*.md",
+  "docs/guides",
+  "docs/concepts",
+  "docs/site/*.md",
+  "src/lib/errors",
+  "src/settings",
+  "src/cli",
+  "console/src",
+];
+/** Pages without a sentence that is too long. */
+const plainPages = [
+  "docs/concepts/*.md",
+  "docs/guides/troubleshooting.md",
+  "docs/{comparison,faq,glossary}.md",
+  "docs/site/*.md",
+];
+const spelled = ["README.md", "docs/*.md", "docs/guides/*.md", "docs/concepts/*.md"];
+
+const faults: string[] = [];
+for (const { file, line, text } of addedLines(readByPeople)) {
+  if (/\.test\.tsx?$/.test(file)) continue;
+  for (const { name, matches, hint } of patterns) {
+    if (text.search(matches) !== -1) faults.push(`${file}:${line}: "${name}": ${hint}`);
+  }
+}
+
+const pages = globSync("docs/**/*.md", { exclude: ["docs/site/node_modules/**"] }).sort();
+const texts = pages.map((page) => readFileSync(page, "utf8"));
+const counts = Object.fromEntries(
+  patterns.map(({ name, matches }) => [name, texts.reduce((sum, text) => sum + (text.match(matches)?.length ?? 0), 0)]),
+);
+const ceilings = JSON.parse(readFileSync(ceilingsFile, "utf8")) as Record<string, number>;
+for (const [name, count] of Object.entries(counts)) {
+  const ceiling = ceilings[name] ?? 0;
+  if (count > ceiling) faults.push(`docs: "${name}" occurs ${count} times, and the ceiling is ${ceiling}`);
+}
+if (process.argv.includes("--lower")) {
+  const lowered = Object.fromEntries(
+    Object.entries(counts).map(([name, count]) => [name, Math.min(count, ceilings[name] ?? count)]),
+  );
+  writeFileSync(ceilingsFile, `${JSON.stringify(lowered, undefined, 2)}\n`);
+}
+
+for (const page of globSync(plainPages)) {
+  for (const { line, text, words } of sentencesOf(readFileSync(page, "utf8"))) {
+    if (words > mostWords) faults.push(`${page}:${line}: a sentence of ${words} words: ${text.slice(0, 80)} …`);
+  }
+}
+
+const speller = spawnSync(
+  process.execPath,
+  ["node_modules/cspell/bin.mjs", "--no-progress", "--no-summary", "--gitignore", ...spelled],
+  { encoding: "utf8" },
+);
+if (speller.status !== 0)
+  faults.push(speller.stdout.trim(), speller.stderr.trim(), "Add a correct word to cspell.json.");
+
+for (const fault of faults) if (fault !== "") process.stdout.write(`${fault}\n`);
+if (faults.length > 0) process.exitCode = 1;
