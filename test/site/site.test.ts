@@ -70,6 +70,22 @@ describe("the documentation site", () => {
     assert.deepEqual(faultsOfBlocks(`${fence}json\n{ … }\n${fence}\n`), []);
   });
 
+  it("the documentation site names only commands and options that exist", () => {
+    const reference =
+      readFileSync("docs/reference/commands.md", "utf8") + readFileSync("docs/reference/settings.md", "utf8");
+    const commands = new Set([...reference.matchAll(/^## `postern ([a-z]+)/gm)].map(([, name]) => name));
+    const flags = new Set([...reference.matchAll(/--[a-z][a-z-]+/g)].map(([flag]) => flag));
+    const faults: string[] = [];
+    for (const page of globSync("docs/{faq.md,comparison.md,concepts/*.md,guides/troubleshooting.md,site/index.md}")) {
+      for (const [, command = ""] of readFileSync(page, "utf8").matchAll(/(?:^ *|`)((?:npx )?postern [^`\n]+)/gm)) {
+        const [, name = ""] = /postern ([a-z]+)/.exec(command) ?? [];
+        if (name !== "" && !commands.has(name)) faults.push(`${page}: ${command}`);
+        for (const [flag] of command.matchAll(/--[a-z][a-z-]+/g)) if (!flags.has(flag)) faults.push(`${page}: ${flag}`);
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
+
   it("the documentation site has a section for each error code at the anchor that the table links", () => {
     const page = readFileSync("docs/reference/errors.md", "utf8");
     const anchors = new Set([...page.matchAll(/^### (.+)$/gm)].map(([, heading = ""]) => anchorOf(heading)));

@@ -22,6 +22,8 @@ export default defineConfig({
   rewrites: { "site/index.md": "index.md", "decisions/README.md": "decisions/index.md" },
   vite: {
     publicDir: fileURLToPath(new URL("../public", import.meta.url)),
+    // The search index is one file, which is loaded when a reader searches.
+    build: { chunkSizeWarningLimit: 4000 },
     plugins: [
       {
         // The pages are outside of the folder that has node_modules.
@@ -69,7 +71,14 @@ export default defineConfig({
         ],
       },
     ],
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        // Records of decisions would hide the guides among the results.
+        _render: (source, env, markdown) =>
+          env.relativePath.startsWith("decisions/") ? "" : markdown.render(source, env),
+      },
+    },
     editLink: { pattern: `${repository}/edit/${branch}/docs/:path`, text: "Edit this page" },
     footer: { message: "Released under the Apache License 2.0." },
   },
