@@ -45,12 +45,18 @@ export async function bundlePrograms(plan: BundlePlan): Promise<ReadonlySet<stri
   const threads = new Set<string>();
   const sources = new Set<string>();
   for (const together of plan.programs) await bundleTogether(together, plan, sources, threads);
+  // A server holds these files open: see src/lib/thread-programs.ts.
+  const loadedByThreads = [pathOf(join(root, "bin/in-thread.js"), plan.placed)];
   // A set's iteration goes on to what is found meanwhile: threads start threads.
   for (const thread of threads) {
-    await bundleTogether([thread], plan, sources, threads);
+    const chunks = await bundleTogether([thread], plan, sources, threads);
+    loadedByThreads.push(threadFile(thread), ...chunks);
     if (plan.libraries !== "executable") {
       writeFileSync(join(plan.directory, threadFile(thread)), startOf(thread, plan.placed));
     }
+  }
+  if (plan.libraries !== "executable") {
+    writeFileSync(join(plan.directory, "threads.json"), JSON.stringify(loadedByThreads));
   }
   if (plan.libraries !== "checkout") for (const name of lateLibraries) await bundleLibrary(name, plan.directory);
   writeFileSync(join(plan.directory, "package.json"), '{ "type": "module" }\n');
@@ -70,13 +76,13 @@ async function bundleLibrary(name: string, directory: string): Promise<void> {
   await build.close();
 }
 
-/** @param sources is given what they were made of @param threads is given those that they start */
+/** @param sources receives the bundled sources @param threads receives the threads that they start @returns the files */
 async function bundleTogether(
   together: readonly string[],
   plan: BundlePlan,
   sources: Set<string>,
   threads: Set<string>,
-): Promise<void> {
+): Promise<readonly string[]> {
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(together.map((program) => [nameOf(program), join(root, program)])),
@@ -100,6 +106,7 @@ async function bundleTogether(
     const path = pathOf(id);
     if (/^(src|sdk)\//.test(path)) sources.add(path);
   }
+  return chunks.map(({ fileName }) => fileName);
 }
 
 /**

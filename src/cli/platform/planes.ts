@@ -16,6 +16,7 @@ import type { PeerOptions } from "../../edge/edge-options.ts";
 import type { UnixPlace } from "../../edge/peers/unix-transport.ts";
 import { openPeerRoom } from "./peer-room.ts";
 import { trafficHeap } from "./threads/heap.ts";
+import { holdBundledThreads } from "./threads/hold-programs.ts";
 import { makeLine } from "./threads/line.ts";
 import { supervise } from "./threads/supervise.ts";
 import type { Supervised } from "./threads/supervise.ts";
@@ -47,6 +48,7 @@ export interface Planes {
 const stopMarginMs = 1_000;
 
 export function startPlanes(options: PlanesOptions): Planes {
+  holdBundledThreads();
   const { clock, log, drainMs } = options;
   const { watchdogSeconds: watchSeconds } = options.settings;
   const shared = { log, logForm: logFormOf(options.settings), clock, watchSeconds };

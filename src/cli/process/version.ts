@@ -9,7 +9,9 @@ interface Manifest {
   readonly commit?: string;
 }
 
-/** Postern's version, as package.json says. */
+let kept: Manifest | undefined;
+
+/** Postern's version in package.json. */
 export function posternVersion(): string {
   return manifest().version;
 }
@@ -35,6 +37,7 @@ export function posternCommit(): string | undefined {
   }
 }
 
+/** As the first call found it: the files of a running process may be replaced. */
 function manifest(): Manifest {
-  return JSON.parse(readOwnFile("package.json").toString()) as Manifest;
+  return (kept ??= JSON.parse(readOwnFile("package.json").toString()) as Manifest);
 }

@@ -1,5 +1,6 @@
 /** Commits to SQLite in a thread of their own: while the disk works, this thread goes on. */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThreadProgram } from "../../lib/thread-programs.ts";
 import { letGo, reportFailure } from "../../lib/boundary.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { LogFields } from "../../lib/log.ts";
@@ -34,7 +35,7 @@ export function commitsTo(file: string): Commits {
   let answered: (outcome: Outcome) => void = () => {};
 
   const start = (): Worker => {
-    const started = new Worker(new URL("./thread.ts", import.meta.url), { name: "commits", workerData: file });
+    const started = startThreadProgram(new URL("./thread.ts", import.meta.url), { name: "commits", workerData: file });
     let failure: unknown = new Error("the commit thread has stopped");
     started.on("message", (outcome: Outcome) => answered(outcome));
     started.on("error", (error) => (failure = error));

@@ -1,5 +1,5 @@
-import { Worker } from "node:worker_threads";
-import type { MessagePort, ResourceLimits } from "node:worker_threads";
+import type { MessagePort, ResourceLimits, Worker } from "node:worker_threads";
+import { startThreadProgram } from "../../../lib/thread-programs.ts";
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import { newHeart } from "../../../lib/heartbeat.ts";
 import type { Heart } from "../../../lib/heartbeat.ts";
@@ -8,6 +8,7 @@ import { writeLines } from "../../process/log-output.ts";
 import type { LogForm } from "../../process/log-output.ts";
 import { watchThread } from "../../../lib/watch-thread.ts";
 import { prepareHeaps } from "./heap.ts";
+import { leaveRemovedDirectory } from "./hold-programs.ts";
 import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-messages.ts";
 
 /** Pause before a crashed thread is started again, doubling up to the longest; milliseconds. */
@@ -185,7 +186,8 @@ function startThread<Options, Ports>(
     refused: marks,
   };
   prepareHeaps();
-  const worker = new Worker(plan.file, {
+  leaveRemovedDirectory();
+  const worker = startThreadProgram(plan.file, {
     name: plan.name,
     workerData: data,
     ...(plan.heap && { resourceLimits: plan.heap }),
