@@ -32,6 +32,22 @@ export function workOn(mark: number): void {
   work[0] = mark;
 }
 
+/**
+ * Returns `run` for the time after a wait: while it runs, the thread works on what it works on now. Call it where the wait
+ * begins.
+ */
+export function resumed<Given, Result>(run: (given: Given) => Result): (given: Given) => Result {
+  const mark = work[0] as number;
+  return (given) => {
+    work[0] = mark;
+    try {
+      return run(given);
+    } finally {
+      work[0] = 0;
+    }
+  };
+}
+
 export function workOf(heart: Heart): number {
   return new Float64Array(heart, 8, 1)[0] as number;
 }

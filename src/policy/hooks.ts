@@ -1,5 +1,6 @@
 /** A compiled policy on one route or edge: the hooks that act on its traffic. */
 import { hash } from "node:crypto";
+import { resumed } from "../lib/heartbeat.ts";
 import type { ConnectionFacts, Exchange } from "../traffic/exchange.ts";
 import type { LoginGuard } from "../traffic/login.ts";
 import type { CompiledModule, OpenedDecision } from "../traffic/module.ts";
@@ -149,7 +150,8 @@ class PolicyHooks {
   request(exchange: Exchange, isRehearsal: boolean): Step | Promise<Step> {
     if (this.#connect.rules.length === 0) return this.#requested(exchange, isRehearsal);
     const closed = this.#connected(exchange, isRehearsal);
-    if (closed instanceof Promise) return closed.then((step) => step ?? this.#requested(exchange, isRehearsal));
+    if (closed instanceof Promise)
+      return closed.then(resumed((step) => step ?? this.#requested(exchange, isRehearsal)));
     return closed ?? this.#requested(exchange, isRehearsal);
   }
 
@@ -171,14 +173,16 @@ class PolicyHooks {
     if (this.#actsOnResponses) this.#contexts.set(exchange, context);
     const end = runRules(rules, states, context, exchange.steps);
     if (end === undefined) return through;
-    return end instanceof Promise ? end.then((ended) => this.#ended(ended, context)) : this.#ended(end, context);
+    return end instanceof Promise
+      ? end.then(resumed((ended) => this.#ended(ended, context)))
+      : this.#ended(end, context);
   }
 
   /** What the rules before the login say of a visit; those may also lead past it, which is no refusal. */
   beforeLogin(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined> {
     if (this.#connect.rules.length === 0) return this.#beforeLogin(login, exchange);
     const closed = this.#connected(exchange, true);
-    if (closed instanceof Promise) return closed.then((step) => step ?? this.#beforeLogin(login, exchange));
+    if (closed instanceof Promise) return closed.then(resumed((step) => step ?? this.#beforeLogin(login, exchange)));
     return closed ?? this.#beforeLogin(login, exchange);
   }
 
@@ -287,7 +291,7 @@ const broken = denied(policyModuleName, "policy_action_failed", "its rules could
 
 function finished(response: OwnResponse): Step | Promise<Step> {
   const answer = response.answer();
-  return answer instanceof Promise ? answer.then(answeredWith, () => broken) : answeredWith(answer);
+  return answer instanceof Promise ? answer.then(answeredWith).catch(() => broken) : answeredWith(answer);
 }
 
 function answeredWith(answer: FixedAnswer): Step {

@@ -1,5 +1,6 @@
 /** The rules of `on_event_stream_message`, on each message of a response that is an event stream. */
 import type { Transform } from "node:stream";
+import { resumed } from "../lib/heartbeat.ts";
 import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
 import { denied } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -64,7 +65,7 @@ function messageStage(
       steps.push(told("denied", `a message is longer than ${maxMessageBytes} bytes: the event stream ends`, true));
       throw new Error("a message of the event stream is too long for the traffic policy to read");
     },
-    async change(message) {
+    change: resumed(async (message: Buffer) => {
       counts.seen += 1;
       context.enterMessage(message);
       const end = await runRules(rules, states, context, counts.seen <= maxTold ? steps : []);
@@ -73,7 +74,7 @@ function messageStage(
       const changed = context.message ?? message;
       if (changed !== message) counts.changed += 1;
       return changed;
-    },
+    }),
     ended() {
       if (counts.seen + counts.long === 0) return;
       const long = counts.long === 0 ? "" : `, ${counts.long} longer than ${maxMessageBytes} bytes and unchanged`;

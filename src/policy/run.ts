@@ -2,6 +2,7 @@
 import { Failure } from "../cel/values/failure.ts";
 import type { Result } from "../cel/values/run.ts";
 import { errorCode } from "../lib/errors.ts";
+import { resumed } from "../lib/heartbeat.ts";
 import type { Step, StepRule } from "../traffic/step.ts";
 import type { ActionOutcome, PhaseEnd } from "./language/action.ts";
 import { brokenAction } from "./language/action.ts";
@@ -52,7 +53,7 @@ export function runRules(
     const run = new RuleRun(rule, state, context, steps, values);
     const end = run.actions(0);
     if (end instanceof Promise) {
-      return end.then((ended) => ended ?? runRules(rules, states, context, steps, at + 1));
+      return end.then(resumed((ended) => ended ?? runRules(rules, states, context, steps, at + 1)));
     }
     if (end !== undefined) return end;
   }
@@ -126,10 +127,7 @@ class RuleRun {
       const action = actions[at] as CompiledActionOf;
       const outcome = this.#run(action, this.#state.actions[at]);
       if (outcome instanceof Promise) {
-        return outcome.then(
-          (settled) => this.#take(action, settled) ?? this.actions(at + 1),
-          (error: unknown) => this.#take(action, thrown(error)),
-        );
+        return outcome.catch(thrown).then(resumed((settled) => this.#take(action, settled) ?? this.actions(at + 1)));
       }
       const end = this.#take(action, outcome);
       if (end !== undefined) return end;

@@ -1,12 +1,21 @@
 /** A worker thread whose heart beats until it is told to work, which never ends; see `watchThread`. */
 import { parentPort, workerData } from "node:worker_threads";
-import { beat, workOn } from "../../src/lib/heartbeat.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { beat, resumed, workOn } from "../../src/lib/heartbeat.ts";
 import type { Heart } from "../../src/lib/heartbeat.ts";
 
+export interface HangingWork {
+  readonly mark: number;
+  /** It hangs behind a wait. */
+  readonly waits: boolean;
+}
+
 beat(workerData as Heart);
-parentPort?.on("message", (mark: number) => {
+parentPort?.on("message", ({ mark, waits }: HangingWork) => {
   workOn(mark);
-  neverEnds();
+  if (waits) void delay(1).then(resumed(neverEnds));
+  else neverEnds();
+  workOn(0);
 });
 parentPort?.postMessage("ready");
 

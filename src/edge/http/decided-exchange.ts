@@ -167,7 +167,10 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       const response = new OwnResponse(given);
       this.answered = response;
       for (const hook of hooks) {
-        const decided = await this.askResponse(hook);
+        workOn(this.route?.mark ?? 0);
+        const asked = this.askResponse(hook);
+        workOn(0);
+        const decided = await asked;
         if (this.isOver || !this.#decided(decided)) return;
       }
       const answer = await response.answer();
