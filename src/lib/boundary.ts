@@ -83,6 +83,42 @@ export function contain(name: UnitName, run: () => void, fields?: Readonly<Recor
   }
 }
 
+/** Returns a callback that runs `run`. What `run` throws is reported, and then `ended` ends the unit. */
+export function contained<Given extends readonly unknown[]>(
+  name: UnitName,
+  run: (...given: Given) => void,
+  ended: (error: unknown) => void,
+): (...given: Given) => void {
+  return (...given) => {
+    try {
+      run(...given);
+    } catch (error) {
+      reportFailure(name, error);
+      contain(name, () => ended(error));
+    }
+  };
+}
+
+/** A socket or another stream. */
+export interface Destroyable {
+  destroy(): unknown;
+}
+
+/** Returns a listener of a socket's events that destroys the socket when `run` throws. */
+export function listener<Given extends readonly unknown[]>(
+  socket: Destroyable,
+  run: (...given: Given) => void,
+): (...given: Given) => void {
+  return contained("connection", run, () => void socket.destroy());
+}
+
+/** Returns a listener that is given sockets, and destroys a socket when `run` throws for it. */
+export function socketListener<Given extends Destroyable>(run: (socket: Given) => void): (socket: Given) => void {
+  return (socket) => {
+    if (!contain("connection", () => run(socket))) socket.destroy();
+  };
+}
+
 /** Leaves a promise to itself; reports its rejection and then calls `ended`. */
 export function letGo(name: UnitName, promise: Promise<unknown>, ended?: (error: unknown) => void): void {
   promise.catch((error: unknown) => {

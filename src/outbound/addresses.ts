@@ -28,8 +28,15 @@ export function resolveAllowed(
       done(found);
       return;
     }
-    const allowed = found.filter(({ address }) => mayConnect(address));
-    done(allowed.length > 0 ? allowed : refused(host, found));
+    done(allowed(found));
+  };
+  const allowed = (found: readonly LookupAddress[]): LookupAddress[] | Error => {
+    try {
+      const allowedOnes = found.filter(({ address }) => mayConnect(address));
+      return allowedOnes.length > 0 ? allowedOnes : refused(host, found);
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   };
   const family = isIP(host);
   if (family === 0) return resolveName(host, asker, check);

@@ -1,4 +1,5 @@
 import type { Transform } from "node:stream";
+import { contained } from "../lib/boundary.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import { streamOf } from "./body-stage.ts";
 import type { BodyStage } from "./body-stage.ts";
@@ -13,8 +14,10 @@ export async function throughStages(body: Buffer, stages: readonly BodyStage[]):
 function through(stage: Transform, bytes: Buffer): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const pieces = new GatheredBytes();
-  stage.on("data", (piece: Buffer) => pieces.add(piece));
-  stage.on("end", () => resolve(pieces.join()));
+  const add = (piece: Buffer): void => pieces.add(piece);
+  stage.on("data", contained("exchange", add, reject));
+  const ended = (): void => resolve(pieces.join());
+  stage.on("end", contained("exchange", ended, reject));
   stage.on("error", reject);
   stage.end(bytes);
   return promise;

@@ -2,7 +2,7 @@
  * Who may open a proxied stream now: at most so many per session (A3), and so many per tunnel that the agent has not
  * taken up (A5), because more would block or end its whole session. The rest wait, tunnels taking turns.
  */
-import { reportFailure } from "../lib/boundary.ts";
+import { contain, reportFailure } from "../lib/boundary.ts";
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { initialWindow } from "./mux/frame.ts";
@@ -185,6 +185,14 @@ export class ProxySlots {
     if (this.#serving || this.#waitingCount === 0 || !hungry) return;
     // Whoever is served may free a slot at once; the loop sees that, so it need not be entered again.
     this.#serving = true;
+    try {
+      this.#serve(hungry);
+    } finally {
+      this.#serving = false;
+    }
+  }
+
+  #serve(hungry: Set<TunnelSlots>): void {
     let fruitless = 0;
     while (fruitless < hungry.size && !this.#isFull()) {
       const slots = hungry.values().next().value as TunnelSlots;
@@ -195,12 +203,16 @@ export class ProxySlots {
       if (waiter) {
         fruitless = 0;
         this.#waitingCount -= 1;
-        this.#start(slots, waiter.header, waiter.take);
+        try {
+          this.#start(slots, waiter.header, waiter.take);
+        } catch (error) {
+          reportFailure("stream", error);
+          give(waiter.take, undefined, "tunnel_gone");
+        }
       } else {
         fruitless += 1;
       }
     }
-    this.#serving = false;
   }
 
   #isFull(): boolean {
@@ -275,5 +287,6 @@ function give(take: TakeStream, stream: ByteStream | undefined, why?: NoStream):
   } catch (error) {
     reportFailure("stream", error);
     stream?.abort();
+    contain("stream", () => take(undefined, "tunnel_gone"));
   }
 }

@@ -1,3 +1,4 @@
+import { reportFailure } from "../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { binaryHead, closeCodes, closeFrame, FrameReader, pongFrame } from "./frames.ts";
@@ -85,6 +86,11 @@ class Join {
         this.#owedToClient = 0;
       },
       closed: (error) => this.#close(error ? closeCodes.internal : closeCodes.normal),
+      // Part of a frame may have been written: nothing can follow it.
+      broke: (error) => {
+        reportFailure("stream", error);
+        this.#finish();
+      },
     };
   }
 

@@ -1,11 +1,13 @@
 /**
  * Makes every function that a visit of the busy edge calls throw once, and prints a JSON line for each one that harmed more
- * than its own visitor: `node test/support/throw-everywhere.ts [--calls N] [--part K/N]`. The last line has the counts.
+ * than its own visitor: `node test/support/throw-everywhere.ts [--calls N] [--part K/N] [--only NAME]`. The last line has the counts.
  *
  * `--calls`: how many calls of each function throw, one after the other; only the first, unless given.
+ * `--only`: the functions whose `file:line` begins with this, with the errors that their units report.
  * `--part`: every N-th function only, beginning with the K-th.
  */
 import { parseArgs } from "node:util";
+import { logFailuresTo } from "../../src/lib/boundary.ts";
 import { faults } from "./thrown-faults.ts";
 
 const { startBusyEdge } = await import("./busy-edge.ts");
@@ -13,7 +15,11 @@ const { startBusyEdge } = await import("./busy-edge.ts");
 /** A visitor that has not got an end by then has been forgotten. */
 const patienceMs = 5000;
 const { values } = parseArgs({
-  options: { calls: { type: "string", default: "1" }, part: { type: "string", default: "0/1" } },
+  options: {
+    calls: { type: "string", default: "1" },
+    part: { type: "string", default: "0/1" },
+    only: { type: "string" },
+  },
 });
 const mostCalls = Number(values.calls);
 const [part = 0, parts = 1] = values.part.split("/").map(Number);
@@ -25,6 +31,9 @@ process.on("unhandledRejection", (error) => escaped.push(error instanceof Error 
 
 const busy = await startBusyEdge();
 await busy.ready();
+if (values.only !== undefined) {
+  logFailuresTo({ error: (event, { stack }) => void process.stderr.write(`${event}: ${String(stack)}\n`) });
+}
 
 /** Runs a visit. @returns "hung", or what came of it */
 async function visitOnce(run: () => Promise<string>): Promise<string> {
@@ -36,8 +45,10 @@ async function visitOnce(run: () => Promise<string>): Promise<string> {
   return outcome;
 }
 
-/** Each function with the first visit that calls it, and how often that visit does. */
+/** Each function with the first visit that calls it every time, and how often that visit does. */
 const reached = new Map<number, { readonly visit: number; readonly calls: number }>();
+// The first round fills what is cached.
+for (const visit of busy.visits) await visitOnce(visit.run);
 for (const [index, visit] of busy.visits.entries()) {
   faults.reset();
   await visitOnce(visit.run);
@@ -49,7 +60,8 @@ for (const [index, visit] of busy.visits.entries()) {
 
 const counts = { functions: reached.size, thrown: 0, escaped: 0, hung: 0 };
 for (const [number, { visit: index, calls }] of reached) {
-  if (number % parts !== part) continue;
+  const isWanted = values.only === undefined ? number % parts === part : faults.names[number]?.startsWith(values.only);
+  if (isWanted !== true) continue;
   const visit = busy.visits[index];
   if (visit === undefined) continue;
   for (let call = 0; call < Math.min(calls, mostCalls); call += 1) {

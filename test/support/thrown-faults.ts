@@ -67,7 +67,25 @@ interface Node {
   readonly start: number;
   readonly end: number;
   readonly body?: Node | readonly Node[] | null;
+  readonly block?: Node;
   readonly expression?: boolean;
+}
+
+const inert: ReadonlySet<string> = new Set(["Identifier", "Literal"]);
+
+/** Whether the body of a function does anything. */
+function canThrow(body: Node): boolean {
+  return body.type === "BlockStatement" ? statementsOf(body).length > 0 : !inert.has(body.type);
+}
+
+function statementsOf(block: Node): readonly Node[] {
+  return block.body as readonly Node[];
+}
+
+/** Where the check goes: inside a `try` when that is all that the function begins with, because only there code can throw. */
+function beginningOf(body: Node): number {
+  const [first] = statementsOf(body);
+  return (first?.type === "TryStatement" ? (first.block as Node) : body).start + 1;
 }
 
 /** Adds the check to every function that has a body; lines stay as they are. */
@@ -83,9 +101,9 @@ function instrument(source: string, file: string): string {
       node.type === "ArrowFunctionExpression"
     ) {
       const body = node.body as Node | null | undefined;
-      if (body) {
+      if (body && canThrow(body)) {
         const number = names.push(`${file}:${source.slice(0, node.start).split("\n").length}`) - 1;
-        if (body.type === "BlockStatement") insertions.push([body.start + 1, `posternFault(${number});`]);
+        if (body.type === "BlockStatement") insertions.push([beginningOf(body), `posternFault(${number});`]);
         else {
           insertions.push([body.start, `(posternFault(${number}),(`]);
           insertions.push([body.end, "))"]);

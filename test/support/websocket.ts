@@ -1,5 +1,5 @@
 /** A WebSocket client of frames, over HTTP/1.1 (RFC 6455) or HTTP/2 (RFC 8441). */
-import { once } from "node:events";
+import type { EventEmitter } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import type { IncomingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
@@ -46,7 +46,7 @@ export async function openWebSocket(
   if (protocol === "h2") {
     const session = connectHttp2(`https://${host}`, { createConnection: () => socket });
     session.on("error", () => {});
-    await once(session, "remoteSettings");
+    await before(session, "remoteSettings");
     const stream = session.request({
       ":method": "CONNECT",
       ":protocol": "websocket",
@@ -56,7 +56,7 @@ export async function openWebSocket(
       ...fields,
     });
     stream.on("error", () => {});
-    const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];
+    const [headers] = (await before(stream, "response")) as [IncomingHttpHeaders & { ":status"?: number }];
     if (headers[":status"] !== 200) throw new Error(`status ${headers[":status"]}`);
     return framed(stream, headers, () => socket.destroy(), Buffer.alloc(0));
   }
@@ -70,7 +70,7 @@ export async function openWebSocket(
   );
   let bytes = Buffer.alloc(0);
   while (!bytes.includes("\r\n\r\n")) {
-    const [piece] = (await once(socket, "data")) as [Buffer];
+    const [piece] = (await before(socket, "data")) as [Buffer];
     bytes = Buffer.concat([bytes, piece]);
   }
   const end = bytes.indexOf("\r\n\r\n");
@@ -80,6 +80,16 @@ export async function openWebSocket(
     lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 1).trim()]),
   );
   return framed(socket, headers, () => socket.destroy(), bytes.subarray(end + 4));
+}
+
+/** As `once` of Node, but rejects when the server closes before. */
+function before(emitter: EventEmitter, event: string): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const gone = (): void => reject(new Error(`the server closed before "${event}"`));
+  emitter.once(event, (...given: unknown[]) => resolve(given));
+  emitter.once("close", gone);
+  emitter.once("end", gone);
+  return promise;
 }
 
 function framed(

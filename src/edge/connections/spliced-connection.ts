@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { contain, reportFailure } from "../../lib/boundary.ts";
+import { contain, contained, reportFailure } from "../../lib/boundary.ts";
 import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Deadlines, Timed } from "../../lib/deadlines.ts";
@@ -180,11 +180,15 @@ export class SplicedConnection implements Timed, Listed, OpenConnection {
   }
 
   /** The client went away, or was sent away, before there was an upstream. */
-  readonly #gone = (): void => {
-    this.#withdraw();
-    this.#all.counters.ended.abandoned += 1;
-    this.#over("abandoned");
-  };
+  readonly #gone = contained(
+    "connection",
+    () => {
+      this.#withdraw();
+      this.#all.counters.ended.abandoned += 1;
+      this.#over("abandoned");
+    },
+    () => this.#all.leave(this),
+  );
 
   #join(opened: Opened | undefined): void {
     const { counters, limits, log } = this.#all;

@@ -55,6 +55,11 @@ export function followControlPlane(options: ControlLineOptions): void {
   const hello = helloOf(options);
   const configuration = followConfiguration(options, () => link.send(hello));
 
+  const answerWith = (asked: Relayed, answer: Promise<Upward>): void => {
+    const sent = answer.then((one) => link.send(one));
+    letGo("message", sent, () => link.send(unanswered(asked, "the edge could not answer")));
+  };
+
   link.lost?.(() => shared?.names.reachable(false));
   link.receive((message) => {
     switch (message.type) {
@@ -67,16 +72,10 @@ export function followControlPlane(options: ControlLineOptions): void {
         return;
       case "command":
       case "question":
-        letGo(
-          "message",
-          options.answer(message).then((answer) => link.send(answer)),
-        );
+        answerWith(message, options.answer(message));
         return;
       case "relay":
-        letGo(
-          "message",
-          relayed(options, message, message.message).then((answer) => link.send(answer)),
-        );
+        answerWith(message.message, relayed(options, message, message.message));
         return;
       case "login_stored":
         logins.reports.stored(message.call);
@@ -201,10 +200,11 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
 
 /** What an edge of another node says, or that it says nothing. */
 async function relayed(options: ControlLineOptions, place: PeerPlace, message: Relayed): Promise<Upward> {
-  const { call, type } = message;
   const answer = await options.relay?.(place, message);
-  if (answer) return answer;
-  if (type !== "command") return { type: "answer", call, answer: undefined };
-  const error = { reason: "command_timeout" as const, message: "the agent's server does not answer" };
-  return { type: "command_result", call, error };
+  return answer ?? unanswered(message, "the agent's server does not answer");
+}
+
+function unanswered({ call, type }: Relayed, why: string): Upward {
+  if (type === "question") return { type: "answer", call, answer: undefined };
+  return { type: "command_result", call, error: { reason: "command_timeout", message: why } };
 }

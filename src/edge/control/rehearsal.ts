@@ -1,3 +1,4 @@
+import { contain } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { isBodiless } from "../../http1/bodiless.ts";
 import { emptyFields } from "../../http1/field-table.ts";
@@ -109,7 +110,9 @@ export class Rehearsal extends DecidedExchange {
   }
 
   broke(error: unknown): void {
-    this.moduleFailed(error);
+    contain("exchange", () => this.moduleFailed(error));
+    // Without effect when the failure has become the ending.
+    this.#settled.reject(error);
   }
 
   /** A rehearsal closes no route. */

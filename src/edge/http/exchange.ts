@@ -245,8 +245,7 @@ export class HttpExchange
       this.#response.end();
       return;
     }
-    this.#finish();
-    this.#client.sendEnd(trailers);
+    this.#complete(trailers);
   }
 
   sendBody(bytes: Buffer): boolean {
@@ -256,8 +255,7 @@ export class HttpExchange
 
   stagedEnd(): void {
     if (this.isOver) return;
-    this.#finish();
-    this.#client.sendEnd(undefined);
+    this.#complete(undefined);
   }
 
   stagedFailed(error: Error): void {
@@ -315,6 +313,17 @@ export class HttpExchange
 
   // Ends.
 
+  /** Concludes the exchange and ends the response. When that throws, the client sees a response that was cut. */
+  #complete(trailers: FieldTable | undefined): void {
+    this.#finish();
+    try {
+      this.#client.sendEnd(trailers);
+    } catch (error) {
+      this.failed(error);
+      this.#client.abort();
+    }
+  }
+
   answer(answer: Answer): void {
     this.#release();
     const { status, fields, body } = this.#render(answer);
@@ -322,8 +331,7 @@ export class HttpExchange
     this.status = status;
     this.#client.sendHead(status, undefined, fields, body.length, this.requestId);
     if (body.length > 0) this.sendBody(body);
-    this.#finish();
-    this.#client.sendEnd(undefined);
+    this.#complete(undefined);
   }
 
   #render(answer: Answer): RenderedAnswer {

@@ -5,6 +5,7 @@ import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
+import { reportFailure } from "../../lib/boundary.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { corkForTurn } from "../../lib/io/socket-stream.ts";
@@ -108,6 +109,12 @@ export class Http1Output implements TurnTask {
   turn(): void {
     this.#isWaiting = false;
     this.flush();
+  }
+
+  /** A write at the end of the turn threw: the connection cannot go on. */
+  broke(error: unknown): void {
+    reportFailure("connection", error);
+    this.#socket.destroy();
   }
 
   flush(): void {

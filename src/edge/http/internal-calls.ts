@@ -2,6 +2,7 @@
  * Requests of policies to internal endpoints: exchanges as any other, whose client is the edge
  * itself. The endpoint's own modules and rules decide over them.
  */
+import { contained } from "../../lib/boundary.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { nameOf } from "../../lib/plain-names.ts";
 import { AnswerTooLong } from "../../outbound/client.ts";
@@ -112,7 +113,14 @@ class CollectingClient implements ClientSide {
     this.#length += bytes.length;
     if (this.#length <= this.#maxBytes) this.#body.add(bytes);
     // Not from inside of the exchange that is just sending.
-    else queueMicrotask(() => this.giveUp(new AnswerTooLong()));
+    else
+      queueMicrotask(
+        contained(
+          "exchange",
+          () => this.giveUp(new AnswerTooLong()),
+          () => this.abort(),
+        ),
+      );
     return this.#length <= this.#maxBytes;
   }
 

@@ -1,4 +1,5 @@
 import type { Transform } from "node:stream";
+import { contained } from "../../lib/boundary.ts";
 import type { ResponseHead } from "../../traffic/exchange.ts";
 import { streamOf, WholeBody } from "../../traffic/body-stage.ts";
 import type { BodyStage } from "../../traffic/body-stage.ts";
@@ -95,17 +96,25 @@ export class ModuleResponse implements ResponseHead {
     }
     const streams = stages.map(streamOf);
     this.#streams = streams;
+    const listener = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
+      contained("exchange", run, (error) => this.#failed(error));
     for (const [index, stream] of streams.entries()) {
-      stream.on("error", (error: Error) => output.stagedFailed(error));
+      stream.on(
+        "error",
+        listener((error: Error) => output.stagedFailed(error)),
+      );
       const next = streams[index + 1];
       if (next !== undefined) stream.pipe(next);
     }
-    streams[0]?.on("drain", () => output.stagesDrained());
+    const drained = (): void => output.stagesDrained();
+    streams[0]?.on("drain", listener(drained));
     const last = streams.at(-1);
-    last?.on("data", (bytes: Buffer) => {
-      if (!output.sendBody(bytes)) last.pause();
-    });
-    last?.on("end", () => output.stagedEnd());
+    const send = (bytes: Buffer): void => {
+      if (!output.sendBody(bytes)) last?.pause();
+    };
+    last?.on("data", listener(send));
+    const ended = (): void => output.stagedEnd();
+    last?.on("end", listener(ended));
   }
 
   write(bytes: Buffer): boolean {

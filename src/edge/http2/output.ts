@@ -2,6 +2,7 @@ import type { TLSSocket } from "node:tls";
 import type { FieldTable } from "../../http1/field-table.ts";
 import { putBytes, reserve, slab } from "../../http1/slab.ts";
 import { encodedBound, encodeFields, encodeStatus, fieldStart } from "../../http2/hpack-encoder.ts";
+import { reportFailure } from "../../lib/boundary.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
@@ -125,6 +126,12 @@ export class Http2Output implements TurnTask {
   turn(): void {
     this.#isWaiting = false;
     this.flush();
+  }
+
+  /** A write at the end of the turn threw: the connection cannot go on. */
+  broke(error: unknown): void {
+    reportFailure("connection", error);
+    this.#socket.destroy();
   }
 
   flush(): void {

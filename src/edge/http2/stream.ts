@@ -1,5 +1,6 @@
 import type { TrafficId } from "../../lib/traffic-ids.ts";
 import type { FieldTable } from "../../http1/field-table.ts";
+import { contained } from "../../lib/boundary.ts";
 import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { ReceiveWindow } from "../../lib/io/receive-window.ts";
 import type { WindowBudget } from "../../lib/io/receive-window.ts";
@@ -223,7 +224,14 @@ export class Http2Stream implements ClientSide, Listed {
     if (queue.length > 0) {
       owner.waits(this);
       // Not from inside of the exchange that is just sending.
-      if (holding.isTooMuch) queueMicrotask(() => this.#giveUp());
+      if (holding.isTooMuch)
+        queueMicrotask(
+          contained(
+            "stream",
+            () => this.#giveUp(),
+            () => this.reset(errorCode.internalError),
+          ),
+        );
     }
     this.#isHeld = queue.length >= maxQueuedBytes || owner.output.isFull;
     return !this.#isHeld;

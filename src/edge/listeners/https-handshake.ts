@@ -13,6 +13,7 @@ import type { ServerCertificate } from "../tls/server-certificate.ts";
 import type { Pools } from "../sites/pools.ts";
 import { tlsFacts } from "../tls/tls-end.ts";
 import { makeAccountConnections } from "./account-connections.ts";
+import { endWith } from "../../lib/io/socket-stream.ts";
 import type { Arrival } from "./arrival.ts";
 import type { HandshakeResult } from "./handshake-counter.ts";
 import type { PublicListenerContext } from "./listener.ts";
@@ -109,7 +110,7 @@ export function makeHttpsHandshakes(
     if (socket.destroyed) return;
     if (!certificate) {
       ended("unknown_name");
-      socket.end(alert("unrecognizedName"), () => socket.destroy());
+      endWith(socket, alert("unrecognizedName"));
       return;
     }
     let failure: HandshakeResult = "failed";

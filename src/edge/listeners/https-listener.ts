@@ -4,6 +4,7 @@ import { alert } from "../tls/alert.ts";
 import { peekClientHello } from "../tls/client-hello.ts";
 import type { Peek } from "../tls/client-hello.ts";
 import type { Handshaker } from "../tls/handshaker.ts";
+import { endWith } from "../../lib/io/socket-stream.ts";
 import type { Arrival } from "./arrival.ts";
 import { makeHandshakeCounter } from "./handshake-counter.ts";
 import { makeHttpsHandshakes } from "./https-handshake.ts";
@@ -58,7 +59,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
         }
         const failed = (error: unknown): void => {
           log.error("TLS handshake not started", { server_name: seen.hello.serverName, error });
-          socket.end(alert("internalError"), () => socket.destroy());
+          endWith(socket, alert("internalError"));
         };
         try {
           handshakes.begin(arrival, seen.hello)?.catch(failed);
@@ -82,7 +83,7 @@ export async function startHttpsListener(options: HttpsListenerOptions): Promise
     ended("unreadable");
     log.debug("ClientHello refused", { source: socket.remoteAddress, reason: seen.reason });
     const isHttp = httpMethod.test(bytes.toString("latin1", 0, 11));
-    socket.end(isHttp ? plainHttpAnswer : alert(seen.alert), () => socket.destroy());
+    endWith(socket, isHttp ? plainHttpAnswer : alert(seen.alert));
   };
 
   const listener = await startListener({ ...options, name: "https", accept });

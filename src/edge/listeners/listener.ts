@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { normaliseAddress } from "../../lib/address.ts";
-import { contain, letGo } from "../../lib/boundary.ts";
+import { contain, letGo, listener, socketListener } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -95,7 +95,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     arrival.waitUntil(clock.after(limits.helloTimeoutMs, () => socket.destroy()));
     await opened;
     arrival.endWait();
-    if (!socket.destroyed) contained(arrival, options.accept);
+    if (!socket.destroyed) begin(arrival, options.accept);
   };
   const refuse = (socket: Socket, reason: string): void => {
     refused(reason);
@@ -109,7 +109,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
       return;
     }
     accepted.add();
-    if (isReady) contained(arrival, options.accept);
+    if (isReady) begin(arrival, options.accept);
     else letGo("connection", wait(arrival), () => socket.destroy());
   };
   const enterProxied = (arrival: Arrival): void => {
@@ -127,7 +127,7 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
   };
   const proxies = networksOf(options.proxies ?? []);
   let localPort = at.port;
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
+  const take = (socket: Socket): void => {
     socket.on("error", ignore);
     const address = normaliseAddress(socket.remoteAddress ?? "");
     if (address === undefined) {
@@ -137,12 +137,14 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     const peer = { address, port: socket.remotePort ?? 0 };
     const arrival = new Arrival(socket, peer, localPort, clock.now());
     open.add(arrival);
-    socket.on("close", () => {
+    const close = (): void => {
       open.delete(arrival);
       arrival.closed();
-    });
-    contained(arrival, proxies?.(address) === true ? enterProxied : enter);
-  });
+    };
+    socket.on("close", listener(socket, close));
+    begin(arrival, proxies?.(address) === true ? enterProxied : enter);
+  };
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, socketListener(take));
   server.listen({
     ...(at.host !== undefined && { host: at.host }),
     port: at.port,
@@ -181,8 +183,8 @@ function reportErrors(server: Server, { name, clock, log }: ListenerOptions, ref
   });
 }
 
-/** What throws there ends this connection alone. */
-function contained(arrival: Arrival, take: (arrival: Arrival) => void): void {
+/** When `take` throws, only this connection ends. */
+function begin(arrival: Arrival, take: (arrival: Arrival) => void): void {
   if (!contain("connection", () => take(arrival))) arrival.socket.destroy();
 }
 

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { contain } from "../../lib/boundary.ts";
+import { listener } from "../../lib/boundary.ts";
 import { readOn } from "../../lib/io/turn-reader.ts";
 
 export type Look =
@@ -16,11 +16,8 @@ export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
   let before: Buffer[] = [];
   let length = 0;
   let needed = 1;
-  const onData = (chunk: Buffer): void => {
+  const onData = listener(socket, (chunk: Buffer): void => {
     readOn(socket);
-    if (!contain("connection", () => taken(chunk))) socket.destroy();
-  };
-  const taken = (chunk: Buffer): void => {
     length += chunk.length;
     if (length < needed) {
       before.push(chunk);
@@ -38,10 +35,8 @@ export function peek(socket: Socket, look: (bytes: Buffer) => Look): void {
     socket.pause();
     if (result.taken < bytes.length) socket.unshift(result.taken === 0 ? bytes : bytes.subarray(result.taken));
     result.next();
-  };
-  const onEnd = (): void => {
-    socket.destroy();
-  };
+  });
+  const onEnd = listener(socket, () => void socket.destroy());
   socket.on("data", onData);
   socket.on("end", onEnd);
   socket.resume();

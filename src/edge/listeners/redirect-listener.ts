@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { HeadBuffer } from "../../http1/head-buffer.ts";
 import { readRequestHead } from "../../http1/read-request.ts";
 import type { RequestRead } from "../../http1/read-request.ts";
-import { contain } from "../../lib/boundary.ts";
+import { listener } from "../../lib/boundary.ts";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Site } from "../../routing/sites/compiled.ts";
 import { makeAccountConnections } from "./account-connections.ts";
@@ -59,10 +59,7 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
       socket.end(renderPlain(answer));
       dropRest(arrival, clock);
     };
-    const onData = (bytes: Buffer): void => {
-      if (!contain("connection", () => take(bytes))) socket.destroy();
-    };
-    const take = (bytes: Buffer): void => {
+    const onData = listener(socket, (bytes: Buffer): void => {
       if (!head.add(bytes, headLimits.maxHeadBytes)) return;
       const read = readRequestHead(head.bytes(), 0, headLimits);
       if (read === undefined) return;
@@ -74,10 +71,8 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
         return;
       }
       finish("outcome" in read ? unreadableAnswer : answerPlain(read, advertisedHttpsPort, challengeBody));
-    };
-    const onEnd = (): void => {
-      socket.destroy();
-    };
+    });
+    const onEnd = listener(socket, () => void socket.destroy());
     socket.on("data", onData);
     socket.on("end", onEnd);
     socket.resume();
@@ -89,9 +84,10 @@ export async function startRedirectListener(options: RedirectOptions): Promise<L
 function dropRest(arrival: Arrival, clock: Clock): void {
   const { socket } = arrival;
   const rest = new UnreadRest(clock.monotonic());
-  socket.on("data", (bytes) => {
+  const drop = (bytes: Buffer): void => {
     if (!rest.drop(bytes.length, clock.monotonic())) socket.destroy();
-  });
+  };
+  socket.on("data", listener(socket, drop));
   socket.resume();
   const look = (): void => {
     const leftMs = rest.expiresAt - clock.monotonic();

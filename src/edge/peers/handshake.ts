@@ -1,6 +1,7 @@
 /** The first bytes of a line between edges: each end proves that it has the secret, without showing it. */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
+import { listener } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { handshakeMs } from "./transport.ts";
 
@@ -28,8 +29,8 @@ export function provePeer(
   };
   const settle = (error: Error | undefined): void => {
     deadline.cancel();
-    socket.off("readable", read);
-    socket.off("close", closed);
+    socket.off("readable", reading);
+    socket.off("close", closing);
     if (error) socket.destroy();
     done(error);
   };
@@ -51,8 +52,10 @@ export function provePeer(
       return settle(undefined);
     }
   };
+  const reading = listener(socket, read);
+  const closing = listener(socket, closed);
   const deadline = clock.after(handshakeMs, () => settle(new Error("the other edge did not prove itself in time")));
-  socket.on("readable", read);
-  socket.on("close", closed);
+  socket.on("readable", reading);
+  socket.on("close", closing);
   if (role === "dialler") socket.write(own);
 }

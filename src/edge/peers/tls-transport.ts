@@ -4,9 +4,10 @@
  */
 import { constants } from "node:crypto";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { connect, createSecureContext, createServer } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
+import { listener, socketListener } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -82,10 +83,11 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
       renewal = clock.every(renewEveryMs, () => {
         certify().catch((error: unknown) => log.error("certificate for other nodes not renewed", { error }));
       });
-      server.on("connection", (socket) => {
+      const admit = (socket: Socket): void => {
         unproven += 1;
         if (unproven > maxUnproven) socket.destroy();
-      });
+      };
+      server.on("connection", socketListener(admit));
       // Either comes once for each connection.
       server.on("tlsClientError", (error, socket) => {
         unproven -= 1;
@@ -93,13 +95,14 @@ export function tlsTransport(options: TlsTransportOptions): PeerTransport {
         log.debug("connection to the peer port rejected", { error });
         socket.destroy();
       });
-      server.on("secureConnection", (socket) => {
+      const secured = (socket: TLSSocket): void => {
         unproven -= 1;
         socket.on("error", ignore);
         if (socket.alpnProtocol === protocol) return arrived(socket);
         refused.add();
         socket.destroy();
-      });
+      };
+      server.on("secureConnection", socketListener(secured));
       server.listen({ ...(at.host !== undefined && { host: at.host }), port: at.port });
       await once(server, "listening");
       return String((server.address() as AddressInfo).port);
@@ -142,11 +145,12 @@ function proven(socket: TLSSocket, clock: Clock, done: Dialled): void {
     done(error ? undefined : socket, error);
   };
   const deadline = clock.after(handshakeMs, () => settle(new Error("the other edge did not answer in time")));
-  socket.on("error", settle);
-  socket.once("close", () => settle(new Error("the other edge closed the line")));
-  socket.once("secureConnect", () =>
-    settle(socket.alpnProtocol === protocol ? undefined : new Error("the other edge speaks another protocol")),
-  );
+  socket.on("error", listener(socket, settle));
+  const closed = (): void => settle(new Error("the other edge closed the line"));
+  socket.once("close", listener(socket, closed));
+  const secured = (): void =>
+    settle(socket.alpnProtocol === protocol ? undefined : new Error("the other edge speaks another protocol"));
+  socket.once("secureConnect", listener(socket, secured));
 }
 
 function ignore(): void {

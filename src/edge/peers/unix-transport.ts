@@ -1,6 +1,8 @@
 /** Between the edges of one process: a Unix socket that nobody else can reach, and a secret that nobody else has. */
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
+import type { Socket } from "node:net";
+import { socketListener } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { provePeer } from "./handshake.ts";
@@ -19,13 +21,14 @@ export function unixTransport({ path, secret }: UnixPlace, clock: Clock, log: Lo
   return {
     kind: "unix",
     async listen(arrived) {
-      server.on("connection", (socket) => {
+      const connected = (socket: Socket): void => {
         socket.on("error", ignore);
         provePeer(socket, "acceptor", secret, clock, (error) => {
           if (error) log.warn("connection from another edge rejected", { error });
           else arrived(socket);
         });
-      });
+      };
+      server.on("connection", socketListener(connected));
       server.listen({ path });
       await once(server, "listening");
       return path;

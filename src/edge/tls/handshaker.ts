@@ -3,7 +3,8 @@ import { constants } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { SecureContext, Server, TLSSocket, TlsOptions } from "node:tls";
-import { contain } from "../../lib/boundary.ts";
+import { contain, listener, reportFailure, socketListener } from "../../lib/boundary.ts";
+import { destroyNextTurn } from "../../lib/io/socket-stream.ts";
 import { readInPieces } from "./read-in-pieces.ts";
 
 /**
@@ -94,19 +95,23 @@ interface WithContext {
 }
 
 export function makeHandshaker(tls: Server): Handshaker & SharedHandshaker {
-  tls.on("secureConnection", (socket) => {
-    socket.on("error", destroySoon);
-    socket.on("close", () => letGo(socket));
-    if (!contain("connection", () => settle(handshakes.getStore() as Pending, socket))) socket.destroy();
-  });
+  const secured = (socket: TLSSocket): void => {
+    const fail = (): void => destroyNextTurn(socket);
+    socket.on("error", listener(socket, fail));
+    const close = (): void => letGo(socket);
+    socket.on("close", listener(socket, close));
+    settle(handshakes.getStore() as Pending, socket);
+  };
+  tls.on("secureConnection", socketListener(secured));
   // the plain socket is closed with it, which is told of below
   tls.on("tlsClientError", () => undefined);
   const accept = (socket: Socket, settled: (result: TLSSocket | Error) => void): void => {
     const pending: Pending = { settled };
-    socket.on("close", () => {
+    const close = (): void => {
       contain("connection", () => settle(pending, new Error("the TLS handshake failed")));
       letGo(socket);
-    });
+    };
+    socket.on("close", listener(socket, close));
     if (socket.readableLength > maxPieceBytes) {
       readInPieces(socket, maxPieceBytes);
       // Bound, as `readPiece` is.
@@ -128,20 +133,16 @@ function begin(tls: Server, socket: Socket): void {
 }
 
 /**
- * A fatal error of TLS ends the connection (RFC 8446 §6.2); Node tells of it, and leaves the socket open. The alert may be
- * waiting behind a write that has just gone out.
- */
-function destroySoon(this: Socket): void {
-  setImmediate(() => this.destroy());
-}
-
-/**
  * Node destroys the socket as soon as the handshake fails. Where a piece before has been answered in the same turn, the
  * alert waits behind that answer, and leaves in the next turn.
  */
 function destroyBehindAlert(this: Socket, destroy: Socket["destroy"], pending: Pending, error?: Error): Socket {
-  if (pending.settled === undefined) return destroy.call(this, error);
-  setImmediate(() => destroy.call(this, error));
+  try {
+    if (pending.settled === undefined) return destroy.call(this, error);
+  } catch (thrown) {
+    reportFailure("connection", thrown);
+  }
+  setImmediate(Reflect.apply, destroy, this, [error]);
   return this;
 }
 

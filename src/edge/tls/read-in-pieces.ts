@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { reportFailure } from "../../lib/boundary.ts";
 
 /**
  * Has whoever reads the paused stream from here on be given what was put back (`unshift`) in pieces of at most `maxBytes`.
@@ -11,5 +12,11 @@ export function readInPieces(stream: Readable, maxBytes: number): void {
 }
 
 function readPiece(this: Readable, read: Readable["read"], maxBytes: number, size?: number): unknown {
-  return read.call(this, size ?? (this.readableLength > maxBytes ? maxBytes : undefined));
+  try {
+    return read.call(this, size ?? (this.readableLength > maxBytes ? maxBytes : undefined));
+  } catch (error) {
+    reportFailure("connection", error);
+    this.destroy();
+    return null;
+  }
 }

@@ -1,8 +1,11 @@
 /** Streams for whole connections, by an upstream plan: to a tunnel or an address, with another try elsewhere. */
+import { contained } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
+import type { RefusalName } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
+import type { Socket } from "node:net";
 import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
@@ -71,38 +74,50 @@ export function makeConnectionUpstreams(options: ConnectionUpstreamsOptions): Co
         steps,
         dry: false,
       };
+      let isDone = false;
+      const finish = (opened: Opened | undefined): void => {
+        isDone = true;
+        done(opened);
+      };
+      /** A step that throws leaves the connection without an upstream. */
+      const step = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
+        contained("connection", run, () => {
+          if (!isDone) finish(undefined);
+        });
       const tryNext = (): void => {
         const place = tried.size < maxTries && !isOver() ? pick(plan, around) : undefined;
         if (place && "session" in place) {
           tried.add(place);
-          const opening = place.session.openProxy(headerOf(place, site, facts), (stream, why = "tunnel_gone") => {
+          const take = (stream: ByteStream | undefined, why: RefusalName = "tunnel_gone"): void => {
             pending = undefined;
             if (stream) {
-              done({ stream, tunnel: place });
+              finish({ stream, tunnel: place });
               return;
             }
             steps.push(skipped("backend", `no stream could be opened: ${why}`));
             tryNext();
-          });
+          };
+          const opening = place.session.openProxy(headerOf(place, site, facts), step(take));
           if (opening) pending = opening;
         } else if (place && "host" in place) {
           tried.add(place);
-          const dialling = dial(place, site.accountId, { ...options.dial, http: false }, (result) => {
+          const take = (result: Socket | Error): void => {
             pending = undefined;
             if (result instanceof Error) {
               options.log.info("static backend unreachable", { backend: place.id, why: result });
               if (result instanceof Refusal) steps.push(skipped("backend", result.message));
               tryNext();
             } else {
-              done({ stream: socketStream(result, nobody, true), tunnel: undefined });
+              finish({ stream: socketStream(result, nobody, true), tunnel: undefined });
             }
-          });
+          };
+          const dialling = dial(place, site.accountId, { ...options.dial, http: false }, step(take));
           if (dialling) pending = dialling;
         } else {
-          done(undefined);
+          finish(undefined);
         }
       };
-      tryNext();
+      step(tryNext)();
       return () => void pending?.withdraw();
     },
   };

@@ -3,6 +3,7 @@ import type { LookupAddress } from "node:dns";
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { contained } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { readingIntoShared } from "../../lib/io/read-buffers.ts";
@@ -56,11 +57,21 @@ export function dial(
     if (result instanceof Error) socket?.destroy();
     done(result);
   };
-  const timer = options.clock.after(dialTimeoutMs, () =>
-    settle(new Error(`no connection within ${dialTimeoutMs / 1000} s`)),
+  /** A step of the dial threw. When `done` was called already, its caller has ended the connection. */
+  const step = <Given extends readonly unknown[]>(run: (...given: Given) => void): ((...given: Given) => void) =>
+    contained("connection", run, (error) => {
+      socket?.destroy();
+      if (settled) return;
+      settled = true;
+      timer.cancel();
+      done(error instanceof Error ? error : new Error(String(error)));
+    });
+  const timer = options.clock.after(
+    dialTimeoutMs,
+    step(() => settle(new Error(`no connection within ${dialTimeoutMs / 1000} s`))),
   );
   let giveUp = (): void => {};
-  giveUp = addressesOf(target.host, asker, options.allowLocal, (found) => {
+  const reach = (found: LookupAddress[] | Error): void => {
     if (found instanceof Error) {
       settle(found);
       return;
@@ -80,10 +91,11 @@ export function dial(
       },
     });
     socket = tcp;
-    tcp.once("error", settle);
-    tcp.once("connect", () => {
+    const failed = step(settle);
+    tcp.once("error", failed);
+    const connected = (): void => {
       if (!target.tls) {
-        tcp.off("error", settle);
+        tcp.off("error", failed);
         settle(tcp);
         return;
       }
@@ -92,13 +104,16 @@ export function dial(
       const ca = options.ca === undefined ? {} : { ca: options.ca };
       const secure = connectTls({ socket: tcp, host: target.host, ...alpn, ...name, ...ca });
       socket = secure;
-      secure.once("error", settle);
-      secure.once("secureConnect", () => {
-        secure.off("error", settle);
+      secure.once("error", failed);
+      const secured = (): void => {
+        secure.off("error", failed);
         settle(secure);
-      });
-    });
-  });
+      };
+      secure.once("secureConnect", step(secured));
+    };
+    tcp.once("connect", step(connected));
+  };
+  giveUp = addressesOf(target.host, asker, options.allowLocal, step(reach));
   // `settle` and the look-up may have run already.
   if ((settled as boolean) || socket !== undefined) return undefined;
   return {

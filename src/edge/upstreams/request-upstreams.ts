@@ -1,4 +1,5 @@
 /** Carries out upstream plans: which tunnel, address or fixed answer a request gets. */
+import { reportFailure } from "../../lib/boundary.ts";
 import { skipped } from "../../traffic/step.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
@@ -57,10 +58,6 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
   const pairs = new Map<Tunnel, PoolPair>();
   const bySession = new Map<AgentSession, Set<UpstreamPool>>();
 
-  const speaking =
-    (take: TakeStream): TakeStream =>
-    (stream, why) =>
-      take(stream && http2Upstream(stream, context), why);
   const open = (tunnel: Tunnel, proto: "https" | "tcp"): PoolOptions["open"] => {
     const { id, session, endpoint } = tunnel;
     const edgeType = endpoint ? ("endpoint" as const) : ("https_edge" as const);
@@ -71,7 +68,7 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
       const header = { tunnelId: id, clientAddress, proto, edgeType, passthroughTls: false };
       return session.openProxy(
         { ...header, ...(preamble && { preamble }) },
-        tunnel.http2 && proto === "https" ? speaking(take) : take,
+        tunnel.http2 && proto === "https" ? speaking(take, context) : take,
       );
     };
   };
@@ -145,6 +142,19 @@ export function makeRequestUpstreams({ registry, context, dial }: RequestUpstrea
       }
       return forbidden;
     },
+  };
+}
+
+/** Takes streams of services that speak HTTP/2 only. */
+function speaking(take: TakeStream, context: UpstreamContext): TakeStream {
+  return (stream, why) => {
+    try {
+      take(stream && http2Upstream(stream, context), why);
+    } catch (error) {
+      reportFailure("stream", error);
+      stream?.abort();
+      take(undefined);
+    }
   };
 }
 

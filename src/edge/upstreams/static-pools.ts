@@ -1,3 +1,5 @@
+import { contained } from "../../lib/boundary.ts";
+import type { Socket } from "node:net";
 import type { ByteReceiver } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { socketStream } from "../../lib/io/socket-stream.ts";
@@ -22,7 +24,7 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
   const poolOf = (address: StaticAddress, key: string, http: boolean): UpstreamPool =>
     new UpstreamPool({
       open({ accountId = "" }, take) {
-        return dial(address, accountId, { ...options, http }, (result) => {
+        const reached = (result: Socket | Error): void => {
           if (result instanceof Error) {
             context.log.info("static backend unreachable", { address: key, why: result });
             if (result instanceof Refusal) take(undefined, result.reason, result.message);
@@ -30,7 +32,13 @@ export function makeStaticPools(context: UpstreamContext, options: DialOptions):
           } else {
             take(socketStream(result, nobody, true));
           }
-        });
+        };
+        return dial(
+          address,
+          accountId,
+          { ...options, http },
+          contained("stream", reached, () => take(undefined)),
+        );
       },
       context,
       isAgent: false,

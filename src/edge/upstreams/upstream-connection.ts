@@ -5,7 +5,7 @@ import type { ResponseRead } from "../../http1/read-response.ts";
 import { startResponseBody } from "../../http1/response-body.ts";
 import { switchFault } from "../../http1/upgrade.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
-import { reportFailure } from "../../lib/boundary.ts";
+import { endUnit, reportFailure } from "../../lib/boundary.ts";
 import type { ByteReceiver, ByteStream } from "../../lib/io/byte-stream.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
@@ -177,7 +177,8 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
     const user = this.#user;
     const bytes = this.#bytes;
     this.abort();
-    if (user === undefined) reportFailure("stream", error);
+    if (bytes !== undefined) endUnit("stream", bytes.receiver, error);
+    else if (user === undefined) reportFailure("stream", error);
     else user.upstreamBroke(error);
     bytes?.receiver.closed(new Error("stream failed"));
   }
@@ -323,11 +324,12 @@ export class UpstreamConnection implements ByteReceiver, Timed, Listed {
       this.expiresAt = deadlines.now + limits.idleStreamMs;
       // First, so that the request that this end sets free finds the stream warm.
       this.pool.release(this);
+    } else this.finish();
+    try {
       user?.upstreamEnd(trailers);
-      return;
+    } catch (error) {
+      user?.upstreamBroke(error);
     }
-    this.finish();
-    user?.upstreamEnd(trailers);
   }
 
   #refuse(reason: string): void {

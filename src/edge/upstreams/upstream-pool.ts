@@ -121,11 +121,28 @@ export class UpstreamPool implements Timed {
     const { clock, deadlines, limits } = this.options.context;
     const begun = clock.monotonic();
     const waiting = this.#wait(user, client, deadlines.now + patienceOf(user, limits));
-    if (this.#waiting.size === 1 || waiting.until < this.expiresAt) this.#watchUntil(waiting.until);
-    const opening = this.options.open(user.exchange, (stream, why, detail) =>
-      this.#opened(stream, why, detail, waiting, begun),
-    );
-    if (opening !== undefined) waiting.opening = opening;
+    let isCounted = true;
+    const broke = (error: unknown, stream?: ByteStream): void => {
+      if (isCounted) waiting.line.openings -= 1;
+      isCounted = false;
+      this.#openingBroke(waiting, stream, error);
+    };
+    const take: Parameters<PoolOptions["open"]>[1] = (stream, why, detail) => {
+      try {
+        waiting.line.openings -= 1;
+        isCounted = false;
+        this.#opened(stream, why, detail, waiting, begun);
+      } catch (error) {
+        broke(error, stream);
+      }
+    };
+    try {
+      if (this.#waiting.size === 1 || waiting.until < this.expiresAt) this.#watchUntil(waiting.until);
+      const opening = this.options.open(user.exchange, take);
+      if (opening !== undefined) waiting.opening = opening;
+    } catch (error) {
+      broke(error);
+    }
   }
 
   /** The user no longer wants the stream that it waits for. */
@@ -224,7 +241,7 @@ export class UpstreamPool implements Timed {
     const { line } = asker;
     const { client } = line;
     asker.opening = undefined;
-    this.#openingDone(line);
+    this.#drop(line);
     if (stream === undefined) {
       // Those that still open are enough for those who wait.
       if (line.openings >= line.waiting.size) return;
@@ -246,6 +263,14 @@ export class UpstreamPool implements Timed {
     }
     this.#hand(next, asker);
     this.#give(connection, next.user, false);
+  }
+
+  /** Code of ours threw while the stream was opened: the request that asked for the stream ends. */
+  #openingBroke(asker: Waiting, stream: ByteStream | undefined, error: unknown): void {
+    stream?.abort();
+    this.#leave(asker);
+    this.#drop(asker.line);
+    asker.user.upstreamBroke(error);
   }
 
   /** `served` got the stream that `asker` had asked for: a waiting `asker` takes over its opening, else that is withdrawn. */
@@ -331,8 +356,8 @@ export class UpstreamPool implements Timed {
   }
 
   #give(connection: UpstreamConnection, user: UpstreamUser, warm: boolean): void {
-    this.#busy.add(connection);
     try {
+      this.#busy.add(connection);
       user.upstreamReady(connection, warm);
     } catch (error) {
       connection.abort();

@@ -1,6 +1,7 @@
 /** Login jobs in a thread of their own, so that traffic never waits for them. */
-import { letGo } from "../../lib/boundary.ts";
-import { Worker } from "node:worker_threads";
+import { contained, letGo } from "../../lib/boundary.ts";
+import type { Worker } from "node:worker_threads";
+import { startThreadProgram } from "../../lib/thread-programs.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { newHeart } from "../../lib/heartbeat.ts";
 import type { Heart } from "../../lib/heartbeat.ts";
@@ -46,23 +47,27 @@ export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & {
     if (worker) return worker;
     const heart = newHeart();
     const workerData: WorkerData = { settings, heart };
-    const fresh = new Worker(new URL("./worker.ts", import.meta.url), { name: "logins", workerData });
+    const fresh = startThreadProgram(new URL("./worker.ts", import.meta.url), { name: "logins", workerData });
     fresh.unref();
     watchThread({ name: "the login thread", worker: fresh, heart, seconds: hungAfterSeconds, clock: systemClock, log });
-    fresh.on("message", ({ call, value, refusal, message = "" }: JobAnswer) => {
+    const end = (): void => letGo("task", fresh.terminate());
+    const answered = ({ call, value, refusal, message = "" }: JobAnswer): void => {
       const one = waiting.get(call);
       waiting.delete(call);
       if (refusal !== undefined) one?.reject(new LoginRefusal(refusal, message));
       else if (message !== "") one?.reject(new Error(message));
       else one?.resolve(value as never);
-    });
-    fresh.on("error", (error) => log.error("the login thread failed", { error }));
-    fresh.on("exit", () => {
+    };
+    fresh.on("message", contained("task", answered, end));
+    const failed = (error: unknown): void => log.error("the login thread failed", { error });
+    fresh.on("error", contained("task", failed, end));
+    const exited = (): void => {
       if (worker === fresh) worker = undefined;
       for (const { reject } of waiting.values())
         reject(new LoginRefusal("login_unreachable", "the login thread has stopped"));
       waiting.clear();
-    });
+    };
+    fresh.on("exit", contained("task", exited, exited));
     return (worker = fresh);
   };
   const ask = <N extends keyof LoginJobs>(name: N, args: Parameters<LoginJobs[N]>): ReturnType<LoginJobs[N]> => {

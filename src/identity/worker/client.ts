@@ -1,6 +1,7 @@
 /** Calls to a worker thread: bounded in number and in time; a worker that dies or hangs is started again. */
-import { Worker } from "node:worker_threads";
-import { letGo } from "../../lib/boundary.ts";
+import type { Worker } from "node:worker_threads";
+import { startThreadProgram } from "../../lib/thread-programs.ts";
+import { contained, letGo } from "../../lib/boundary.ts";
 import { endHungThread } from "../../lib/watch-thread.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -133,18 +134,24 @@ class Client<Made extends Calls> implements WorkerClient<Made> {
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#plan.file, {
+    const worker = startThreadProgram(this.#plan.file, {
       name: "identity",
       resourceLimits: { maxOldGenerationSizeMb: this.#plan.maxHeapMb ?? usualHeapMb },
     });
     let cause = "it has ended";
-    worker.on("message", (message: FromWorker) => this.#heard(message));
+    const end = (): void => letGo("task", worker.terminate());
+    const heard = (message: FromWorker): void => this.#heard(message);
+    worker.on("message", contained("task", heard, end));
     worker.on("error", (error) => (cause = error instanceof Error ? error.message : String(error)));
     this.#exited = new Promise((resolve) => {
-      worker.on("exit", () => {
+      const exited = (): void => {
         resolve();
         if (!this.#stopped) this.#died(cause);
-      });
+      };
+      worker.on(
+        "exit",
+        contained("task", exited, () => resolve()),
+      );
     });
     return worker;
   }

@@ -42,6 +42,23 @@ export function cutSocket(socket: Socket): void {
   else socket.resetAndDestroy();
 }
 
+/**
+ * Destroys a socket after an error. A fatal TLS error ends the connection (RFC 8446 §6.2), but Node leaves the socket open. The alert
+ * may be waiting behind a write that has just gone out.
+ */
+export function destroyNextTurn(socket: Socket): void {
+  setImmediate(destroy, socket);
+}
+
+function destroy(socket: Socket): void {
+  socket.destroy();
+}
+
+/** Ends a socket with `last`, and destroys it when these bytes are written. */
+export function endWith(socket: Socket, last: string | Uint8Array): void {
+  socket.end(last, () => socket.destroy());
+}
+
 class SocketStream implements ByteStream {
   receiver: ByteReceiver;
   readonly #socket: Socket;
@@ -63,8 +80,7 @@ class SocketStream implements ByteStream {
     socket.on("drain", () => this.#tell(drained));
     socket.on("error", (error) => {
       this.#error = error;
-      // Node leaves a socket open whose TLS has failed; the alert may be waiting behind a write that has just gone out.
-      setImmediate(() => socket.destroy());
+      destroyNextTurn(socket);
     });
     socket.on("close", () => this.#tell(closed, this.#error));
   }

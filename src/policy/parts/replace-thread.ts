@@ -1,6 +1,7 @@
 /** Long texts are searched in a thread of their own: traffic goes on meanwhile. Started with the first of them. */
-import { Worker } from "node:worker_threads";
-import { letGo, reportFailure } from "../../lib/boundary.ts";
+import type { Worker } from "node:worker_threads";
+import { startThreadProgram } from "../../lib/thread-programs.ts";
+import { contained, letGo, reportFailure } from "../../lib/boundary.ts";
 import type { LogFields } from "../../lib/log.ts";
 import { endHungThread } from "../../lib/watch-thread.ts";
 import { systemClock } from "../../lib/clock.ts";
@@ -96,17 +97,19 @@ function takeTurn(): Waiting | undefined {
 }
 
 function start(): Worker {
-  const started = new Worker(new URL("./replace-worker.ts", import.meta.url), {
+  const started = startThreadProgram(new URL("./replace-worker.ts", import.meta.url), {
     name: "replacements",
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
   // What it died of is of no use to anybody who may see it: its text stays as it was.
   started.on("error", () => {});
-  started.on("message", (answer: ReplaceAnswer) => ended(answer));
-  started.on("exit", () => {
+  const end = (): void => letGo("task", started.terminate());
+  started.on("message", contained("task", ended, end));
+  const exited = (): void => {
     if (worker === started) worker = undefined;
     ended(died);
-  });
+  };
+  started.on("exit", contained("task", exited, exited));
   return started;
 }
 

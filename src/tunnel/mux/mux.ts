@@ -3,7 +3,7 @@
  * streams. What a turn of the event loop writes goes out at its end, streams taking turns frame by frame.
  */
 import type { Socket } from "node:net";
-import { endUnit } from "../../lib/boundary.ts";
+import { contain, endUnit } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
@@ -95,7 +95,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     this.#idleFrames = new TokenBucket(options.clock, idleFramesPerSecond, idleFrameBurst);
     socket.setNoDelay(true);
     readInTurns(socket, {
-      broke: (error) => this.#fail(error),
+      broke: (error) => this.broke(error),
       receive: (bytes) => this.#heardFrom(bytes),
       // the outbox learns of each write when it is done
       drained: () => undefined,
@@ -138,6 +138,11 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   /** As `close`, for a peer that broke the protocol or does not answer any more. */
   fail(violation: ProtocolViolation): void {
     if (!this.#over) this.#fail(violation);
+  }
+
+  /** Ends the session, because its own code threw. */
+  broke(error: unknown): void {
+    this.#fail(error);
   }
 
   ready(stream: MuxStream): void {
@@ -332,11 +337,12 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
   }
 
   #fail(error: unknown): void {
-    if (error instanceof ProtocolViolation) this.#sayGoodbye(error.code, error.message);
-    else {
-      this.#handler.bug(error);
-      this.#sayGoodbye(errorCode.internal, "internal error");
-    }
+    const isViolation = error instanceof ProtocolViolation;
+    if (!isViolation) this.#handler.bug(error);
+    contain("session", () => {
+      if (isViolation) this.#sayGoodbye(error.code, error.message);
+      else this.#sayGoodbye(errorCode.internal, "internal error");
+    });
     this.#finish(error instanceof Error ? error : new Error(String(error)));
   }
 
@@ -349,7 +355,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     if (this.#over) return;
     this.#over = true;
     this.#reader.stop();
-    this.#hangUp();
+    if (!contain("session", () => this.#hangUp())) this.#socket.destroy();
     this.#ready = [];
     const cause = error ?? new Error("session closed");
     const streams = [...this.#streams.values()];

@@ -3,6 +3,7 @@
  * into a pooled block, larger payloads go by reference between them.
  */
 import type { Socket } from "node:net";
+import { listener } from "../../lib/boundary.ts";
 import { flagFin, frameType, headerLength, maxPayload, writeHeader, writeUint32 } from "./frame.ts";
 
 /** Payloads up to this are copied: below it a copy costs less than one more part in a vectored write. */
@@ -37,10 +38,10 @@ export class Outbox {
   /** `written` is called whenever the socket has taken a write. */
   constructor(socket: Socket, written: () => void) {
     this.#socket = socket;
-    this.#written = () => {
+    this.#written = listener(socket, () => {
       if (this.#socket.writableLength === 0 && this.#at === this.#from) this.#release();
       written();
-    };
+    });
   }
 
   /** So much waits for the peer that streams should wait too. */
