@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, it } from "node:test";
+import { parseAst } from "rolldown/parseAst";
 import { modules } from "../src/modules/index.ts";
 import { generatedFiles } from "../scripts/generated.ts";
 import { importsOf } from "../scripts/imports.ts";
@@ -224,6 +225,14 @@ describe("the house", () => {
     assert.ok(loaded.has("src/agent/forward.ts"), "what they do use is found");
   });
 
+  it("the house handles a promise in two steps where traffic passes: in then(a, b), an error that a throws escapes b", () => {
+    const found = globSync("src/{edge,tunnel,agent,api}/**/*.ts")
+      .filter((file) => !file.endsWith(".test.ts"))
+      .flatMap((file) => handledInOneStep(readFileSync(file, "utf8")).map((line) => `${file}:${line}`));
+    assert.deepEqual(found, []);
+    assert.deepEqual(handledInOneStep("made\n.then(a, b).then(c)"), [2]);
+  });
+
   it("the house takes node:http from lib/http.ts, which every start is the shorter for", () => {
     const files = globSync(["src/**/*.ts", "test/**/*.ts"]);
     assert.deepEqual(
@@ -265,4 +274,26 @@ function isReached(arrows: readonly (readonly [from: string, to: string])[], fro
   const reached = new Set([from]);
   for (const folder of reached) for (const [start, end] of arrows) if (start === folder) reached.add(end);
   return reached.has(to);
+}
+
+/** The lines of calls of `then` with two handlers. */
+function handledInOneStep(source: string): readonly number[] {
+  const lines: number[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) return value.forEach(visit);
+    if (value === null || typeof value !== "object") return;
+    const { type, callee, arguments: given } = value as CallNode;
+    if (type === "CallExpression" && callee?.property?.name === "then" && given?.length === 2) {
+      lines.push(source.slice(0, callee.property.start).split("\n").length);
+    }
+    Object.values(value).forEach(visit);
+  };
+  visit(parseAst(source, { lang: "ts" }));
+  return lines;
+}
+
+interface CallNode {
+  readonly type: string;
+  readonly callee?: { readonly property?: { readonly name?: string; readonly start: number } };
+  readonly arguments?: readonly unknown[];
 }

@@ -1,5 +1,6 @@
 /** What is published, as people write it: a service, a directory, or several of them by path. */
 import { statSync } from "node:fs";
+import { letGo } from "../lib/boundary.ts";
 import type { LocalService } from "./local-service.ts";
 import type { PathTarget } from "./path-switch.ts";
 import { parseUpstream } from "./upstream.ts";
@@ -54,10 +55,8 @@ function lazily(make: () => Promise<LocalService>): LocalService {
   return {
     serve(connection) {
       made ??= make();
-      made.then(
-        (service) => service.serve(connection),
-        () => connection.destroy(),
-      );
+      const served = made.then((service) => service.serve(connection));
+      letGo("connection", served, () => connection.destroy());
     },
   };
 }

@@ -1,5 +1,6 @@
 /** One connection of an agent to the server: asks, and takes the streams that the server opens. */
 import type { Socket } from "node:net";
+import { letGo } from "../lib/boundary.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
 import type { SessionCommand } from "../routing/planes/messages.ts";
 import { answer, AnsweredStreams, call, CallTimeout, maxMessageBytes } from "./call.ts";
@@ -356,13 +357,10 @@ export class ClientConnection {
   }
 
   #command(stream: MuxStream, command: SessionCommand): void {
-    this.#handlers.command(command).then(
-      () => answer(stream, {}),
-      (error: unknown) => {
-        const message = error instanceof Error ? error.message : String(error);
-        answer(stream, { Error: message });
-      },
-    );
+    const done = this.#handlers.command(command).then(() => ({}));
+    const reply = done.catch((error: unknown) => ({ Error: error instanceof Error ? error.message : String(error) }));
+    const answered = reply.then((body) => answer(stream, body));
+    letGo("message", answered, () => stream.abort());
   }
 }
 

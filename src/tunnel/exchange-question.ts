@@ -1,4 +1,5 @@
 /** The agent's side of questions about what it has kept of requests (agent-protocol, "What agents keep of requests"). */
+import { letGo } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { agentRefusals } from "../lib/errors/agents.ts";
 import type { AgentRefusal } from "../lib/errors/agents.ts";
@@ -40,11 +41,14 @@ export function answerExchange(
     stream.write(Buffer.from(text));
     stream.end();
   };
-  Promise.try(() => answer(parseExchangeQuestion(type, message))).then(say, (error: unknown) => {
-    if (isAgentRefusal(error)) return say(JSON.stringify({ refused: error.reason }));
-    if (!(error instanceof Refusal)) bug(error);
-    stream.abort();
-  });
+  const answered = Promise.try(() => answer(parseExchangeQuestion(type, message)))
+    .then(say)
+    .catch((error: unknown) => {
+      if (isAgentRefusal(error)) return say(JSON.stringify({ refused: error.reason }));
+      if (!(error instanceof Refusal)) bug(error);
+      stream.abort();
+    });
+  letGo("message", answered, () => stream.abort());
 }
 
 function isAgentRefusal(error: unknown): error is Refusal & { readonly reason: AgentRefusal } {

@@ -1,5 +1,6 @@
 /** The management API over HTTP: what a request goes through, wired together. */
 import type { IncomingMessage } from "node:http";
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
@@ -75,9 +76,10 @@ export async function startServer(options: ServerOptions): Promise<Listener> {
     try {
       const reply = dispatch(exchange);
       if (!(reply instanceof Promise)) return send(exchange, reply);
-      reply.then(
-        (done) => done && send(exchange, done),
-        (error: unknown) => fail(exchange, error),
+      const sent = reply.then((done) => done && send(exchange, done));
+      letGo(
+        "exchange",
+        sent.catch((error: unknown) => fail(exchange, error)),
       );
     } catch (error) {
       fail(exchange, error);

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { issueLeaf } from "../../lib/certificates/x509.ts";
@@ -56,16 +57,15 @@ export function makeOwnCertificates(
   const make = (leaf: Leaf, names: readonly string[]): void => {
     const making = issue(names);
     leaf.making = making;
-    making.then(
-      (certificate) => {
+    const made = making
+      .then((certificate) => {
         leaf.certificate = certificate;
+      })
+      .catch((error: unknown) => log.error("certificate not issued", { name: names[0], error }))
+      .finally(() => {
         leaf.making = undefined;
-      },
-      (error: unknown) => {
-        leaf.making = undefined;
-        log.error("certificate not issued", { name: names[0], error });
-      },
-    );
+      });
+    letGo("task", made);
   };
   const bounded = ({ perSecond, burst }: { readonly perSecond: number; readonly burst: number }) => {
     const rate = makeRate(perSecond, burst, () => clock.monotonic());

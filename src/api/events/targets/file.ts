@@ -25,10 +25,8 @@ export const file: TargetKind<"file"> = {
 
 /** Resolves once the lines are on disk. An unfinished line that a crash left is ended first. */
 async function append(path: string, lines: string): Promise<void> {
-  const size = await stat(path).then(
-    (found) => found.size,
-    () => 0,
-  );
+  const found = await stat(path).catch(() => undefined);
+  const size = found?.size ?? 0;
   if (size > maxFileBytes) await rename(path, `${path}.1`);
   const opened = await open(path, "a+", 0o600);
   try {
