@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { create, defaultAccount } from "./declarations.ts";
 import { inDirectory, open } from "./fixture.ts";
+import { logFailuresTo } from "../../src/lib/boundary.ts";
 import type { Store } from "../../src/storage/store.ts";
 
 /** A store with the commit thread for it. */
@@ -38,6 +39,39 @@ describe("the commit thread", () => {
       other.close();
       await write;
       assert.ok(store.holder(account, "user", "waits"));
+      await store.close();
+    });
+  });
+
+  it("D9: the commit thread is ended when it does not answer for a minute, and another one commits", async (test) => {
+    await inDirectory(async (directory) => {
+      const url = `${directory}/postern.db`;
+      const { store, thread } = await openWithThread(url);
+      const account = defaultAccount(store);
+      await create(store, account, "user", { name: "before" });
+      const other = new DatabaseSync(url);
+      // SQLite waits for the lock, and its thread with it.
+      other.exec("begin immediate");
+      const reported: string[] = [];
+      logFailuresTo({ error: (_event, { error }) => void reported.push((error as Error).message) });
+      test.mock.timers.enable({ apis: ["setTimeout"] });
+      const write = create(store, account, "user", { name: "during" })
+        .then(() => "stored")
+        .catch(() => "refused");
+      const exited = once(thread, "exit").then(() => true);
+      let hasExited = false;
+      while (!hasExited) {
+        test.mock.timers.tick(60_000);
+        const turn = new Promise<false>((resolve) => setImmediate(() => resolve(false)));
+        hasExited = await Promise.race([exited, turn]);
+      }
+      test.mock.timers.reset();
+      other.exec("rollback");
+      other.close();
+      await write;
+      await create(store, account, "user", { name: "after" });
+      assert.ok(store.holder(account, "user", "after"));
+      assert.deepEqual(new Set(reported), new Set(["the thread that commits hangs, ending it"]));
       await store.close();
     });
   });

@@ -58,12 +58,13 @@ for (const [index, visit] of busy.visits.entries()) {
   }
 }
 
-const counts = { functions: reached.size, thrown: 0, escaped: 0, hung: 0 };
+const counts = { functions: reached.size, tried: 0, thrown: 0, escaped: 0, hung: 0 };
 for (const [number, { visit: index, calls }] of reached) {
   const isWanted = values.only === undefined ? number % parts === part : faults.names[number]?.startsWith(values.only);
   if (isWanted !== true) continue;
   const visit = busy.visits[index];
   if (visit === undefined) continue;
+  counts.tried += 1;
   for (let call = 0; call < Math.min(calls, mostCalls); call += 1) {
     process.stdout.write(`${JSON.stringify({ throws: faults.names[number], call })}\n`);
     faults.arm(number, call);
