@@ -28,6 +28,8 @@ export interface Visit {
 
 export interface BusyEdge {
   readonly edge: TestEdge;
+  /** That agents connect with. */
+  readonly token: string;
   readonly visits: readonly Visit[];
   /** Resolves once agents of both kinds are connected and their tunnels can be used. */
   ready(): Promise<void>;
@@ -234,6 +236,7 @@ export async function startBusyEdge(): Promise<BusyEdge> {
 
   return {
     edge,
+    token,
     visits,
     ask,
     async ready() {

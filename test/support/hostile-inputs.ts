@@ -11,6 +11,11 @@ import { parseArgs } from "node:util";
 import { host, startBusyEdge } from "./busy-edge.ts";
 import { captureHello } from "./client-hello.ts";
 import { block, flags, frame as h2Frame, preface, settings, uint32 } from "./h2-frames.ts";
+import { filterEnvironment } from "../../src/api/filter/types.ts";
+import { parseFilter } from "../../src/api/filter/parse.ts";
+import { Refusal } from "../../src/lib/errors.ts";
+import { httpsEdge } from "../../src/resources/https-edge.ts";
+import { startTcpService } from "./services.ts";
 import { frameType as types } from "../../src/http2/frames.ts";
 import { mutate, seedsOf } from "./mutations.ts";
 import { seededRandom } from "./random.ts";
@@ -27,7 +32,7 @@ const { values } = parseArgs({
 });
 
 /** A connection with its handshakes may cost this much, whatever it sends; microseconds of processor time. */
-const perInputUs = 15_000;
+const perInputUs = 40_000;
 /** What a byte may cost beyond that, with the client's own work; microseconds. */
 const perByteUs = 20;
 /** An input that seems too dear is sent so often again: the cheapest time counts. */
@@ -125,6 +130,23 @@ async function familiesOf(): Promise<Readonly<Record<string, Family>>> {
     h2Frame(types.priority, 0, 1, Buffer.alloc(5)),
     h2Frame(types.goaway, 0, 0, Buffer.alloc(8)),
   ];
+  const upgradeRequest = Buffer.from(
+    `GET /tcp HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+  );
+  const webSocketFrames = seedsOf(
+    "\x82\x85\x11\x22\x33\x44hello",
+    "\x02\x81\x11\x22\x33\x44a\x00\x81\x11\x22\x33\x44b\x80\x81\x11\x22\x33\x44c",
+    "\x89\x84\x11\x22\x33\x44ping\x88\x82\x11\x22\x33\x44\x12\xca",
+    `\x82\xfe\x03\xe8\x11\x22\x33\x44${"x".repeat(1000)}`,
+  );
+  const responses = seedsOf(
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nSet-Cookie: a=b\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n3\r\none\r\n4;a=b\r\nmore\r\n0\r\nx: y\r\n\r\n",
+    "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Encoding: gzip\r\n\r\nuntil the end",
+  );
   const policies = docExamples().map(({ text }) => Buffer.from(text));
   const agent = [
     question(3, 0, auth()),
@@ -169,9 +191,98 @@ async function familiesOf(): Promise<Readonly<Record<string, Family>>> {
     hello: { seeds: [hello], send: (bytes) => overTcp(edge.https.port, bytes) },
     plain: { seeds: http1, send: (bytes) => overTcp(edge.http?.port ?? 0, bytes) },
     agent: { seeds: agent, send: (bytes) => overTls(undefined, edge.agent.port, bytes) },
+    // Behind a valid authentication.
+    connected: {
+      seeds: agent,
+      make: (random) =>
+        Buffer.concat([question(1, 0, auth({}, { AuthToken: busy.token })), mutate(random.pick(agent), agent, random)]),
+      send: (bytes) => overTls(undefined, edge.agent.port, bytes),
+    },
+    extensions: {
+      seeds: [],
+      make: (random) => withExtensions(hello, random),
+      send: (bytes) => overTcp(edge.https.port, bytes),
+    },
+    webSocket: {
+      seeds: webSocketFrames,
+      make: (random) => Buffer.concat([upgradeRequest, mutate(random.pick(webSocketFrames), webSocketFrames, random)]),
+      send: (bytes) => overTls("http/1.1", edge.https.port, bytes),
+    },
+    response: { seeds: responses, send: fromService },
+    filter: {
+      seeds: seedsOf(
+        "obj.hostports.exists(h, h.startsWith('a')) && obj.routes.all(r, r.match != '')",
+        "obj.created_at > '2026-01-01T00:00:00Z' || obj.metadata.contains('x')",
+        "obj.id in ['a', 'b'] && !(obj.description == null)",
+      ),
+      send: (bytes) => filtered(bytes.toString()),
+    },
     policy: { seeds: policies, send: (bytes) => underPolicy(bytes.toString()) },
     expression: { seeds: [], make: expressionPolicy, send: (bytes) => underPolicy(bytes.toString()) },
   };
+}
+
+/** A service's whole answer to a request. */
+async function fromService(bytes: Buffer): Promise<void> {
+  const service = await startTcpService((socket) => socket.once("data", () => socket.end(bytes)));
+  const address = `127.0.0.1:${service.port}`;
+  busy.edge.put({ kind: "static_backend", id: "bkdsc_hostile", doc: { address, tls: { enabled: false } } });
+  const match = { edge_id: "edghts_1", match_type: "path_prefix", match: "/hostile" };
+  const modules = {
+    compression: { enabled: true },
+    response_headers: { enabled: true, add: { a: "b" }, remove: ["c"] },
+  };
+  const doc = { ...match, backend: { enabled: true, backend_id: "bkdsc_hostile" }, ...modules };
+  busy.edge.put({ kind: "https_edge_route", id: "edghtsrt_hostile", doc });
+  const headers = { "accept-encoding": "gzip" };
+  await busy.ask("h1", { path: "/hostile", headers }).catch(() => "the answer was cut");
+  await service.stop();
+}
+
+/** Compiles a filter of the management API, and applies it to an object with parts. */
+async function filtered(text: string): Promise<void> {
+  const routes = Array.from({ length: 50 }, (_, at) => ({ id: `r${at}`, match: `/${at}`, match_type: "path_prefix" }));
+  const object = {
+    id: "a",
+    created_at: "2026-01-02T00:00:00Z",
+    hostports: ["a:443", "b:443"],
+    metadata: "xyz",
+    routes,
+  };
+  try {
+    parseFilter(text, filterEnvironment(httpsEdge.fields, false))(object);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+}
+
+/** A ClientHello whose extensions were changed, with all lengths around them as they should be. */
+function withExtensions(hello: Buffer, random: Random): Buffer {
+  // Record header, handshake header, version and random; then three vectors: session id, cipher suites, compression methods.
+  let at = 5 + 4 + 2 + 32;
+  at += 1 + hello.readUInt8(at);
+  at += 2 + hello.readUInt16BE(at);
+  at += 1 + hello.readUInt8(at);
+  const before = hello.subarray(9, at);
+  const list = hello.subarray(at + 2);
+  const extensions: Buffer[] = [];
+  for (let from = 0; from + 4 <= list.length; from += 4 + list.readUInt16BE(from + 2)) {
+    extensions.push(list.subarray(from, from + 4 + list.readUInt16BE(from + 2)));
+  }
+  const changed = Array.from({ length: 1 + random.below(60) }, () => {
+    const one = random.pick(extensions);
+    const body = random.below(2) === 0 ? one.subarray(4) : mutate(one.subarray(4), extensions, random).subarray(0, 200);
+    return Buffer.concat([one.subarray(0, 2), sized(body, 2)]);
+  });
+  const handshake = sized(Buffer.concat([before, sized(Buffer.concat(changed), 2)]), 3);
+  return Buffer.concat([hello.subarray(0, 3), sized(Buffer.concat([hello.subarray(5, 6), handshake]), 2)]);
+}
+
+/** Behind its length, a number of so many bytes. */
+function sized(bytes: Buffer, lengthBytes: number): Buffer {
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUIntBE(bytes.length, 0, lengthBytes);
+  return Buffer.concat([length, bytes]);
 }
 
 /** Puts a policy on a route, and sends a request there. */
