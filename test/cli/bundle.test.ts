@@ -189,3 +189,9 @@ it("the bundle knows the one way in which sources name what stands beside them",
   );
   assert.ok(uses.some((line) => line.includes(".ts")));
 });
+
+it("no source loads another source late by its path, which a bundle could not find", () => {
+  const files = globSync("src/**/*.ts", { cwd: root, exclude: (name) => name.endsWith(".test.ts") });
+  const late = files.filter((file) => /\brequire\("\./.test(readFileSync(join(root, file), "utf8")));
+  assert.deepEqual(late, []);
+});
