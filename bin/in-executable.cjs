@@ -1,7 +1,7 @@
 // Loads Postern's programs from inside the single executable: this file is its main script, and worker threads run it, too.
 // Programs are modules of the bundle, stored as assets beside V8's compiled code for them.
 const sea = process.getBuiltinModule("node:sea");
-const { Script, SourceTextModule } = process.getBuiltinModule("node:vm");
+const { Script, SourceTextModule, SyntheticModule } = process.getBuiltinModule("node:vm");
 const { setFlagsFromString } = process.getBuiltinModule("node:v8");
 const { isMainThread } = process.getBuiltinModule("node:worker_threads");
 
@@ -58,16 +58,30 @@ function moduleOf(specifier) {
   return made;
 }
 
-/** @param {string} specifier */
+/** @param {string} specifier `./` and a file of the bundle, or a module of Node */
 async function load(specifier) {
+  if (specifier.startsWith("node:")) return await loadOfNode(specifier);
   const found = moduleOf(specifier);
   if (found.status === "unlinked") await found.link(moduleOf);
   await found.evaluate();
   return found;
 }
 
-/** A library that sources load late. @param {string} specifier */
+/** A module of Node as a module of the bundle. @param {string} specifier */
+async function loadOfNode(specifier) {
+  const exported = process.getBuiltinModule(specifier);
+  const names = [...new Set([...Object.keys(exported), "default"])];
+  const made = new SyntheticModule(names, () => {
+    for (const name of names) made.setExport(name, name === "default" ? exported : exported[name]);
+  });
+  await made.link(() => {});
+  await made.evaluate();
+  return made;
+}
+
+/** A library that sources load late, or a module of Node that a library requires. @param {string} specifier */
 function library(specifier) {
+  if (!specifier.startsWith("./")) return process.getBuiltinModule(specifier);
   if (!libraries.has(specifier)) {
     const path = `lib/${specifier.slice(2)}`;
     const module = { exports: {} };

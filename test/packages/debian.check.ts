@@ -86,11 +86,10 @@ describe("the Debian package", { timeout }, () => {
       const file = join(checkout, "scripts/release/debian", unit);
       const words = ["security", "--offline=true", "--threshold=20", "--no-pager", file];
       assert.match(output(analyze ?? "", words), /Overall exposure level/);
-      const bin = join(root, "usr/bin");
-      writeFileSync(join(bin, "postern"), "#!/bin/sh\n", { mode: 0o755 });
-      mkdirSync(join(root, "etc/systemd/system"), { recursive: true });
-      copyFileSync(file, join(root, "etc/systemd/system", unit));
-      assert.equal(output(analyze ?? "", ["verify", "--man=no", `--root=${root}`, unit]), "");
+      // Verified among the units of this machine, which need not have the executable.
+      const copy = join(root, unit);
+      writeFileSync(copy, readFileSync(file, "utf8").replaceAll("/usr/bin/postern", "/bin/true"));
+      assert.equal(output(analyze ?? "", ["verify", "--man=no", copy]), "");
     });
   }
 });

@@ -1,6 +1,6 @@
 /** The single executables, in an empty directory with an empty home, and no Node in `PATH`. */
 import assert from "node:assert/strict";
-import { rmSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync } from "node:fs";
 import { after, describe, it } from "node:test";
 import { executablePath } from "../../scripts/release/paths.ts";
 import { findExecutable } from "../support/programs.ts";
@@ -33,9 +33,12 @@ describe("the single executable", () => {
   it("publishes a service in an empty directory", () => firstRun({ command: [executablePath("linux-x64")], env, cwd }));
 
   const emulator = findExecutable(["qemu-aarch64-static"]);
-  const skip = emulator === undefined ? "needs qemu-aarch64-static (apt-get install qemu-user-static)" : false;
+  const libraries = "/usr/aarch64-linux-gnu";
+  const needed = "qemu-user-static libstdc++6-arm64-cross libatomic1-arm64-cross";
+  const isReady = emulator !== undefined && existsSync(`${libraries}/lib/libatomic.so.1`);
+  const skip = isReady ? false : `needs an emulator with libraries (apt-get install ${needed})`;
   it("of linux-arm64 prints its version in an emulator", { skip, timeout: emulatedMs }, () => {
-    const words = ["-L", "/usr/aarch64-linux-gnu", built(executablePath("linux-arm64")), "version"];
+    const words = ["-L", libraries, built(executablePath("linux-arm64")), "version"];
     assert.match(output(emulator ?? "", words, { cwd, env }), /linux-arm64/);
   });
 });

@@ -17,8 +17,8 @@ describe("the npm package", () => {
   const node = findOldNode() ?? process.execPath;
   const npm = findExecutable(["npm"]) ?? "npm";
   const env = { HOME: home, PATH: [join(prefix, "bin"), dirname(node), dirname(npm), "/usr/bin", "/bin"].join(":") };
-  const registry = output(npm, ["config", "get", "registry"]).trim();
-  const npmEnv = { ...env, npm_config_registry: registry };
+  // npm finds its registry and proxy in the environment.
+  const npmEnv = { ...process.env, ...env };
   before(() => output(npm, ["install", "--global", "--prefix", prefix, built(npmPackagePath)], { cwd, env: npmEnv }));
   after(() => rmSync(folder, { recursive: true }));
 
