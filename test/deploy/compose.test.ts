@@ -37,7 +37,7 @@ const withDefaults = (variables: Variables): Variables =>
 
 for (const file of ["compose.yaml", "compose.cluster.yaml"]) {
   describe(`deploy/${file}`, () => {
-    const content = deployYaml<ComposeFile>(file);
+    const content = deployYaml(file) as ComposeFile;
     const servers = Object.values(content.services).filter(({ image }) => image.startsWith("postern:"));
 
     it("matches the Compose schema, which refuses unknown fields", () => {
@@ -123,7 +123,7 @@ describe("deploy/cloud-init.yaml", () => {
   it("begins with the line that cloud-init looks for, and uses only the keys that this test knows", () => {
     const text = deployText("cloud-init.yaml");
     assert.ok(text.startsWith("#cloud-config\n"));
-    const content = deployYaml<CloudConfig>("cloud-init.yaml");
+    const content = deployYaml("cloud-init.yaml") as CloudConfig;
     assert.deepEqual(Object.keys(content).sort(), ["package_update", "packages", "runcmd", "write_files"]);
     for (const file of content.write_files) {
       assert.deepEqual(Object.keys(file).sort(), ["content", "path", "permissions"]);

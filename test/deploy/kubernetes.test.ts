@@ -13,7 +13,7 @@ interface Kustomization {
   readonly images: readonly { readonly name: string; readonly newTag: string }[];
 }
 
-const kustomization = deployYaml<Kustomization>("kubernetes/kustomization.yaml");
+const kustomization = deployYaml("kubernetes/kustomization.yaml") as Kustomization;
 const base = kustomization.resources.flatMap((file) => objectsIn(deployText(`kubernetes/${file}`)));
 const find = (kind: string, name = "postern"): KubernetesObject => {
   const found = base.find((object) => object.kind === kind && object.metadata.name === name);
@@ -50,7 +50,7 @@ describe("the Kubernetes manifests", () => {
 
   it("name the released version", () => {
     assert.deepEqual(kustomization.images, [{ name: "postern", newTag: version }]);
-    const chart = deployYaml<Record<string, string>>("helm/postern/Chart.yaml");
+    const chart = deployYaml("helm/postern/Chart.yaml") as Record<string, string>;
     assert.deepEqual([chart["version"], chart["appVersion"]], [version, version]);
   });
 
@@ -75,8 +75,9 @@ describe("the Kubernetes manifests", () => {
     assert.deepEqual(Object.fromEntries(ports.map((port) => [port.name, `:${port.containerPort}`])), listens);
     const targets = base
       .filter(({ kind }) => kind === "Service")
-      .flatMap((service) => service["spec"].ports.map(({ targetPort }: { targetPort: string }) => targetPort));
-    assert.deepEqual([...targets].sort(), Object.keys(listens).sort());
+      .flatMap((service) => service["spec"].ports as readonly { readonly targetPort: string }[])
+      .map(({ targetPort }) => targetPort);
+    assert.deepEqual(targets.sort(), Object.keys(listens).sort());
     // One peer port for each edge.
     const [, , peers] = find("NetworkPolicy")["spec"].ingress;
     const [{ port, endPort }] = peers.ports;
@@ -98,7 +99,7 @@ describe("the Kubernetes manifests", () => {
 
 describe("the Helm chart", () => {
   const chart = "helm/postern";
-  const values = deployYaml<Record<string, object>>(`${chart}/values.yaml`);
+  const values = deployYaml(`${chart}/values.yaml`) as Record<string, object>;
   const templates = readdirSync(join(root, "deploy", chart, "templates"));
   const render = (name: string, changed: object = {}): readonly KubernetesObject[] =>
     templates.flatMap((file) =>

@@ -23,8 +23,8 @@ export function deployText(path: string): string {
 }
 
 /** A file with one document; `<<` merges mappings, as Compose reads them. */
-export function deployYaml<Content>(path: string): Content {
-  return parse(deployText(path), { merge: true }) as Content;
+export function deployYaml(path: string): unknown {
+  return parse(deployText(path), { merge: true }) as unknown;
 }
 
 export function objectsIn(text: string): readonly KubernetesObject[] {
