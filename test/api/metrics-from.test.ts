@@ -27,7 +27,7 @@ describe("networks that may read the metrics", { timeout: 60_000 }, () => {
     assert.match(replies[1]?.text ?? "", /--metrics-from/);
   });
 
-  it("do not get them through a proxy", async () => {
+  it("networks that may read the metrics do not get them through a proxy", async () => {
     const [api] = apis as [TestApi];
     const headers = { host, "x-forwarded-for": "198.51.100.7" };
     assert.equal((await api.request("GET", "/metrics", { headers })).status, 403);

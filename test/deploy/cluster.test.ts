@@ -35,7 +35,7 @@ describe(
   () => {
     if (!postgres) return;
 
-    it("S5: serves an agent's URL through the balancer, and loses no request while a server drains and stops", async (test) => {
+    it("S5: the Compose cluster serves an agent's URL through the balancer, and loses no request while a server drains and stops", async (test) => {
       assert.equal(names.length, 3);
       const directory = mkdtempSync(join(tmpdir(), "compose-"));
       const secrets: Variables = {

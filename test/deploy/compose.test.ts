@@ -60,14 +60,14 @@ for (const file of ["compose.yaml", "compose.cluster.yaml"]) {
       }
     });
 
-    it("X2: gives the server a read-only root and no capability", () => {
+    it("X2: the Compose file gives the server a read-only root and no capability", () => {
       for (const server of servers) {
         const { read_only: isReadOnly, cap_drop: dropped, security_opt: options } = server;
         assert.deepEqual([isReadOnly, dropped, options], [true, ["ALL"], ["no-new-privileges:true"]]);
       }
     });
 
-    it("has secrets in files only", () => {
+    it("the Compose file has secrets in files only", () => {
       const declared = content.secrets ?? {};
       for (const { secrets = [], environment = {} } of Object.values(content.services)) {
         for (const name of secrets) assert.match(declared[name]?.file ?? "", /^\.\/secrets\//);

@@ -31,7 +31,7 @@ describe("the Kubernetes manifests", () => {
     for (const object of base) checkObject(object);
   });
 
-  it("are refused with a misspelled field or a wrong type", () => {
+  it("manifests are refused with a misspelled field or a wrong type", () => {
     const deployment = find("Deployment");
     const wrong = (spec: object): KubernetesObject => ({ ...deployment, spec: { ...deployment["spec"], ...spec } });
     assert.throws(() => checkObject(wrong({ replica: 3 })), /\/spec\/replica\b/);
@@ -54,7 +54,7 @@ describe("the Kubernetes manifests", () => {
     assert.deepEqual([chart["version"], chart["appVersion"]], [version, version]);
   });
 
-  it("X2: run the server without rights: own user, read-only root, no capability", () => {
+  it("X2: manifests run the server without rights: own user, read-only root, no capability", () => {
     assert.deepEqual([pod.securityContext.runAsNonRoot, pod.securityContext.runAsUser], [true, 65_532]);
     assert.deepEqual(container.securityContext, {
       allowPrivilegeEscalation: false,
@@ -63,7 +63,7 @@ describe("the Kubernetes manifests", () => {
     });
   });
 
-  it("have ports that the server listens on and that the Services name", () => {
+  it("manifests have ports that the server listens on and that the Services name", () => {
     const listens: Record<string, string> = {
       https: settings.POSTERN_HTTPS_LISTEN,
       http: settings.POSTERN_HTTP_LISTEN,
@@ -85,7 +85,7 @@ describe("the Kubernetes manifests", () => {
     assert.ok(endPort - port + 1 >= Number(settings.POSTERN_EDGES));
   });
 
-  it("S5: leave a server the time that it needs to stop", () => {
+  it("S5: manifests leave a server the time that it needs to stop", () => {
     const pause = container.lifecycle.preStop.sleep.seconds;
     const drain = Number(settings.POSTERN_DRAIN_DELAY);
     const probe = container.readinessProbe;

@@ -47,12 +47,12 @@ describe("the image of a release", { timeout: 300_000, skip }, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it("has the same bytes when it is built again", () => {
+  it("the image has the same bytes when it is built again", () => {
     const first = readFileSync(imagePath(platform));
     assert.ok(first.equals(readFileSync(writeImage(platform))));
   });
 
-  it("names its version, user, volume, ports and command", () => {
+  it("the image names its version, user, volume, ports and command", () => {
     const { config } = (JSON.parse(buildah("inspect", "postern")) as { readonly OCIv1: { readonly config: Config } })
       .OCIv1;
     assert.equal(config.Labels["org.opencontainers.image.version"], version);
@@ -64,7 +64,7 @@ describe("the image of a release", { timeout: 300_000, skip }, () => {
     );
   });
 
-  it("X2: serves a request as an unprivileged user on a read-only root and stops on SIGTERM", async (test) => {
+  it("X2: the image serves a request as an unprivileged user on a read-only root and stops on SIGTERM", async (test) => {
     const apiPort = await freePort();
     const settings = {
       POSTERN_API_LISTEN: `127.0.0.1:${apiPort}`,
