@@ -109,9 +109,9 @@ const results: readonly (readonly [source: string, result: unknown])[] = [
   ["string(timestamp('2026-01-02T03:04:05.120Z'))", "2026-01-02T03:04:05.12Z"],
   ["string(duration('-1.5s'))", "-1.5s"],
   ["(method == 'GET' ? null : timestamp(0)).getFullYear()", "failed: getFullYear cannot be used on null"],
-  ["timestamp('2026-02-30T00:00:00Z')", "issue: there is no such date or time"],
+  ["timestamp('2026-02-30T00:00:00Z')", "issue: the date or time does not exist"],
   ["timestamp('2026-07-01T12:00:00Z').getHours('Europe/Berlin')", 14n],
-  ["timestamp('2026-07-01T12:00:00Z').getHours('Nowhere/At_All')", "failed: there is no such time zone"],
+  ["timestamp('2026-07-01T12:00:00Z').getHours('Nowhere/At_All')", "failed: the time zone does not exist"],
 ];
 
 describe("a program", () => {

@@ -26,7 +26,7 @@ export async function signAnew(
   { url, now, isAsked }: { readonly url: string; readonly now: number; readonly isAsked: boolean },
 ): Promise<Outgoing> {
   const refuse = (why: string): LocalRefusal =>
-    new LocalRefusal("local_replay_impossible", `the request cannot be signed anew: ${why}`);
+    new LocalRefusal("local_replay_impossible", `the request cannot be signed again: ${why}`);
   if (!webhooks) {
     if (isAsked) throw refuse("its tunnel verifies no webhooks, so that no secret is known");
     return request;

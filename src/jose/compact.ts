@@ -41,7 +41,7 @@ export function readSignedToken(token: string, maxBytes = maxTokenBytes): Signed
   // Without `crit` it has no meaning, and a reader that follows it anyway sees another payload (RFC 7797 §6).
   if (Object.hasOwn(header, "b64")) throw new TokenFault("has a payload in another encoding");
   if (keyId !== undefined && (typeof keyId !== "string" || keyId.length > maxKeyIdLength)) {
-    throw new TokenFault("names its key with something that is no short text");
+    throw new TokenFault("has a key id that is not a short text");
   }
   const payload = readPart("payload", second);
   const signature = decode(third);

@@ -61,5 +61,5 @@ export function checkedLookup(asker: string, mayConnect: AddressRule, refused: R
 export const lookupName: LookupFunction = checkedLookup(
   "server",
   () => true,
-  (host) => new Error(`look up "${host}": there is no such host`),
+  (host) => new Error(`look up "${host}": the host does not exist`),
 );

@@ -34,7 +34,7 @@ export class HeaderList implements HeaderFields {
 
   /** Throws when `name` is no token or `value` has control characters. */
   append(name: string, value: string): void {
-    if (!isHttpToken(name)) throw new Error(`append header: "${name}" is no header name`);
+    if (!isHttpToken(name)) throw new Error(`append header: "${name}" is not a header name`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw new Error(`append header "${name}": its value has control characters`);
     this.#pairs.push([name.toLowerCase(), value]);

@@ -46,7 +46,7 @@ export interface Scheme {
 export function single(headers: WebhookMessage["headers"], name: string): { value: string } | { wrong: string } {
   const values = headers.getAll(name);
   if (values.length === 1) return { value: values[0] as string };
-  return { wrong: values.length === 0 ? `the header ${name} is missing` : `the header ${name} is there twice` };
+  return { wrong: values.length === 0 ? `the header ${name} is missing` : `the header ${name} occurs twice` };
 }
 
 /** What is wrong with a time that must be near `now`; both in milliseconds. */

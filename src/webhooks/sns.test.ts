@@ -70,11 +70,11 @@ describe("SNS signatures", () => {
     const message = signed(notification);
     assert.match((await verify({ ...message, Message: "other" })) ?? "", /signature is another/);
     assert.match((await verify({ ...message, Subject: "added" })) ?? "", /signature is another/);
-    assert.match((await verify({ ...message, Type: "Other" })) ?? "", /none of SNS/);
-    assert.match((await verify({ ...message, Message: 5 })) ?? "", /Message is no string/);
+    assert.match((await verify({ ...message, Type: "Other" })) ?? "", /not an SNS type/);
+    assert.match((await verify({ ...message, Message: 5 })) ?? "", /Message is not a string/);
     assert.match((await verify({ ...message, SignatureVersion: "3" })) ?? "", /version is unknown/);
     assert.match((await verify(message, now + 3_700_000)) ?? "", /timestamp is/);
-    assert.match((await verify("[]")) ?? "", /none of SNS/);
+    assert.match((await verify("[]")) ?? "", /not an SNS type/);
     assert.match((await verify("no JSON")) ?? "", /no JSON object/);
   });
 
@@ -100,7 +100,7 @@ describe("SNS signatures", () => {
     ]) {
       assert.match(
         (await verify(signed({ ...notification, SigningCertURL }))) ?? "",
-        /no address of SNS/,
+        /not an SNS URL/,
         SigningCertURL,
       );
     }

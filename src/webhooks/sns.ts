@@ -71,7 +71,7 @@ function readClaim(
   now: number,
 ): string | { readonly signed: string; readonly version: "1" | "2"; readonly signature: string; readonly url: string } {
   const message = parseJson(body) as Record<string, unknown> | undefined;
-  if (!message) return "the body is no JSON object";
+  if (!message) return "the body is not a JSON object";
   if (hasRepeatedKey(body.toString())) return "the body has a name twice";
   const fields = signedFields[String(message["Type"])];
   if (!fields) return "the body's Type is not an SNS type";
@@ -79,13 +79,13 @@ function readClaim(
   for (const name of fields) {
     const value = message[name];
     if (value === undefined && name === "Subject") continue;
-    if (typeof value !== "string") return `the body's ${name} is no string`;
+    if (typeof value !== "string") return `the body's ${name} is not a string`;
     signed += `${name}\n${value}\n`;
   }
   const stale = staleness(parseTime(String(message["Timestamp"])) ?? Number.NaN, now, toleranceSeconds);
   if (stale) return stale;
   const { SignatureVersion: version, Signature: signature, SigningCertURL: url } = message;
-  if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is no address of SNS";
+  if (typeof url !== "string" || !certificateUrl.test(url)) return "SigningCertURL is not an SNS URL";
   if (typeof signature !== "string" || (version !== "1" && version !== "2"))
     return "the signature's version is unknown";
   return { signed, version, signature, url };

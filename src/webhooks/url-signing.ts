@@ -26,7 +26,7 @@ function overUrl(header: string, hash: "sha1" | "sha256", text: (message: Signab
       const found = single(message.headers, header);
       if ("wrong" in found) return found.wrong;
       const expected = digest(secret, message);
-      if (!expected) return "the body is not the one that the URL speaks of";
+      if (!expected) return "the body does not match the hash in the URL";
       return isSame(found.value, "base64", expected) ? undefined : "the signature is another";
     },
     sign: (sample) => ({ headers: { [header]: digest(sample.secret, sample)?.toString("base64") ?? "" } }),

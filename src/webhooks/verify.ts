@@ -6,7 +6,7 @@ import { signingSecretIssue } from "./secrets.ts";
 export function unsigned(provider: string, headers: WebhookMessage["headers"], isStrict = false): string | undefined {
   return schemesOf(provider, isStrict).some((scheme) => scheme.isClaimed(headers))
     ? undefined
-    : "there is no signature";
+    : "the signature is missing";
 }
 
 export interface Verdict {
@@ -36,7 +36,7 @@ export async function verifyWebhook(
     if (wrong === undefined) return { wrong, messageId: scheme.messageId?.(message) };
     first ??= wrong;
   }
-  return { wrong: first ?? "there is no signature" };
+  return { wrong: first ?? "the signature is missing" };
 }
 
 function schemesOf(provider: string, isStrict: boolean): readonly Scheme[] {
@@ -59,7 +59,7 @@ export function wouldFetch(provider: string, message: WebhookMessage, now: numbe
  */
 export function sign(provider: string, sample: Omit<Sample, "method"> & { readonly method?: string }): Signed {
   const scheme = providers[provider]?.[0];
-  if (!scheme) throw new Error(`sign for "${provider}": there is no such provider`);
+  if (!scheme) throw new Error(`sign for "${provider}": the provider is unknown`);
   const wrong = signingSecretIssue(provider, sample.secret);
   if (wrong !== undefined) throw new Error(`the secret ${wrong}`);
   return scheme.sign({ ...sample, method: sample.method ?? "POST" });

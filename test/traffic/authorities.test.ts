@@ -146,7 +146,7 @@ it("explain says which host or path kept a route from matching", async () => {
   assert.equal(route?.id, "edghtsrt_c");
   const reasons = Object.fromEntries(near.map(({ id, reason }) => [id, reason]));
   assert.equal(reasons["edghtsrt_1"], "a more specific route matched");
-  assert.match(reasons["edghtsrt_b"] ?? "", /^the path goes on within a segment/);
+  assert.match(reasons["edghtsrt_b"] ?? "", /^the path continues within a segment/);
   assert.match(reasons["edghtsrt_d"] ?? "", /^its host "a\.w\.example\.com" is not "app\.example\.com", and the case/);
   assert.match(reasons["edghtsrt_e"] ?? "", /^no request can match it: it must have a canonical form/);
   assert.equal(reasons["edghtsrt_a"], undefined);

@@ -25,7 +25,8 @@ export function makeRouter(operations: readonly Operation[]): (path: string) => 
       else node = childOf(node, segment);
     }
     node.operations ??= new Map();
-    if (node.operations.has(operation.method)) throw new Error(`${operation.method} ${operation.path} is there twice`);
+    if (node.operations.has(operation.method))
+      throw new Error(`${operation.method} ${operation.path} is declared twice`);
     node.operations.set(operation.method, operation);
     if (operation.method === "GET") node.operations.set("HEAD", operation);
     node.allow = [...node.operations.keys(), "OPTIONS"].join(", ");

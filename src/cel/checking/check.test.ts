@@ -93,7 +93,7 @@ const refused: readonly (readonly [source: string, text: RegExp])[] = [
   ["req.method.matches('(')", /column 20: the regular expression cannot be read/],
   ["timestamp('tomorrow') == timestamp(0)", /column 11: a timestamp is written as in/],
   ["[1].all(x, x)", /column 12: this must be a bool, it is an int/],
-  ["req.method.all(x, true)", /column 1: all goes through a list or the keys of a map, this is a string$/],
+  ["req.method.all(x, true)", /column 1: all needs a list or a map, but this is a string$/],
   ["[1, 2].all(i, v, i < v)", /there is no function "all"; all takes other arguments: list\.all\(x, …\)$/],
   ["x.y.z", /column 1: there is no "x\.y\.z"$/],
   [

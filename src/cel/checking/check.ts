@@ -44,7 +44,7 @@ const maxIssues = 20;
 const hintSteps = 1500;
 
 /** Ends a check that has found as many issues as are told. */
-const enough = new Error("there are as many issues as are told");
+const enough = new Error("the maximum number of issues is reached");
 
 /** Never throws. Gives every issue, up to twenty, in the order of the source. */
 export function check(tree: Tree, environment: Environment, options: CheckOptions = {}): Checked {
@@ -374,10 +374,7 @@ class Checker {
         this.#bindings.fit([range], [types.dyn]);
         return types.dyn;
       default:
-        return this.#refuse(
-          node.range.from,
-          `${node.macro} goes through a list or the keys of a map, this is ${typePhrase(range)}`,
-        );
+        return this.#refuse(node.range.from, `${node.macro} needs a list or a map, but this is ${typePhrase(range)}`);
     }
   }
 }

@@ -34,7 +34,7 @@ export function loopEvaluation(parts: LoopParts): Evaluate {
       return run.spendItems(4 * keys.length) ?? each(keys, run);
     }
     if (quietNulls && from === null) return each([], run);
-    return new Failure(`${parts.macro} goes through a list or a map, this is of type ${kindOf(from)}`);
+    return new Failure(`${parts.macro} needs a list or a map, but this has type ${kindOf(from)}`);
   };
 }
 

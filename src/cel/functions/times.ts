@@ -26,7 +26,7 @@ const maxZone = 64;
 
 /** As `+02:00`, `02:00` or `Europe/Berlin`: the moment, shifted so that UTC's fields are those of the zone. */
 function shifted(ms: number, zone: string, run: Run): Date | Failure {
-  if (zone.length > maxZone) return new Failure("there is no such time zone");
+  if (zone.length > maxZone) return new Failure("the time zone does not exist");
   const offset = /^([+-]?)(\d\d):(\d\d)$/.exec(zone);
   if (offset) {
     const minutes = Number(offset[2]) * 60 + Number(offset[3]);
@@ -35,7 +35,7 @@ function shifted(ms: number, zone: string, run: Run): Date | Failure {
   const spent = zones.has(zone) ? undefined : run.spend(formatSteps);
   if (spent) return spent;
   const format = zoneFormat(zone);
-  if (format === undefined) return new Failure("there is no such time zone");
+  if (format === undefined) return new Failure("the time zone does not exist");
   const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
   const { year, month, day, hour, minute, second } = parts as Record<string, number>;
   const local = new Date(0);

@@ -27,7 +27,7 @@ export function parseTimestamp(text: string): Timestamp | Failure {
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   // Such as 30 February, which `Date.parse` takes for 2 March.
   if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day))
-    return new Failure("there is no such date or time");
+    return new Failure("the date or time does not exist");
   const offset = (Number(offsetHours ?? 0) * 60 + Number(offsetMinutes ?? 0)) * 60 * (sign === "-" ? -1 : 1);
   const seconds = BigInt(ms / 1000 - offset);
   return makeTimestamp(seconds * nsPerSecond + BigInt((fraction ?? "").padEnd(9, "0")));

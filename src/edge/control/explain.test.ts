@@ -129,7 +129,7 @@ describe("explain", () => {
       near.map(({ id, reason }) => [id, reason.split(",")[0]]),
       [
         ["r2", "the final slash differs"],
-        ["r3", "the path goes on within a segment"],
+        ["r3", "the path continues within a segment"],
         ["r4", "the case differs"],
       ],
     );

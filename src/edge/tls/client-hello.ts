@@ -196,7 +196,7 @@ function readServerName(value: Cursor): string {
   list.finish();
   if (type !== 0) throw new Malformed("a server name of unknown type");
   const text = name.latin1().toLowerCase();
-  if (text.length > 254 || !hostName.test(text)) throw new Malformed("the server name is no host name");
+  if (text.length > 254 || !hostName.test(text)) throw new Malformed("the server name is not a host name");
   return text.endsWith(".") ? text.slice(0, -1) : text;
 }
 

@@ -90,7 +90,7 @@ function endpoint(json: JsonObject, name: string, issuer: string, isRequired: bo
   const url = URL.parse(text);
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && issuer.startsWith("http:"));
   const isBare = url?.username === "" && url.password === "" && url.hash === "";
-  if (!isSafe || !isBare) throw unusable(`${name} is no https URL`);
+  if (!isSafe || !isBare) throw unusable(`${name} is not an https URL`);
   return text;
 }
 

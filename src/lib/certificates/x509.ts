@@ -269,7 +269,7 @@ export function generalName(name: string): Buffer {
   if (family === 4) return contextPrimitive(7, Buffer.from(name.split(".").map(Number)));
   if (family === 6) return contextPrimitive(7, ipv6Bytes(name));
   if (name.length > 253 || !dnsName.test(name))
-    throw new Error(`issue certificate: "${name}" is no DNS name or address`);
+    throw new Error(`issue certificate: "${name}" is not a DNS name or address`);
   return contextPrimitive(2, Buffer.from(name, "latin1"));
 }
 

@@ -65,7 +65,7 @@ export function makeAsk(clock: Clock, servers: readonly string[], paths?: FilePa
       const answer = await query(resolver, candidate, name);
       if (answer) return answer;
     }
-    throw new NameError("ENOTFOUND", `look up "${name}": there is no such host`);
+    throw new NameError("ENOTFOUND", `look up "${name}": the host does not exist`);
   };
 }
 

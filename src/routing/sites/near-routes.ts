@@ -44,10 +44,10 @@ function whyNotPath(matchType: string, match: string, path: string): string | un
     if (bare(match) === bare(path)) return "the final slash differs, and exact matches compare it";
     if (match.toLowerCase() === path.toLowerCase()) return "the case differs, and paths are case-sensitive";
     return path.startsWith(`${bare(match)}/`) && match !== "/"
-      ? "the path goes on, and an exact match is exact"
+      ? "the path is longer, and exact matches compare the whole path"
       : undefined;
   }
-  if (path.startsWith(match)) return "the path goes on within a segment, and prefixes end between segments";
+  if (path.startsWith(match)) return "the path continues within a segment, but prefixes match whole segments";
   return path.toLowerCase().startsWith(match.toLowerCase())
     ? "the case differs, and paths are compared as they are"
     : undefined;

@@ -141,7 +141,7 @@ export class SharedPresence implements Presence {
     this.#isTelling = true;
     const telling = this.#tell()
       .catch((error: unknown) => {
-        this.#log.debug("presence not told", { error });
+        this.#log.debug("presence not sent", { error });
         return false;
       })
       .then((isAllTold) => {

@@ -133,7 +133,7 @@ export function documentsOf(kinds: Kinds, sealer: Sealer): Documents {
     sealLater(row) {
       const text = sealLater(row);
       if (text === row.doc || asWritten({ ...row, doc: text }) === row.doc) return text;
-      throw new Error(`seal ${row.kind} "${row.id}": its text could not be had back as it is`);
+      throw new Error(`seal ${row.kind} "${row.id}": its text could not be restored unchanged`);
     },
     render: (object) => JSON.stringify(sealed(object)),
     renderRow(object) {

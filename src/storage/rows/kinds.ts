@@ -97,7 +97,7 @@ function block(module: ModuleDeclaration): Field {
 function emptyAt(fields: Fields, path: string): unknown {
   const [name, inner] = path.split(".") as [string, string?];
   const found = storedFields(fields).find(([key]) => key === name)?.[1];
-  if (!found) throw new Error(`pack "${path}": there is no such field`);
+  if (!found) throw new Error(`pack "${path}": the field does not exist`);
   if (inner === undefined) return emptyValue(found);
   if (found.type !== "object" || found.nullable) throw new Error(`pack "${path}": "${name}" may be without it`);
   return emptyAt(found.fields, inner);

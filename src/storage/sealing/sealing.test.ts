@@ -12,6 +12,6 @@ it("K4: sealed texts have an initialization vector each, and open under their ow
   for (const one of sealed) assert.equal(both.open(one, "a field"), "the same");
   const [one = ""] = sealed;
   assert.throws(() => sealer.open(one, "another field"), /altered or moved/);
-  assert.throws(() => sealerWith([second]).open(one, "a field"), /its data key is not there/);
+  assert.throws(() => sealerWith([second]).open(one, "a field"), /its data key is missing/);
   assert.equal(both.seal("new", "a field").split(".")[0], second.id);
 });

@@ -51,7 +51,7 @@ export function sealerWith(keys: readonly DataKey[]): Sealer {
     open(sealed, context) {
       const dot = sealed.indexOf(".");
       const key = byId.get(sealed.slice(0, dot));
-      if (!key) throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: its data key is not there`);
+      if (!key) throw new Error(`open sealed text of ${context.replaceAll("\0", " ")}: its data key is missing`);
       try {
         return decrypt(key, Buffer.from(sealed.slice(dot + 1), "base64url"), context).toString();
       } catch (error) {

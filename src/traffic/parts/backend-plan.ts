@@ -62,7 +62,7 @@ function plan(look: Look, id: string, above: readonly string[], count: { members
       };
     case "static_backend": {
       const address = parseAddress(doc["address"] as string);
-      if (!address) throw new Error(`read backend "${id}": "${String(doc["address"])}" is no host and port`);
+      if (!address) throw new Error(`read backend "${id}": "${String(doc["address"])}" is not a host and a port`);
       return { kind: "static", id, revision, ...address, tls: (doc["tls"] as { enabled: boolean }).enabled };
     }
   }

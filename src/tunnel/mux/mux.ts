@@ -295,7 +295,7 @@ export class Mux implements StreamHost, FrameHandler, TurnTask {
     const outbox = this.outbox;
     const wrote = outbox.send();
     if (outbox.flooded) {
-      this.#finish(new ProtocolViolation(errorCode.enhanceYourCalm, "peer does not read what it asked for"));
+      this.#finish(new ProtocolViolation(errorCode.enhanceYourCalm, "peer does not read the data that it requested"));
       return;
     }
     if (this.#ready.length > 0 && !outbox.jammed) this.schedule();

@@ -50,7 +50,8 @@ function read(root: XmlElement): IdpMetadata {
   if (!provider) throw new XmlIssue("it describes no identity provider of SAML 2.0");
   if (another) throw new XmlIssue("it describes more than one identity provider");
   const entity = provider.parent;
-  if (!entity || !isNamed(entity, md, "EntityDescriptor")) throw new XmlIssue("its identity provider is no entity's");
+  if (!entity || !isNamed(entity, md, "EntityDescriptor"))
+    throw new XmlIssue("its identity provider does not belong to an entity");
   const entityId = attributeOf(entity, "entityID") ?? "";
   if (entityId === "" || entityId.length > maxEntityId) throw new XmlIssue("its entityID is missing or too long");
   const warnings: string[] = [];

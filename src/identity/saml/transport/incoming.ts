@@ -55,7 +55,7 @@ function fromQuery(query: string, keys: readonly KeyObject[]): Received {
     );
   }
   const message = parsed(inflated(bytesOf(fields[field])));
-  if (signaturesIn(message).length > 0) throw new XmlIssue("the message is signed within, and by the query as well");
+  if (signaturesIn(message).length > 0) throw new XmlIssue("both the message and the query are signed");
   return { field, message, relayState: fields.RelayState };
 }
 
