@@ -154,6 +154,6 @@ describe("an agent behind a proxy", () => {
   });
 
   it("an agent behind a proxy that is not there says which one", async () => {
-    await assert.rejects(through("http://127.0.0.1:1"), /the proxy 127\.0\.0\.1:1 cannot be reached/);
+    await assert.rejects(through("http://127.0.0.1:1"), /cannot reach the proxy 127\.0\.0\.1:1/);
   });
 });

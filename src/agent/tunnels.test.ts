@@ -212,7 +212,7 @@ describe("the tunnels of an agent", () => {
     await tunnels.open(slow);
     const adding = add("web");
     await remove("web");
-    await assert.rejects(adding, /taken away/);
+    await assert.rejects(adding, /the tunnel was removed/);
     answer.resolve();
     await settled();
     assert.deepEqual(unbound, ["tn_web"]);

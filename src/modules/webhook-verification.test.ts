@@ -51,7 +51,7 @@ describe("webhook verification", () => {
     const body = () => assert.fail("the body was asked for");
     const route = routeWith("webhook_verification", { provider: "github", secret: "s" });
     const step = await runRequest(route, { ...exchangeOf({ method: "POST" }), body });
-    assert.match(step.reason, /no signature/);
+    assert.match(step.reason, /the signature is missing/);
   });
 
   it("webhook verification refuses a body that is larger than it holds, and says how much that is and what sets it", async () => {

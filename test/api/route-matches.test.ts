@@ -23,7 +23,7 @@ const refused: Readonly<Record<string, RegExp>> = {
   "bücher.example/x": /punycode/,
   "b.example.com": /no hostport covers "b\.example\.com": they are for "app\.example\.com", "\*\.w\.example\.com"/,
   "*.example.com/x": /no hostport covers/,
-  api: /"api" is no hostport covers/,
+  api: /no hostport covers "api"/,
 };
 const taken: Readonly<Record<string, string>> = {
   "/p|q": "/p%7Cq",

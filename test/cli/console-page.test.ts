@@ -272,7 +272,7 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
       () => wrong.innerText(),
       (text) => text.trim() === "",
     );
-    await page.getByText("Try it on a request").click();
+    await page.getByText("Test with a request").click();
     await page.getByRole("dialog").getByLabel("Source address").fill("198.51.100.7");
     await button("Try it").click();
     const told = page.getByRole("region", { name: "Result of the policy" });

@@ -158,7 +158,7 @@ for (const { name, create } of databases) {
         const unknown = { keys: await makeProviderKeys() };
         await provider.signIn(world.browser(), at("/warned"), route, unknown);
         const last = await eventually(explained, (text) => /not renewed/.test(text));
-        assert.match(last, /valid until 20\S+, and was not renewed: it answers 500/);
+        assert.match(last, /valid until 20\S+, was not renewed: it answers 500/);
         assert.equal(told(await provider.signIn(world.browser(), at("/warned"), route, {})), "200");
         await world.platform.api("DELETE", `/edges/https/${world.edgeId}/routes/${route.id}`);
       } finally {

@@ -96,7 +96,7 @@ describe("an agent's targets", { timeout: 120_000 }, () => {
 
   for (const [targets, message] of [
     [["3000", "4000"], /must begin with a path/],
-    [["/api=3000", "/api/=4000"], /two targets are at "\/api"/],
+    [["/api=3000", "/api/=4000"], /two targets at "\/api"/],
     [["/api=h2c://localhost:3000"], /an HTTP\/2 target must be the only target/],
     [["/a?b=3000"], /must be a path/],
     [["unix:relative.sock"], /absolute/],

@@ -224,7 +224,7 @@ describe("what an agent asks for with a tunnel", () => {
       assert.equal(second["Error"], "");
       assert.match(
         String((await patch(id, { PoolingEnabled: false }))["Error"]),
-        /serves it; several may serve one URL/,
+        /serves it; several endpoints can serve one URL/,
       );
 
       await ask(2, { Id: second["Id"] });

@@ -152,7 +152,7 @@ describe("the book of metadata that has an address", () => {
     assert.deepEqual(await look(asker), { isNew: true, againMs: 600_000 });
     assert.deepEqual(known, ["", "", '"1"', '"1"']);
     serve("theirs");
-    await assert.rejects(look(asker), /"https:\/\/other\.example", and "https:\/\/id\.example" is expected/);
+    await assert.rejects(look(asker), /"https:\/\/other\.example" instead of "https:\/\/id\.example"/);
     serve("junk");
     await assert.rejects(look(asker), /"junk" is none/);
     assert.ok(book.goodOf(asker), "what was good stays");

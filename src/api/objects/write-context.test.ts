@@ -12,7 +12,7 @@ function callOf(scopes: readonly string[], judge?: () => void): Call {
 
 it("a write by a key that is limited to some objects fails when nothing judges it", () => {
   for (const scope of ["metadata:team", "type:ip_policy"]) {
-    assert.throws(() => judgeOf(callOf([scope])), /applyDocument: the key is limited to some objects/);
+    assert.throws(() => judgeOf(callOf([scope])), /applyDocument: the key's scopes cover only some objects/);
     const judge = (): void => {};
     assert.equal(judgeOf(callOf([scope], judge)), judge);
   }

@@ -107,7 +107,7 @@ describe("I2: a session", () => {
     const asked = ask();
     // The first question that was asked of it: nothing else is.
     reports.found(1, session.record);
-    assert.equal((await asked).reason.split(":")[0], "the session is unknown");
+    assert.equal((await asked).reason.split(":")[0], "the session is unknown here");
     assert.equal(sessions.size, 0);
     // Of any other the control plane is believed.
     const told = ask();

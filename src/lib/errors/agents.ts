@@ -135,7 +135,7 @@ export const agentErrors = {
   exchange_busy: entry(
     836,
     503,
-    "Too many captured requests are being read or replayed at the same time.",
+    "Too many reads or replays of requests are running at the same time.",
     "Try again in a moment.",
   ),
   replay_impossible: entry(

@@ -12,7 +12,7 @@ export const trafficErrors = {
     3002,
     408,
     "The request did not arrive in time.",
-    "Send the header within 10 seconds, and the body at 640 bytes per 10 seconds or faster.",
+    "Send the header within 10 seconds, and the body at no less than 640 bytes in 10 seconds.",
   ),
   upstream_invalid: entry(
     3004,
