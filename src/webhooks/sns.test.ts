@@ -75,7 +75,7 @@ describe("SNS signatures", () => {
     assert.match((await verify({ ...message, SignatureVersion: "3" })) ?? "", /version is unknown/);
     assert.match((await verify(message, now + 3_700_000)) ?? "", /timestamp is/);
     assert.match((await verify("[]")) ?? "", /not an SNS type/);
-    assert.match((await verify("no JSON")) ?? "", /no JSON object/);
+    assert.match((await verify("no JSON")) ?? "", /not a JSON object/);
   });
 
   it("I6: SNS signatures refuse a body with a name twice, whichever of them was signed", async () => {
@@ -98,11 +98,7 @@ describe("SNS signatures", () => {
       "https://sns.us-east-1.amazonaws.com/x/../SimpleNotificationService-0.pem",
       "https://sns.us-east-1.amazonaws.com/SimpleNotificationService-0.pem?x",
     ]) {
-      assert.match(
-        (await verify(signed({ ...notification, SigningCertURL }))) ?? "",
-        /not an SNS URL/,
-        SigningCertURL,
-      );
+      assert.match((await verify(signed({ ...notification, SigningCertURL }))) ?? "", /not an SNS URL/, SigningCertURL);
     }
     assert.deepEqual(fetched, []);
   });

@@ -157,7 +157,7 @@ describe("the book of metadata that has an address", () => {
     await assert.rejects(look(asker), /"junk" is none/);
     assert.ok(book.goodOf(asker), "what was good stays");
     serve("theirs");
-    await assert.rejects(look(newAsker({ document: "own" })), /is expected/);
+    await assert.rejects(look(newAsker({ document: "own" })), /instead of "https:\/\/id\.example"/);
     assert.equal((await look(newAsker({ document: "theirs" }))).isNew, true);
     assert.equal(
       (await look(newAsker({ document: "junk" }))).isNew,
