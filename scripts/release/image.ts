@@ -1,6 +1,6 @@
 /**
  * Container images, written without a container builder. `node bin/run.js scripts/release/image.ts [PLATFORM…]` writes one
- * archive per platform to the release folder. Decision 76 says why.
+ * archive per platform to the release folder. Decision 73 says why.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
