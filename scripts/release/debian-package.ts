@@ -51,7 +51,7 @@ function controlFiles(platform: Platform, installed: readonly ArchiveFile[]): re
   const control = `Package: postern
 Version: ${version}
 Architecture: ${architectures[platform]}
-Maintainer: The Postern developers <packages@postern.dev>
+Maintainer: The Postern developers <packages@example.com>
 Installed-Size: ${kilobytes}
 Depends: ${depends}
 Recommends: ca-certificates

@@ -182,7 +182,8 @@ it("the bundle knows the one way in which sources name what stands beside them",
       .split("\n")
       .filter((line) => line.includes("import.meta")),
   );
-  const known = /new URL\("\.[^"]+", import\.meta\.url\)|createRequire\(import\.meta\.url\)/;
+  const known =
+    /new URL\("\.[^"]+", import\.meta\.url\)|createRequire\(import\.meta\.url\)|fileURLToPath\(import\.meta\.url\)/;
   assert.deepEqual(
     uses.filter((line) => !known.test(line)),
     [],

@@ -26,9 +26,13 @@ function usesOn(page: string): readonly string[] {
   );
   const inline = [...page.replaceAll(/^```[^]*?^```$/gm, "").matchAll(/`([^`\n]+)`/g)].map(([, text = ""]) => text);
   return [...fenced, ...inline].flatMap((line) =>
-    // The user of the tutorial's server has the name of the command.
-    Array.from(line.replace("sudo -u postern ", "").matchAll(/(?:^|[\s$])postern ([a-z][^|>#&]*)/g), ([, use = ""]) =>
-      use.trim(),
+    // A user, a namespace and a release have the name of the command.
+    Array.from(
+      line
+        .replace("sudo -u postern ", "")
+        .replace(/^(?:kubectl|helm) .*/, "")
+        .matchAll(/(?:^|[\s$])postern ([a-z][^|>#&]*)/g),
+      ([, use = ""]) => use.trim(),
     ),
   );
 }

@@ -105,7 +105,7 @@ async function siteFor(
     if ((match === name || match === wildcard) && isCloser(match, best?.match)) best = { id, isEdge: false, match };
   }
   if (best) return best;
-  throw new Failure("refused", `no ${scheme.toUpperCase()} edge of this account, and no agent of it, serves "${name}"`);
+  throw new Failure("refused", `no ${scheme.toUpperCase()} edge and no agent of this account serves "${name}"`);
 }
 
 type Endpoints = AsyncIterable<{

@@ -14,7 +14,20 @@ describe("host names of endpoints", () => {
   it("host names of endpoints are taken in one form only", () => {
     assert.equal(hostName("App.Example.COM."), "app.example.com");
     assert.equal(hostName("xn--bcher-kva.example"), "xn--bcher-kva.example");
-    const bad = ["", ".", "a..b", "-a.example", "a-.example", "a_b.example", "*.example", "a b", "ä.example", "a\n.b"];
+    assert.equal(hostName("*.App.example.com"), "*.app.example.com");
+    const bad = [
+      "",
+      ".",
+      "a..b",
+      "-a.example",
+      "a-.example",
+      "a_b.example",
+      "a.*.example",
+      "*a.example",
+      "a b",
+      "ä.example",
+      "a\n.b",
+    ];
     for (const text of [...bad, "192.0.2.1", "a.example:443", "x".repeat(64), `${"a.".repeat(127)}ab`]) {
       assert.equal(hostName(text), undefined, JSON.stringify(text));
     }

@@ -24,6 +24,6 @@ describe("a signing request", () => {
   }
 
   it("a signing request is not made for what is no name", async () => {
-    await assert.rejects(createSigningRequest(["not a name"], "ec"), /no DNS name/);
+    await assert.rejects(createSigningRequest(["not a name"], "ec"), /not a DNS name/);
   });
 });

@@ -133,7 +133,7 @@ describe("X.509 certificates", () => {
     for (const name of ["", "a b", "a..b", "exa*mple.com", "a\0.example.com", "Ä.example", "fe80::1%eth0"]) {
       await assert.rejects(
         issueLeaf(authority, { names: [name], now, days: 1 }),
-        /is no DNS name|a common name has/,
+        /is not a DNS name|a common name has/,
         name,
       );
     }
