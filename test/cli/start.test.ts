@@ -228,7 +228,7 @@ endpoints:
     proxy.close();
     const gone = await runSharedCommand([...args, "--proxy", "socks5://127.0.0.1:1"], { env });
     assert.equal(gone.code, 4);
-    assert.match(gone.stderr, /the proxy 127\.0\.0\.1:1 cannot be reached/);
+    assert.match(gone.stderr, /cannot reach the proxy 127\.0\.0\.1:1/);
   });
 
   it("postern http has the modules that its flags ask for, with secrets from a file", async () => {

@@ -71,7 +71,7 @@ describe("the commit thread", () => {
       await write;
       await create(store, account, "user", { name: "after" });
       assert.ok(store.holder(account, "user", "after"));
-      assert.deepEqual(new Set(reported), new Set(["the thread that commits hangs, ending it"]));
+      assert.deepEqual(new Set(reported), new Set(["the commit thread hangs, ending it"]));
       await store.close();
     });
   });
