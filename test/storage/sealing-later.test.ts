@@ -106,7 +106,7 @@ for (const database of databases) {
         // Pruning is announced two hours before.
         clock.pass(11 * 60 * 1000);
         for (let turn = 1; !lines.some(({ event }) => event === "history pruned"); turn += 1) {
-          clock.pass(turn % 15 === 0 && turn <= 300 ? 10 * 60 * 1000 : 25);
+          clock.pass(turn % 5 === 0 && turn <= 250 ? 10 * 60 * 1000 : 25);
           await delay(1);
         }
         return store;
