@@ -119,7 +119,7 @@ for (const protocol of protocols) {
         const steps = await stepsOf(asked);
         assert.match(
           steps.join("\n"),
-          /^sent through tunnel (tn_\w+) .*\nlost before it answered .*GET.*\nsent through tunnel (?!\1)tn_/,
+          /^sent through tunnel (tn_\w+) .*\nconnection lost before the response .*GET.*\nsent through tunnel (?!\1)tn_/,
         );
       });
     }

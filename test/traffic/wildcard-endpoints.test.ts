@@ -250,9 +250,9 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
       await assert.rejects(connected.bind({ hostname }), refusedBind("agent_name_taken", /reserve it/), hostname);
     }
     for (const hostname of ["*.apps.example.com", "*.example.com", "*.com", "*.idp.apps.example.com"]) {
-      await assert.rejects(connected.bind({ hostname }), refusedBind("agent_name_taken", /the server's own/), hostname);
+      await assert.rejects(connected.bind({ hostname }), refusedBind("agent_name_taken", /the server uses it/), hostname);
     }
-    await assert.rejects(connected.bind({ subdomain: "*" }), refusedBind("agent_name_taken", /the server's own/));
+    await assert.rejects(connected.bind({ subdomain: "*" }), refusedBind("agent_name_taken", /the server uses it/));
     const below = await connected.bind({ subdomain: "*.team" });
     assert.equal(below.hostname, "*.team.apps.example.com");
     assert.equal(await status(edge, "a.team.apps.example.com"), "one a.team.apps.example.com");
