@@ -50,7 +50,7 @@ describe("an account's restriction", () => {
     await own.closed;
     await assert.rejects(
       connectAgent(fixture.edge, fixture.token, fixture.servicePort),
-      new RegExp(String.raw`${errorCode("agent_source_denied")}|does not admit the agent`),
+      new RegExp(String.raw`${errorCode("agent_source_denied")}|does not allow the agent`),
     );
     restrict("agent", "ipp_elsewhere", false);
     (await connectAgent(fixture.edge, fixture.token, fixture.servicePort)).close();

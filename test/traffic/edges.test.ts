@@ -117,7 +117,7 @@ describe("the number of edges", () => {
     for (const system of ["darwin", "win32"]) {
       await assert.rejects(
         checkEdges(2, [], system),
-        /2 edges cannot listen on the same ports on this system: run one/,
+        /2 edges cannot share the same ports on this system: run one/,
       );
       await checkEdges(1, [], system);
     }
@@ -127,11 +127,11 @@ describe("the number of edges", () => {
   it("the number of edges does not keep a start from seeing that a port is taken", async () => {
     const first = await startPlatform();
     const taken = { host: "127.0.0.1", port: first.httpsPort };
-    await assert.rejects(startPlatform({ edges: 2, httpsListen: taken }), /in use, and the HTTPS edge wants to listen/);
+    await assert.rejects(startPlatform({ edges: 2, httpsListen: taken }), /in use, and the HTTPS edge needs it/);
     await first.stop();
     const shared = await startPlatform({ edges: 2 });
     const both = { host: "127.0.0.1", port: shared.httpsPort };
-    await assert.rejects(startPlatform({ edges: 2, httpsListen: both }), /in use, and the HTTPS edge wants to listen/);
+    await assert.rejects(startPlatform({ edges: 2, httpsListen: both }), /in use, and the HTTPS edge needs it/);
     await shared.stop();
   });
 });

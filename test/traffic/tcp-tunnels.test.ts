@@ -151,7 +151,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
       ({ ended }) => ended,
       (error: Error) => error,
     );
-    assert.match(told.message, new RegExp(`listen on port ${port}: something else`));
+    assert.match(told.message, new RegExp(`listen on port ${port}: another program on the server uses the port`));
     let next: OurAgent | undefined;
     // Other servers hear of it soon.
     while (!next) next = await tcpAgent().catch(() => undefined);
