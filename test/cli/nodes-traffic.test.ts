@@ -320,7 +320,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
       agent: single,
       tunnel: { status: (status) => void statuses.push(status) },
     });
-    await cut.until("/readyz", ({ text }) => text.includes("cut off"));
+    await cut.until("/readyz", ({ text }) => text.includes("lease has expired"));
     proxy = await startCommitProxy(place.url, directory);
     assert.equal(await answered(nodes[0], "wanted.example.com"), "seen by wanted.example.com");
     assert.ok(
