@@ -461,8 +461,8 @@ describe("readiness", () => {
     database.exec("create trigger full before update on head begin select raise(abort, 'no room'); end");
     const answer = await api.request("POST", "/ip_policies", { body: {} });
     assert.equal(answer.status, 503);
-    assert.match(await ask(), /^200 ready\nwrites: refused, the database does not take them/);
-    assert.match(await ask("?of=writes"), /^503 refused, the database does not take them/);
+    assert.match(await ask(), /^200 ready\nwrites are rejected because the database does not accept them/);
+    assert.match(await ask("?of=writes"), /^503 writes are rejected because the database does not accept them/);
     assert.deepEqual([await metric(api, "postern_ready"), await metric(api, "postern_writes_ready")], ["1", "0"]);
     database.exec("drop trigger full");
     database.close();

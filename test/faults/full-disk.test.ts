@@ -79,7 +79,7 @@ describe("a start on a full disk", () => {
     assert.equal(refused.status, 503, refused.text);
     const ready = await call(facts, "GET", "/readyz");
     assert.equal(ready.status, 200);
-    assert.match(ready.text, /^ready\nwrites: refused, the database does not take them/);
+    assert.match(ready.text, /^ready\nwrites are rejected because the database does not accept them/);
     assert.equal((await call(facts, "GET", "/readyz?of=writes")).status, 503);
     assert.match(server.stderr(), /the disk of the database accepts no writes/);
 

@@ -90,7 +90,7 @@ for (const edges of [1, 2])
     it("S4: a server serves on while its control plane dies, and has it back, knowing of the tunnels", async () => {
       assert.equal(await visit(), "200 served");
       server.process.kill("SIGHUP");
-      await logged("control plane died");
+      await logged("control plane stopped unexpectedly");
       assert.equal(await visit(), "200 served");
       await comesTrue(async () => (await tunnels()) === 1);
       assert.equal(await visit(), "200 served");
@@ -98,7 +98,7 @@ for (const edges of [1, 2])
 
     it("a server has its edge back after it died, with the agent and its URL", async () => {
       server.process.kill("SIGUSR2");
-      await logged(edges === 1 ? "edge died" : "edge 1 died");
+      await logged(edges === 1 ? "edge stopped unexpectedly" : "edge 1 stopped unexpectedly");
       await comesTrue(async () => (await visit()) === "200 served");
       await comesTrue(async () => (await tunnels()) === 1);
     });
@@ -167,11 +167,11 @@ for (const edges of [1, 2])
     it("a server serves on, on the same connections, after an error in an edge that no boundary has caught", async () => {
       await comesTrue(areThere);
       await comesTrue(async () => (await visit()) === "200 served");
-      const deaths = server.stderr().split("edge died").length;
+      const deaths = server.stderr().split("edge stopped unexpectedly").length;
       server.process.kill("SIGWINCH");
       await logged("task failed");
       assert.equal(await visit(), "200 served");
-      assert.equal(server.stderr().split("edge died").length, deaths);
+      assert.equal(server.stderr().split("edge stopped unexpectedly").length, deaths);
     });
 
     for (const [thread, signal] of [

@@ -50,7 +50,7 @@ export function healthOperations({ metrics, queries, readiness, metricsFrom }: H
         const writes = of === "traffic" ? readiness.writes() : undefined;
         const cutOff = readiness.cutOff();
         const more =
-          (writes === undefined ? "" : `writes: ${writes}\n`) + (cutOff === undefined ? "" : `node: ${cutOff}\n`);
+          (writes === undefined ? "" : `${writes}\n`) + (cutOff === undefined ? "" : `node: ${cutOff}\n`);
         return { status: reason === undefined ? 200 : 503, body: `${reason ?? "ready"}\n${more}`, contentType };
       },
     },
