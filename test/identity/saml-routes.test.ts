@@ -330,7 +330,7 @@ for (const http of ["h1", "h2"] as const) {
       await world.provider.signIn(one, at("/"), route);
       const request = { method: "GET", url: at("/"), headers: { cookie: one.cookies(at("/")) } };
       const explained = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, request);
-      assert.match(explained.text, /session appses_\w+: everybody who has logged in/);
+      assert.match(explained.text, /session appses_\w+: everyone who has logged in/);
       const nobody = { method: "GET", url: at("/"), headers: { accept: "text/html" } };
       const turned = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, nobody);
       assert.match(turned.text, /no session: sent to id\.example to log in/);
