@@ -47,7 +47,7 @@ describe("a server whose checkout is gone", { timeout: 60_000 }, () => {
   ] as const) {
     it(`starts a new ${thread} from the files that it has opened`, async () => {
       server.process.kill(signal);
-      await logged(`${thread} died`);
+      await logged(`${thread} stopped unexpectedly`);
       const isBack = (text: string): boolean => text.includes("\npostern_edges 1\n");
       assert.ok(await eventually(() => metrics().catch(() => ""), isBack), server.stderr());
       assert.doesNotMatch(server.stderr(), /another version/);

@@ -263,7 +263,7 @@ describe("a login by SAML that a rule asks for", () => {
       assert.equal(answer.status, 500, path);
       const request = { method: "GET", url: at(path) };
       const explained = await world.platform.api("POST", `/edges/https/${world.edgeId}/explain`, request);
-      assert.match(explained.text, new RegExp(`${field} must be left out, or be [^ ]+/saml/${id}-rule`));
+      assert.match(explained.text, new RegExp(`${field} must be omitted, or be [^ ]+/saml/${id}-rule`));
     }
     const id = await routeWith("/same");
     const own = await world.ruleUrls(id);

@@ -67,7 +67,7 @@ async function doneSteps(database: Database, steps: readonly Migration[]): Promi
   const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
   if (unknown.length > 0) {
     throw new Error(
-      `open database: it was written by a newer version of Postern (its step "${unknown.at(-1)}" is not known here); ` +
+      `open database: it was written by a newer version of Postern (unknown step "${unknown.at(-1)}"); ` +
         "use that version, or restore a backup from before",
     );
   }
