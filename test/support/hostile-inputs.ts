@@ -45,6 +45,25 @@ interface Family {
   readonly send: (bytes: Buffer) => Promise<void>;
 }
 
+type Step = readonly [text: string, isList: boolean];
+const listSteps: readonly Step[] = [
+  [".map(a, [a, a])", true],
+  [".map(a, {'k': a})", true],
+  [".flatten()", true],
+  [".distinct()", true],
+  [".filter(a, a != '2')", true],
+  [".map(a, req.url.query_params['x'])", true],
+  [".map(a, string(a))", true],
+  [".map(a, string(a) + string(a))", true],
+  [".join(',')", false],
+];
+const textSteps: readonly Step[] = [
+  [".replace('1', '11111111')", false],
+  [".lowerAscii()", false],
+  [".split('')", true],
+  [".split(',')", true],
+];
+
 const escaped: string[] = [];
 process.on("uncaughtException", (error) => escaped.push(error.stack ?? String(error)));
 process.on("unhandledRejection", (error) => escaped.push(error instanceof Error ? (error.stack ?? "") : String(error)));
@@ -319,25 +338,6 @@ function expressionPolicy(random: Random): Buffer {
   ];
   return Buffer.from(JSON.stringify({ on_http_request: [{ expressions: [`${text}${end}`], actions }, { actions }] }));
 }
-
-type Step = readonly [text: string, isList: boolean];
-const listSteps: readonly Step[] = [
-  [".map(a, [a, a])", true],
-  [".map(a, {'k': a})", true],
-  [".flatten()", true],
-  [".distinct()", true],
-  [".filter(a, a != '2')", true],
-  [".map(a, req.url.query_params['x'])", true],
-  [".map(a, string(a))", true],
-  [".map(a, string(a) + string(a))", true],
-  [".join(',')", false],
-];
-const textSteps: readonly Step[] = [
-  [".replace('1', '11111111')", false],
-  [".lowerAscii()", false],
-  [".split('')", true],
-  [".split(',')", true],
-];
 
 /** Each variable holds the one before it twice: a few bytes of a policy that describe a value of any size. */
 function sharedVariables(random: Random): Buffer {
