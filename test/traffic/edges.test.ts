@@ -115,10 +115,7 @@ describe("two edges", { timeout: 60_000 }, () => {
 describe("the number of edges", () => {
   it("the number of edges is refused above one where the system does not share ports", async () => {
     for (const system of ["darwin", "win32"]) {
-      await assert.rejects(
-        checkEdges(2, [], system),
-        /2 edges cannot share the same ports on this system: run one/,
-      );
+      await assert.rejects(checkEdges(2, [], system), /2 edges cannot share the same ports on this system: run one/);
       await checkEdges(1, [], system);
     }
     assert.ok(usualEdges() >= 1);

@@ -250,7 +250,11 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
       await assert.rejects(connected.bind({ hostname }), refusedBind("agent_name_taken", /reserve it/), hostname);
     }
     for (const hostname of ["*.apps.example.com", "*.example.com", "*.com", "*.idp.apps.example.com"]) {
-      await assert.rejects(connected.bind({ hostname }), refusedBind("agent_name_taken", /the server uses it/), hostname);
+      await assert.rejects(
+        connected.bind({ hostname }),
+        refusedBind("agent_name_taken", /the server uses it/),
+        hostname,
+      );
     }
     await assert.rejects(connected.bind({ subdomain: "*" }), refusedBind("agent_name_taken", /the server uses it/));
     const below = await connected.bind({ subdomain: "*.team" });

@@ -49,8 +49,7 @@ export function healthOperations({ metrics, queries, readiness, metricsFrom }: H
         const reason = readiness[of]();
         const writes = of === "traffic" ? readiness.writes() : undefined;
         const cutOff = readiness.cutOff();
-        const more =
-          (writes === undefined ? "" : `${writes}\n`) + (cutOff === undefined ? "" : `node: ${cutOff}\n`);
+        const more = (writes === undefined ? "" : `${writes}\n`) + (cutOff === undefined ? "" : `node: ${cutOff}\n`);
         return { status: reason === undefined ? 200 : 503, body: `${reason ?? "ready"}\n${more}`, contentType };
       },
     },
