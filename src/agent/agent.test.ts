@@ -10,7 +10,7 @@ import type { AgentStatus } from "./agent.ts";
 import { maxPauseMs } from "./backoff.ts";
 import { parseUpstream } from "./upstream.ts";
 
-/** An agent of a server that closes every connection; `next` resolves with the pause after the next attempt. */
+/** An agent whose server closes every connection. `next` resolves with the pause after the next attempt. */
 async function startLonely(retryFirst: boolean, giveUpMs?: number) {
   let attempts = 0;
   const server = createServer((socket) => {
@@ -58,8 +58,8 @@ async function startLonely(retryFirst: boolean, giveUpMs?: number) {
   };
 }
 
-describe("an agent", () => {
-  it("G5: an agent tries again for ever, after pauses that grow to the cap and stay there", async () => {
+describe("the agent", () => {
+  it("G5: the agent retries for ever, with pauses that grow up to the maximum", async () => {
     const lonely = await startLonely(true);
     const pauses: number[] = [];
     for (let attempt = 1; attempt <= 9; attempt += 1) {
@@ -73,7 +73,7 @@ describe("an agent", () => {
     await lonely.stop();
   });
 
-  it("an agent does not try before its pause is over, nor after it was closed", async () => {
+  it("the agent waits for its pause, and makes no attempt after close", async () => {
     const lonely = await startLonely(true);
     const { pauseMs } = await lonely.waits();
     lonely.clock.pass(pauseMs - 1);
@@ -83,14 +83,14 @@ describe("an agent", () => {
     assert.equal(lonely.clock.pending, 0);
   });
 
-  it("an agent gives up when the very first connection fails, unless told to go on", async () => {
+  it("the agent gives up when its first connection fails, unless it may retry", async () => {
     const lonely = await startLonely(false);
     assert.equal((await lonely.agent.ended).reason, "unreachable");
     assert.equal(lonely.attempts(), 1);
     await lonely.stop();
   });
 
-  it("an agent gives up after the time that it was given, and says until then since when it is offline", async () => {
+  it("the agent gives up after its time limit, and reports until then how long it has been offline", async () => {
     const lonely = await startLonely(true, 1_000);
     const since = lonely.clock.now();
     for (const pauseMs of [250, 500]) {

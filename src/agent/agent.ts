@@ -1,4 +1,4 @@
-/** The agent: its tunnels, and the lines to the server that they are published over. */
+/** The agent: its tunnels, and its connections to the server, each of which carries one session. */
 import { letGo, logFailuresTo } from "../lib/boundary.ts";
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
@@ -13,49 +13,52 @@ import type { TunnelOptions } from "./tunnel.ts";
 import { makeTunnels } from "./tunnels.ts";
 import type { Tunnels } from "./tunnels.ts";
 
-/** Sessions of an agent at a server that has as many edges, or more. */
+/** Number of sessions at a server with this many edges or more. */
 const usualConnections = 4;
 
 export interface AgentOptions {
   readonly server: ServerAddress;
-  /** Tried in turn where that one cannot be reached, takes no agents, or says that it is about to stop. */
+  /** Servers to try in turn when `server` cannot be reached, takes no agents, or is about to stop. */
   readonly otherServers?: readonly ServerAddress[];
   /**
-   * How many sessions it has at once; unless given as many as the server has edges, and at most `usualConnections`. With
-   * others than one it tells the server which sessions belong together. They begin at the servers in turn.
+   * Number of simultaneous sessions. Default: the number of the server's edges, at most `usualConnections`. With more
+   * than one, the agent tells the server which sessions belong together. The sessions start at the servers in turn.
    */
   readonly connections?: number | undefined;
-  /** The CA that the server must be certified by, PEM; the system's when absent. */
+  /** CA that must have issued the server's certificate, PEM. Default: the system's CAs. */
   readonly ca: string | undefined;
   readonly token: string;
-  /** The way there; the system's unless given. */
+  /** How to connect to the server. Default: as the system is configured. */
   readonly connect?: ConnectOptions;
-  /** Shown with the session. */
+  /** Shown with the session in the API. */
   readonly metadata: string;
-  /** What is published; none of them: the session alone. */
+  /** The tunnels to publish. Without tunnels the agent only keeps a session. */
   readonly tunnels: readonly TunnelOptions[];
-  /** Whether the server may stop it, have it connect again, and ask for its `exchanges`; it may unless given. */
+  /** Whether the server may stop the agent, make it reconnect, and read its `exchanges`. Default: true. */
   readonly remoteManagement?: boolean;
-  /** 10 s and 15 s unless given. */
+  /** Default: 10 s, with a tolerance of 15 s. */
   readonly heartbeatIntervalMs?: number;
   readonly heartbeatToleranceMs?: number;
-  /** How long the server may take to answer a question, milliseconds; 30 s unless given. */
+  /** Time limit for an answer of the server, milliseconds. Default: 30 s. */
   readonly answerMs?: number;
   readonly version: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long what is under way may go on when a session is left, milliseconds; 10 s unless given. */
+  /** Time that open connections get when a session ends, milliseconds. Default: 10 s. */
   readonly finishMs?: number;
-  /** From 0 up to 1. */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** Whether to go on trying when the very first connection fails. */
+  /** Whether to retry when the very first connection fails. */
   readonly retryFirst: boolean;
-  /** For how long to go on trying without a session, milliseconds; for ever unless given. */
+  /** How long to retry without a session, milliseconds. Default: no limit. */
   readonly giveUpMs?: number | undefined;
   readonly status: (status: AgentStatus) => void;
-  /** Says what has been kept of requests, and sends them again; nothing is kept unless given. */
+  /** Answers questions about captured requests and replays them. Without it nothing is captured. */
   readonly exchanges?: ExchangeKeeper | undefined;
-  /** Told how long requests took at the server, of tunnels with `wantsTimes`: lines as `tunnel/request-times.ts` has them. */
+  /**
+   * Receives the time that requests took at the server, for tunnels with `wantsTimes`, in the format of
+   * `tunnel/request-times.ts`.
+   */
   readonly requestTimes?: ((lines: Buffer) => void) | undefined;
 }
 
@@ -63,25 +66,25 @@ export type AgentStatus =
   | { readonly state: "connecting" }
   | {
       readonly state: "online";
-      /** Round trip to the server, measured while authenticating. */
+      /** Round-trip time to the server, measured during authentication. */
       readonly latencyMs: number;
     }
   | {
       readonly state: "waiting";
       readonly reason: string;
       readonly pauseMs: number;
-      /** Since when there has been no session, as `Clock.now` has it. */
+      /** When the last session ended, as `Clock.now` returns it. */
       readonly since: number;
     };
 
 export interface Agent {
-  /** Resolves when the agent has given up for a reason that trying again does not mend; never after `close`. */
+  /** Resolves when the agent gives up for a permanent reason. Does not resolve after `close`. */
   readonly ended: Promise<AgentEnd>;
-  /** Publishes one more tunnel, as `Tunnels.add`; it outlives losses as the others do. */
+  /** Publishes another tunnel, as `Tunnels.add` does. The tunnel survives reconnects like all others. */
   readonly add: Tunnels["add"];
-  /** Takes one away, as `Tunnels.remove`. */
+  /** Removes a tunnel, as `Tunnels.remove` does. */
   readonly remove: Tunnels["remove"];
-  /** Takes the tunnels away, lets what is under way end within a bound, says goodbye and closes. */
+  /** Removes the tunnels, waits a bounded time for open connections, says goodbye and closes. */
   close(): Promise<void>;
 }
 
@@ -93,7 +96,7 @@ export function startAgent(options: AgentOptions): Agent {
   const agentId = options.connections === 1 ? undefined : randomBytes(16).toString("hex");
   const lines: Line[] = [];
   let isOver = false;
-  /** The server lets no tunnel be in several sessions. */
+  /** Set when the server allows each tunnel in one session only. */
   let isSingle = false;
 
   const startedAt = { now: clock.now(), monotonic: clock.monotonic() };
@@ -117,7 +120,7 @@ export function startAgent(options: AgentOptions): Agent {
         return edgeIds.has(edgeId) && edgeIds.size < edges ? "edge" : undefined;
       },
       status(told) {
-        // While another has a session, the agent is online as it was.
+        // The agent stays online while another line has a session.
         if (isAlone()) status(told);
       },
       published(edges, nodes) {
@@ -134,7 +137,7 @@ export function startAgent(options: AgentOptions): Agent {
     lines.push(line);
     return line;
   };
-  /** Sessions for a server of so many edges. */
+  /** Adds lines until there are enough for a server with this many edges. */
   const haveEnough = (edges: number): void => {
     const wanted = options.connections ?? Math.min(edges, usualConnections);
     if (isOver || isSingle) return;

@@ -1,15 +1,15 @@
-/** Asks the server for one tunnel in one session. */
+/** Requests one tunnel from the server in one session. */
 import type { BoundTunnel, ClientSession } from "../tunnel/client-hooks.ts";
 import { placeOfUrl } from "./publication.ts";
 import type { OpenIdLogin } from "./publication.ts";
 import type { TunnelOptions } from "./tunnel.ts";
 
-/** Where the server has put a tunnel that had no place of its own. */
+/** The address that the server generated for a tunnel without one. */
 export type MadePlace = Pick<BoundTunnel, "hostname" | "address">;
 
 /**
- * @param before what another session was given for it, or where the server has put it
- * @param opened is called in the turn of the answer, so that a tunnel is known before its first connection
+ * @param before what the server assigned to the tunnel in another session, or generated for it
+ * @param opened runs in the turn of the answer, so that the tunnel is known before its first connection
  */
 export async function bindTunnel(
   line: ClientSession,
@@ -42,7 +42,7 @@ export async function bindTunnel(
   );
 }
 
-/** Whether the server makes up where it is. */
+/** Whether the server generates the tunnel's address. */
 export function isMadeUp(publish: TunnelOptions["publish"]): boolean {
   return publish.kind === "url" && publish.url === undefined && publish.subdomain === undefined;
 }

@@ -37,14 +37,14 @@ describe("the agent's connection", () => {
     for (const server of servers) server.close();
   });
 
-  it("the agent's connection is made to a server whose name and CA are right", async () => {
+  it("the agent's connection succeeds when the server's name and CA match", async () => {
     const port = await startServer(["127.0.0.1"]);
     const socket = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never);
     assert(socket.authorized);
     socket.destroy();
   });
 
-  it("the agent's connection is made to whichever address of the name answers, looked up where it is told to", async () => {
+  it("the agent's connection uses any address of the name that answers, and the configured name servers", async () => {
     const port = await startServer(["agents.two.test"]);
     const dns = await startDns();
     const address = { host: "agents.two.test", port };
@@ -56,7 +56,7 @@ describe("the agent's connection", () => {
     await dns.stop();
   });
 
-  it("the agent's connection takes no longer than it may", async () => {
+  it("the agent's connection fails after its time limit", async () => {
     const silent = createTcpServer().listen(0, "127.0.0.1");
     await once(silent, "listening");
     const { port } = silent.address() as AddressInfo;
@@ -65,7 +65,7 @@ describe("the agent's connection", () => {
     silent.close();
   });
 
-  it("G3: the agent's connection is not made to a server with a certificate for another name", async () => {
+  it("G3: the agent's connection rejects a certificate for another name", async () => {
     const port = await startServer(["elsewhere.example"]);
     const error = await connectServer({ host: "127.0.0.1", port }, authority.certificatePem, never).catch(
       (reason: unknown) => reason,
@@ -73,7 +73,7 @@ describe("the agent's connection", () => {
     assert.equal(endOf(error, false)?.reason, "untrusted");
   });
 
-  it("G3: the agent's connection is not made to a server of another CA, nor without the CA", async () => {
+  it("G3: the agent's connection rejects a server of another CA, and any server when no CA is given", async () => {
     const port = await startServer(["127.0.0.1"]);
     const other = await createAuthority({ commonName: "Test", now });
     for (const ca of [other.certificatePem, undefined]) {
@@ -82,9 +82,9 @@ describe("the agent's connection", () => {
     }
   });
 
-  it("G3: the agent's connection has sent nothing to a server that it does not trust", () => assert.equal(received, 0));
+  it("G3: the agent's connection sends nothing to a server that it does not trust", () => assert.equal(received, 0));
 
-  it("the agent's connection is given up when the agent is closed", async () => {
+  it("the agent's connection attempt ends when the agent closes", async () => {
     const port = await startServer(["127.0.0.1"]);
     const closing = new AbortController();
     const connecting = connectServer({ host: "127.0.0.1", port }, authority.certificatePem, closing.signal);
@@ -92,7 +92,7 @@ describe("the agent's connection", () => {
     await assert.rejects(connecting);
   });
 
-  it("the agent's connection that is refused is told as a sentence", async () => {
+  it("the agent's connection reports a refusal as a sentence", async () => {
     const error = await connectServer({ host: "127.0.0.1", port: 1 }, undefined, never).catch(
       (reason: unknown) => reason,
     );

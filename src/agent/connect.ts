@@ -5,16 +5,16 @@ import { connect, createSecureContext, getCACertificates } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
 import { connectThrough } from "./proxy.ts";
 
-/** Time for name lookup, proxy, TCP and TLS together, milliseconds. */
+/** Time limit for name lookup, proxy, TCP and TLS together, milliseconds. */
 const usualTimeoutMs = 10_000;
 
-/** The way to the server. */
+/** How the agent connects to the server. */
 export interface ConnectOptions {
-  /** 10 s unless given, milliseconds. */
+  /** Milliseconds. Default: 10 s. */
   readonly timeoutMs?: number | undefined;
-  /** Addresses of the name servers that are asked; the system's unless there are some. */
+  /** Addresses of the name servers. Default: the system's. */
   readonly dnsServers?: readonly string[];
-  /** The proxy that leads to a server; undefined: none. */
+  /** Returns the proxy for a server, or undefined for a direct connection. */
   readonly proxy?: ((server: ServerAddress) => URL | undefined) | undefined;
 }
 
@@ -23,7 +23,7 @@ export interface ServerAddress {
   readonly port: number;
 }
 
-/** Reads `host:port`, `host` (port 443) or `[v6]:port`. Throws `Error` with what it must be. */
+/** Parses `host:port`, `host` (port 443) or `[v6]:port`. Throws an `Error` that states the expected form. */
 export function parseServerAddress(given: string): ServerAddress {
   const parts = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+))(?::(\d{1,5}))?$/.exec(given);
   const port = Number(parts?.[3] ?? 443);
@@ -32,8 +32,8 @@ export function parseServerAddress(given: string): ServerAddress {
 }
 
 /**
- * A TLS connection to the server, its name verified against the CA `ca` (PEM) or, without one, the system's (G3).
- * The name is looked up anew for each connection, and all of its addresses are tried (RFC 8305).
+ * Opens a TLS connection to the server and verifies its name against `ca` (PEM), or against the system's CAs (G3). The
+ * name is resolved for each connection, and all of its addresses are tried (RFC 8305).
  */
 export async function connectServer(
   { host, port }: ServerAddress,
@@ -66,7 +66,7 @@ export async function connectServer(
     return await handshake(secure);
   };
   const opening = open();
-  // Whichever is left behind has been told already.
+  // The losing side of the race has already been reported.
   opening.catch(() => {});
   failed.catch(() => {});
   try {
@@ -77,10 +77,10 @@ export async function connectServer(
   }
 }
 
-/** That of the CA that was asked for last: an agent has one. */
+/** The most recent context. An agent uses a single CA. */
 let last: { readonly ca: string | undefined; readonly context: SecureContext } | undefined;
 
-/** Made once for all connections: reading the system's CAs takes many times as long as a handshake. */
+/** The context is shared by all connections: loading the system's CAs takes many times as long as a handshake. */
 function contextOf(ca: string | undefined): SecureContext {
   if (!last || last.ca !== ca) {
     const trusted = ca === undefined ? [...getCACertificates("system"), ...getCACertificates("bundled")] : ca;
@@ -101,7 +101,7 @@ async function handshake(socket: TLSSocket): Promise<TLSSocket> {
   }
 }
 
-/** Looks names up at these servers, both families at once. */
+/** Resolves names at these servers, for both address families together. */
 function lookupWith(servers: readonly string[]): LookupFunction {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   resolver.setServers(servers);
@@ -112,7 +112,7 @@ function lookupWith(servers: readonly string[]): LookupFunction {
       left -= 1;
       found.push(...(addresses ?? []).map((address) => ({ address, family })));
       if (left > 0) return;
-      // RFC 8305 §4: the newer family is tried first, wherever both are.
+      // RFC 8305 §4: if both families are present, IPv6 is tried first.
       found.sort((a, b) => b.family - a.family);
       const [first] = found;
       if (!first) done(error ?? new Error(`there is no address of ${host}`), []);

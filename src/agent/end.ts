@@ -6,11 +6,11 @@ import { parseWireCode } from "../tunnel/wire-error.ts";
 export interface AgentEnd {
   readonly reason: "credentials" | "name_taken" | "refused" | "untrusted" | "unreachable" | "stopped";
   readonly message: string;
-  /** Of the catalogue, where the server gave one. */
+  /** From the error catalogue, if the server sent one. */
   readonly code?: string;
 }
 
-/** Refusals that trying again does not mend. */
+/** Refusals that a retry cannot change. */
 const endings: readonly (readonly [AgentEnd["reason"], readonly RefusalName[]])[] = [
   ["credentials", ["agent_token_unknown", "agent_api_key"]],
   ["name_taken", ["agent_name_taken", "hostport_held"]],
@@ -20,10 +20,12 @@ const endings: readonly (readonly [AgentEnd["reason"], readonly RefusalName[]])[
   ],
 ];
 
-/** Says nothing of the agent: the server has lost its database, and gets it back. */
+/** Not the agent's fault: the server has lost its database for now. */
 const passing: RefusalName = "agent_name_unconfirmed";
 
-/** The end that `error` means, or undefined when another try may succeed. `retries`: losses are tried again. */
+/**
+ * Returns how `error` ends the agent, or undefined if a retry may succeed. `retries`: connection losses are retried.
+ */
 export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
   const { message, code } = error as NodeJS.ErrnoException;
   if (error instanceof Refusal) {
@@ -36,7 +38,7 @@ export function endOf(error: unknown, retries: boolean): AgentEnd | undefined {
   return { reason: untrusted ? "untrusted" : "unreachable", message: describeLoss(error) };
 }
 
-/** The end that the server's taking away of the tunnel means. */
+/** Returns how the agent ends when the server removes its tunnel. */
 export function endOfTunnel(message: string, code: string): AgentEnd {
   const reason = parseWireCode(code);
   const ending = reason && endings.find(([, reasons]) => reasons.includes(reason));
@@ -44,7 +46,7 @@ export function endOfTunnel(message: string, code: string): AgentEnd {
   return { reason: ending?.[0] ?? "refused", message: `${message} (${own})`, code: own };
 }
 
-/** What went wrong with a connection, as the end of a sentence. */
+/** Describes a connection failure, as the end of a sentence. */
 export function describeLoss(error: unknown): string {
   const { message, code } = error as NodeJS.ErrnoException;
   if (code === "ECONNREFUSED") return "nothing listens there";
@@ -52,6 +54,6 @@ export function describeLoss(error: unknown): string {
   if (code === "EAI_AGAIN") return "its name could not be resolved";
   if (code === "ECONNRESET" || code === "EPIPE") return "the connection was cut";
   if (code === "ETIMEDOUT" || code === "EHOSTUNREACH" || code === "ENETUNREACH") return "no route to the host";
-  // What Node adds for those who run it themselves.
+  // Node appends advice that only its direct users can follow.
   return message === "" ? (code ?? "unknown error") : message.replace(/; if the root CA is installed locally.*$/, "");
 }

@@ -2,11 +2,11 @@ import type { ExchangeCommand } from "../routing/planes/messages.ts";
 
 export type { ExchangeCommand };
 
-/** What an agent has kept of requests, for its server to ask for. */
+/** Captured requests of an agent, which the server can query. */
 export interface ExchangeKeeper {
   /**
-   * What is answered, as the text of an object within `maxExchangeBytes`. Rejects with a `Refusal` that `agentRefusals` has.
-   * @param tunnel that the request went through, by its name; undefined where the session has it no more
+   * Returns the answer as a JSON object of at most `maxExchangeBytes`. Rejects with a `Refusal` from `agentRefusals`.
+   * @param tunnel name of the request's tunnel; undefined if the session no longer has it
    */
   answer(command: ExchangeCommand, tunnel: string | undefined): Promise<string>;
 }

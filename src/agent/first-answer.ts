@@ -3,33 +3,33 @@ import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import { speaksTls, WantsTls } from "./service-fault.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** Bytes of a TLS record that tells of a fault. */
+/** Type of a TLS record that carries an alert. */
 const alertRecord = 21;
 const majorVersion = 3;
 
-/** Services that have answered in plain text: they do not want TLS, whatever they do later. */
+/** Services that have answered in plain text. They are never probed for TLS again. */
 const plain = new WeakSet<Upstream>();
 
 interface FirstAnswerOptions {
   readonly upstream: Upstream;
   readonly service: ByteStream;
-  /** Whether the service may be asked if it speaks TLS: it was sent something. */
+  /** Whether the service may be probed for TLS: it has received some bytes. */
   readonly mayProbe: () => boolean;
   readonly monotonic: () => number;
-  /** Answers for the service. */
+  /** Answers the visitor in place of the service. */
   readonly fail: (error: Error) => void;
 }
 
 /**
- * Stands in front of a plain service's receiver until its first bytes: an alert of TLS, or an end instead of an answer,
- * can mean that the service speaks TLS. Everything else is handed on, and the receiver takes over.
+ * Precedes a plain service's receiver until its first bytes. A TLS alert, or an end instead of an answer, can mean that
+ * the service expects TLS. Everything else goes to the receiver, which then takes over.
  */
 export class FirstAnswer implements ByteReceiver {
   readonly #options: FirstAnswerOptions;
   readonly #next: ByteReceiver;
-  /** Held while the service is asked whether it speaks TLS. */
+  /** Events held back while the service is probed for TLS. */
   #held: (() => void)[] | undefined;
-  /** The agent has answered: what the service still does is of no use. */
+  /** The agent has answered, so the rest of the service's output is discarded. */
   #hasFailed = false;
 
   constructor(options: FirstAnswerOptions) {

@@ -10,7 +10,7 @@ import { parseUpstream } from "./upstream.ts";
 
 const nobody = { data() {}, ended() {}, drained() {}, closed() {} };
 
-/** A forwarded connection: `visitor` is the far end of what stands for the tunnel stream. */
+/** A forwarded connection. `visitor` is the far end of the socket that stands for the tunnel stream. */
 async function open(tunnels: Server, upstream: string, http = true) {
   const accepted = once(tunnels, "connection") as Promise<[Socket]>;
   const visitor = connect({ port: (tunnels.address() as AddressInfo).port, allowHalfOpen: true });
@@ -28,7 +28,7 @@ async function open(tunnels: Server, upstream: string, http = true) {
   return { visitor, closed, failure: () => failure };
 }
 
-/** Everything up to the peer's end; the socket can still be written afterwards, unlike with `for await`. */
+/** Reads everything up to the peer's end. Unlike with `for await`, the socket can still be written afterwards. */
 async function readAll(socket: Socket): Promise<string> {
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
@@ -36,7 +36,7 @@ async function readAll(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Whether there is room again before nothing moves any more. */
+/** Whether the socket drains before all transfers stall. */
 async function drainedSoon(socket: Socket): Promise<boolean> {
   for (let turns = 0, left = socket.writableLength; turns < 200; turns += 1) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +63,7 @@ describe("forwarding", () => {
   });
   const accept = async (): Promise<Socket> => ((await once(services, "connection")) as [Socket])[0];
 
-  it("forwarding passes bytes both ways and keeps half-closes", async () => {
+  it("forwarding passes bytes both ways and preserves half-closes", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
@@ -74,7 +74,7 @@ describe("forwarding", () => {
     await closed;
   });
 
-  it("forwarding passes on a connection that is cut by the service", async () => {
+  it("forwarding passes on a cut by the service", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
@@ -86,7 +86,7 @@ describe("forwarding", () => {
     visitor.destroy();
   });
 
-  it("forwarding passes on a connection that is cut by the visitor", async () => {
+  it("forwarding passes on a cut by the visitor", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
@@ -96,11 +96,11 @@ describe("forwarding", () => {
     assert.equal(await failed, "ECONNRESET");
   });
 
-  it("D3: a service that does not read stops the visitor, and everything arrives once it does", async () => {
+  it("D3: a service that does not read slows the visitor down, and everything arrives once it reads", async () => {
     const accepting = accept();
     const { visitor, closed } = await open(tunnels, service);
     const local = await accepting;
-    // Not more than the sockets' own buffers take: the visitor is held back, whatever it has.
+    // Only as much as the socket buffers hold is accepted before the visitor has to wait.
     const block = Buffer.alloc(1 << 20, "x");
     let sent = 1;
     while (visitor.write(block) || (await drainedSoon(visitor))) sent += 1;
@@ -133,7 +133,7 @@ describe("forwarding", () => {
     await closed;
   });
 
-  it("forwarding says nothing in HTTP on a connection that is not HTTP", async () => {
+  it("forwarding sends no HTTP error on a connection that is not HTTP", async () => {
     const { visitor, closed } = await open(tunnels, "127.0.0.1:1", false);
     visitor.end();
     assert.equal(await readAll(visitor), "");

@@ -1,4 +1,4 @@
-/** One proxied connection: the bytes of a tunnel stream and of a socket to the service, each handed to the other. */
+/** One proxied connection: copies bytes between a tunnel stream and a socket to the service, in both directions. */
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
 import { catalogue } from "../lib/errors.ts";
@@ -12,22 +12,22 @@ import type { StreamWatch } from "./stream-watch.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** How long the server may take to close a stream whose service could not be reached, milliseconds. */
+/** Time limit for the server to close a stream whose service could not be reached, milliseconds. */
 const lingerMs = 5_000;
 
 export interface ForwardOptions {
   readonly upstream: Upstream;
   readonly clock: Clock;
-  /** Whether a failure can be told in HTTP. */
+  /** Whether a failure can be reported as an HTTP response. */
   readonly http: boolean;
   readonly watch: StreamWatch | undefined;
-  /** Whether the service is watched: it may be asked what it speaks when it ends connections without an answer. */
+  /** Whether the service may be probed for TLS when it ends connections without an answer. */
   readonly isWatched?: boolean;
-  /** The service could not be reached. */
+  /** Called when the service cannot be reached. */
   readonly unreachable: (error: Error) => void;
 }
 
-/** Dials the service for `stream` and splices the two. */
+/** Dials the service for `stream` and connects the two. */
 export function forward(stream: ByteStream, options: ForwardOptions): void {
   const { upstream, clock, watch } = options;
   if (upstream.local) {
@@ -58,7 +58,8 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
       stream,
       service,
       watch && {
-        // What came early has been seen. Several may look on, and reading a clock costs as much as what each does.
+        // The watch has already seen the early bytes. The time is read once for all watches, because reading a clock
+        // costs as much as each of them.
         forth: (bytes) => isGiven && watch.fromServer(bytes, clock.monotonic()),
         back: (bytes) => watch.fromService(bytes, clock.monotonic()),
         closed: (error) => watch.ended(error),
@@ -70,13 +71,13 @@ export function forward(stream: ByteStream, options: ForwardOptions): void {
   });
 }
 
-/** Answers for a service that wants TLS instead of plain requests. */
+/** Answers in place of a service that expects TLS but received a plain request. */
 function watchFirstAnswer(stream: ByteStream, service: ByteStream, options: ForwardOptions): void {
   const { upstream, clock } = options;
   const toService = stream.receiver;
   let isAsked = false;
   stream.receiver = {
-    // The first bytes are enough to know: from then on the stream has its receiver back.
+    // After the first bytes the decision is made, and the stream gets its receiver back.
     data(bytes) {
       isAsked = true;
       stream.receiver = toService;
@@ -100,9 +101,9 @@ function watchFirstAnswer(stream: ByteStream, service: ByteStream, options: Forw
   });
 }
 
-/** What comes from the tunnel before the service is connected: held, within the stream's window. */
+/** Bytes that arrive from the tunnel before the service is connected. The stream's window bounds them. */
 class Early implements ByteReceiver {
-  /** The stream is over. */
+  /** The stream has ended. */
   isOver = false;
   readonly #stream: ByteStream;
   readonly #watch: StreamWatch | undefined;
@@ -134,14 +135,14 @@ class Early implements ByteReceiver {
     this.#watch?.ended(error);
   }
 
-  /** Hands everything to the stream's new receiver. */
+  /** Passes everything to the stream's new receiver. */
   give(): void {
     const { receiver } = this.#stream;
     for (const bytes of this.#held ?? []) receiver.data(bytes);
     if (this.#hasEnded) receiver.ended();
   }
 
-  /** Takes everything, from now on as well, to nowhere. */
+  /** Discards everything, including what arrives later. */
   drop(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
@@ -149,7 +150,7 @@ class Early implements ByteReceiver {
   }
 }
 
-/** Tells the visitor that there is no service, where that can be told, and ends the stream. */
+/** Tells the visitor that there is no service, if the protocol allows it, and ends the stream. */
 function refuse(stream: ByteStream, early: Early, options: ForwardOptions, error: Error): void {
   const { upstream, watch } = options;
   options.unreachable(error);
@@ -159,7 +160,7 @@ function refuse(stream: ByteStream, early: Early, options: ForwardOptions, error
     stream.writeLatin1(answer);
     stream.end();
   } else {
-    // In a bare connection an end would read as a whole transfer.
+    // On a bare connection a normal end would look like a complete transfer.
     stream.abort();
   }
   early.drop();

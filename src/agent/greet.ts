@@ -7,14 +7,17 @@ export interface Greeting {
   readonly accountName: string;
   readonly serverVersion: string;
   readonly latencyMs: number;
-  /** By how much this machine's clock is ahead of the server's, milliseconds; undefined where the server does not say. */
+  /**
+   * How far this machine's clock is ahead of the server's, milliseconds. Undefined if the server does not send its
+   * time.
+   */
   readonly clockAheadMs: number | undefined;
 }
 
 /**
- * Shows the token to the server and leaves again; rejects with `Refusal` when it is refused.
+ * Authenticates with the token and disconnects. Rejects with `Refusal` if the server refuses the token.
  *
- * @param timeoutMs how long the server may take, milliseconds; 10 s unless given
+ * @param timeoutMs time limit for the server, milliseconds; 10 s by default
  */
 export async function greet(
   socket: TLSSocket,

@@ -1,6 +1,6 @@
 /**
- * Reads along on one connection to a service that speaks HTTP/2 only, as the server speaks it to the service. Header blocks
- * refer to those before them, so they are read as they pass.
+ * Observes one connection to a service that speaks only HTTP/2. Header blocks depend on earlier blocks, so all of them
+ * are decoded as they pass.
  */
 import { FrameReader } from "../http2/frame-reader.ts";
 import { flag, frameType } from "../http2/frames.ts";
@@ -13,30 +13,33 @@ import { preambleLength } from "./proxy-preamble.ts";
 
 const maxHeadBytes = 131_072;
 const maxFields = 512;
-/** "H": an agent that cannot reach its service answers in HTTP/1.1, and no frame begins so. */
+/** "H": an agent that cannot reach its service answers in HTTP/1.1. No HTTP/2 frame starts with this byte. */
 const http1Byte = 72;
 const none = Buffer.alloc(0);
-/** One for all connections: a block is decoded in one go. */
+/** Shared by all connections, because each block is decoded in one synchronous call. */
 const head = new HeadBuilder();
 
-/** A header block, valid during the call only. */
+/** A decoded header block. Valid only during the call. */
 export interface Http2Fields {
-  /** Fields as HTTP/1.1 lines; pseudo-fields are not among them. */
+  /** Fields as HTTP/1.1 lines, without pseudo-fields. */
   readonly lines: Buffer;
-  /** Undefined where it is not there. */
+  /** Returns undefined if the pseudo-field is absent. */
   pseudo(name: keyof typeof pseudo): string | undefined;
 }
 
-/** What is told of a connection. */
+/** Receives what happens on a connection. */
 export interface Http2Watch {
-  /** @param isAsking of the request, and not of its answer; @param isLast nothing more comes from there */
+  /**
+   * @param isAsking true for a request, false for a response
+   * @param isLast no more frames of this message follow
+   */
   fields(isAsking: boolean, streamId: number, fields: Http2Fields, isLast: boolean): void;
   data(isAsking: boolean, streamId: number, bytes: Buffer): void;
   streamEnds(isAsking: boolean, streamId: number): void;
   streamReset(streamId: number): void;
-  /** The agent has answered for the service, in HTTP/1.1; nothing is read behind it. */
+  /** The agent answered in HTTP/1.1 in place of the service. Nothing after this is read. */
   ownAnswer(bytes: Buffer): void;
-  /** It cannot be followed: nothing is read any more. */
+  /** The connection could not be decoded. Nothing after this is read. */
   broken(reason: string): void;
 }
 
@@ -44,11 +47,11 @@ export class Http2Connection {
   readonly #watch: Http2Watch;
   readonly #forth: Side;
   readonly #back: Side;
-  /** What has come of a PROXY header; undefined behind it. */
+  /** Bytes of an incomplete PROXY header; undefined once it has passed. */
   #preamble: Buffer | undefined;
-  /** Nothing of the service has come. */
+  /** The service has not sent anything yet. */
   #isSilent = true;
-  /** Nothing is read any more. */
+  /** Reading has stopped. */
   #isBlind = false;
 
   constructor(watch: Http2Watch, hasPreamble: boolean) {
@@ -96,7 +99,7 @@ class Side {
   readonly #broken: (reason: string) => void;
   readonly #blocks = new HeaderBlocks();
   readonly #decoder = new HpackDecoder();
-  /** Whose DATA is being read. */
+  /** Stream whose DATA frame is being read. */
   #dataOf = 0;
   isDone = false;
 

@@ -1,4 +1,4 @@
-/** Tells of the requests on a connection to a service that speaks HTTP/2 only, as `RequestWatch` does of others. */
+/** Reports the requests on a connection to a service that speaks only HTTP/2, as `RequestWatch` does for HTTP/1.1. */
 import { Http2Connection } from "./http2-connection.ts";
 import type { Http2Fields, Http2Watch } from "./http2-connection.ts";
 import type { WatchedRequest } from "./request-watch.ts";
@@ -14,7 +14,7 @@ export class Http2RequestWatch implements StreamWatch, Http2Watch {
   readonly #monotonic: () => number;
   readonly #tell: (request: WatchedRequest) => void;
   readonly #connection: Http2Connection;
-  /** Requests without an answer, by the number of their stream. */
+  /** Requests without a response yet, by stream id. */
   readonly #waiting = new Map<number, Waiting>();
 
   constructor(monotonic: () => number, hasPreamble: boolean, tell: (request: WatchedRequest) => void) {
@@ -35,12 +35,12 @@ export class Http2RequestWatch implements StreamWatch, Http2Watch {
     this.#reportAll(0);
   }
 
-  // What the connection tells.
+  // Events of the connection.
 
   fields(isAsking: boolean, streamId: number, fields: Http2Fields): void {
     if (!isAsking) {
       const status = Number(fields.pseudo(":status"));
-      // Interim answers come before the one that counts, and trailers have no status.
+      // Interim responses precede the final one, and trailers have no status.
       if (status >= 200) this.#report(streamId, status);
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * One line of the agent to the server: a state machine that connects out, publishes, forwards, and comes back after every
- * loss with the same session, the same tunnels and the same URLs (agent-protocol, "What the server keeps to").
+ * One line of the agent to the server: a state machine that connects, publishes, forwards, and after every loss
+ * reconnects with the same session, tunnels and URLs (agent-protocol, "What the server keeps to").
  */
 import { letGo } from "../lib/boundary.ts";
 import type { ServerCount } from "../tunnel/client-hooks.ts";
@@ -16,7 +16,7 @@ import type { Resumption, Session } from "./session.ts";
 import type { Kept } from "./session-tunnels.ts";
 import type { Tunnels } from "./tunnels.ts";
 
-/** Where a session is. */
+/** The edge and node at which a session is. */
 export interface Place {
   readonly server: ServerAddress;
   readonly edges: number;
@@ -25,50 +25,54 @@ export interface Place {
   readonly nodeId: string;
 }
 
-/** When something happened, as both of `Clock` have it. */
+/** A point in time on both clocks of `Clock`. */
 export interface Moment {
   readonly now: number;
   readonly monotonic: number;
 }
 
 export interface LineOptions extends AgentOptions {
-  /** What its sessions share with those of other lines; undefined: nothing. */
+  /** Id shared with the sessions of the agent's other lines; undefined if this line is the only one. */
   readonly agentId: string | undefined;
-  /** Of all lines. */
+  /** The tunnels of all lines. */
   readonly lineTunnels: Tunnels;
-  /** Which of the servers comes first, as a count that goes round. */
+  /** Index of the server to try first, modulo their number. */
   readonly firstServer: number;
-  /** Whether no other line has a session: what ends this one ends the agent. */
+  /** Whether no other line has a session, so that the end of this one ends the agent. */
   readonly isAlone: () => boolean;
-  /** When the last session of all lines was lost. */
+  /** When the last session of any line was lost. */
   readonly lostAt: () => Moment;
   /** Whether no line has had a session yet. */
   readonly isFirst: () => boolean;
-  /** What another line has a session at already, while there are some that none has one at. */
+  /** Whether another line already has a session at this edge or node while others have none. */
   readonly crowded: (place: Place) => "edge" | "node" | undefined;
-  /** Its tunnels are open, or were refused once. @param edges how many the server has; @param nodes likewise */
+  /**
+   * Called when each tunnel is open or was refused once.
+   * @param edges number of the server's edges
+   * @param nodes number of the server's nodes
+   */
   readonly published: (edges: number, nodes: number) => void;
-  /** The server lets no tunnel be in a session beside another: this line is over. */
+  /** Called when the server allows each tunnel in one session only: this line ends. */
   readonly needless: () => void;
-  /** The agent is over. */
+  /** Called when the whole agent ends. */
   readonly end: (why: AgentEnd) => void;
 }
 
 export interface Line {
   readonly isOnline: boolean;
-  /** Of its session. */
+  /** Where its session is. */
   readonly place: Place | undefined;
-  /** When it lost its last session; undefined while it has lost none. */
+  /** When it lost its last session; undefined if it has not lost any. */
   readonly lostAt: Moment | undefined;
-  /** How many edges and nodes there are now; undefined while it has no session. */
+  /** Asks the server for its present number of edges and nodes; undefined without a session. */
   count(): Promise<ServerCount | undefined>;
-  /** Has its session in another place, if it can: it leaves the one that it has for a new one. */
+  /** Moves the session to another edge or node if possible: the line replaces its session with a new one. */
   spread(): void;
-  /** Lets what is under way end within a bound, says goodbye and closes. */
+  /** Waits a bounded time for open connections, says goodbye and closes. */
   close(): Promise<void>;
 }
 
-/** How a connection ended, and whether it came to a session. */
+/** How a connection ended, and whether it reached a session. */
 interface Connected {
   readonly reason: string | undefined;
   readonly atOnce: boolean;
@@ -77,11 +81,12 @@ interface Connected {
 
 const last: Connected = { reason: undefined, atOnce: false, wasOnline: false };
 
-/** A session that held this long was a good one: the next pause is the shortest again. */
+/** A session that lasted this long resets the pause to the shortest. */
 const steadyMs = 10_000;
 /**
- * Connections that are made to come to an edge or a node of its own; the system or a balancer chooses, and the last one is
- * kept. Nodes that have just died are still counted, when everybody comes at once.
+ * Attempts to reach an edge or node that has no session of this agent yet. The system or a balancer chooses, and the
+ * last attempt is used whatever it reached. The server still counts nodes that have just died, and then all agents
+ * reconnect together.
  */
 const maxSpread = { edge: 16, node: 4 };
 
@@ -91,7 +96,7 @@ export function startLine(options: LineOptions): Line {
   return line;
 }
 
-/** A session that serves until there is another; `stays`: until the server closes it. */
+/** A session that serves until its replacement is ready, or with `stays` until the server closes it. */
 interface Former {
   readonly session: Session;
   readonly stays: boolean;
@@ -110,7 +115,7 @@ class RunningLine implements Line {
   #resumption: Resumption | undefined;
   readonly #staying = new Set<Session>();
   readonly #left = new Map<Session, Promise<void>>();
-  /** Attempts that were to be made elsewhere than the one before. */
+  /** Number of attempts that had to reach another place than the one before. */
   #turn: number;
   #running: Promise<void> | undefined;
 
@@ -164,7 +169,9 @@ class RunningLine implements Line {
     }
   }
 
-  /** Waits for the next attempt, and says how many have failed in a row then; undefined: there is none. */
+  /**
+   * Waits for the next attempt. Returns the number of consecutive failures, or undefined if there is no next attempt.
+   */
   async #waits(reason: string, failures: number): Promise<number | undefined> {
     const { clock, log, status, giveUpMs = Infinity } = this.#options;
     const pause = pauseMs(failures, this.#options.random);
@@ -187,7 +194,7 @@ class RunningLine implements Line {
     return leaving;
   }
 
-  /** The session serves on until there is another, or the server closes it. */
+  /** The old session serves until the new one is ready, or until the server closes it. */
   #replace(before: Session, stays: boolean): void {
     const gone = new AbortController();
     const replaced = { session: before, stays, gone: gone.signal };
@@ -200,13 +207,13 @@ class RunningLine implements Line {
     letGo("session", left);
   }
 
-  /** A session, at an edge of its own where that can be had. */
+  /** Opens a session, if possible at an edge that has none of this agent's sessions. */
   async #open(server: ServerAddress): Promise<Session> {
     const { ca, connect, lineTunnels: tunnels, crowded } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; ; attempt += 1) {
       const socket = await connectServer(server, ca, signal, connect);
-      // A session of its own: resuming that of the former would end it.
+      // The new session has its own id: resuming the old one would end it.
       const resumed = this.#former ? undefined : this.#resumption;
       const opened = await openSession(socket, this.#options, tunnels, this.#kept, resumed, signal);
       const { edges, edgeId, nodes, nodeId } = opened;
@@ -217,7 +224,7 @@ class RunningLine implements Line {
     }
   }
 
-  /** One connection from beginning to end. `reason` undefined: there will be no other. */
+  /** Runs one connection from start to end. `reason` is undefined if no other follows. */
   async #connectOnce(): Promise<Connected> {
     const { status, published, end, needless } = this.#options;
     try {
@@ -250,7 +257,7 @@ class RunningLine implements Line {
     return last;
   }
 
-  /** No session came about; undefined: there will be no other attempt. */
+  /** The connection reached no session. Returns undefined if no other attempt follows. */
   #fails(error: unknown): Connected | undefined {
     const { isAlone, isFirst, retryFirst, firstServer, end } = this.#options;
     const isTriedElsewhere = this.#turn - firstServer + 1 < this.#servers.length;
@@ -262,7 +269,7 @@ class RunningLine implements Line {
   }
 }
 
-/** Resolves after `delayMs`, or at once when `signal` is aborted. */
+/** Resolves after `delayMs`, or immediately when `signal` is aborted. */
 async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -271,6 +278,6 @@ async function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promis
   signal.addEventListener("abort", wake);
   await promise;
   timer.cancel();
-  // The signal lives as long as the agent, which may wait any number of times.
+  // The signal lives as long as the agent, which waits any number of times.
   signal.removeEventListener("abort", wake);
 }

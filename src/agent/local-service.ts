@@ -1,4 +1,4 @@
-/** Services that the agent is itself: HTTP on the streams of a tunnel, without a port that others could reach. */
+/** Services inside the agent: HTTP on the streams of a tunnel, without a port that other processes could reach. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -11,12 +11,12 @@ export interface LocalService {
 
 export interface Answering {
   readonly request: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Takes the connection of a request for another protocol; without it such a request is one like any other. */
+  /** Takes the connection of an upgrade request. Without it, an upgrade request is handled like any other. */
   readonly upgrade?: (request: IncomingMessage, connection: Duplex, head: Buffer) => void;
 }
 
 export function localService({ request, upgrade }: Answering): LocalService {
-  // The edge has limits of its own on heads, bodies and time, and has kept to them.
+  // The edge has already enforced limits for heads, bodies and time.
   const server = createServer({ requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0, maxHeaderSize: 131_072 });
   server.on("request", request);
   if (upgrade) server.on("upgrade", upgrade);

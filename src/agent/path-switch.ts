@@ -1,4 +1,4 @@
-/** Several services behind one URL: each request goes to the one with the longest prefix of its path. */
+/** Several services behind one URL. Each request goes to the service with the longest matching path prefix. */
 
 import type { Agent as HttpAgent, IncomingMessage, ServerResponse } from "node:http";
 import { duplexPair, pipeline } from "node:stream";
@@ -12,12 +12,12 @@ import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface PathTarget {
-  /** `/` or `/api`: whole segments of a path. */
+  /** `/` or `/api`. Matches whole path segments. */
   readonly prefix: string;
   readonly upstream: Upstream;
 }
 
-/** @param targets speak HTTP/1.1 */
+/** @param targets services that speak HTTP/1.1 */
 export function pathSwitch(targets: readonly PathTarget[]): LocalService {
   const longest = targets
     .toSorted((a, b) => b.prefix.length - a.prefix.length)
@@ -42,7 +42,7 @@ export function pathSwitch(targets: readonly PathTarget[]): LocalService {
 
 type Target = PathTarget & { readonly agent: HttpAgent };
 
-/** Connections to a service are dialled as all others are. */
+/** Dials services in the same way as all other connections do. */
 function agentOf(upstream: Upstream): HttpAgent {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 32 });
   agent.createConnection = () => {
@@ -55,7 +55,7 @@ function agentOf(upstream: Upstream): HttpAgent {
 }
 
 function requestTo({ agent }: Target, { method, url, rawHeaders }: IncomingMessage) {
-  // As they came, in their order: the edge has checked them.
+  // Forwarded in the received order and spelling, which the edge has checked.
   return requestHttp({
     agent,
     method,

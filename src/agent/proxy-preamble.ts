@@ -1,11 +1,11 @@
-/** The PROXY protocol's header, as far as it has to be passed over, or written for a connection of nobody's. */
+/** The PROXY protocol header: measured so that it can be skipped, or written for a connection without a client. */
 
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n", "latin1");
 const longestLine = 107;
 const fixedBytes = 16;
 const lf = 10;
 
-/** Bytes of the header at the beginning of `bytes`; 0 when it is none, undefined while it is incomplete. */
+/** Returns the length of the header at the start of `bytes`: 0 if there is none, undefined while it is incomplete. */
 export function preambleLength(bytes: Buffer): number | undefined {
   const isBinary = bytes[0] === signature[0];
   if (isBinary) {
@@ -20,7 +20,7 @@ export function preambleLength(bytes: Buffer): number | undefined {
   return bytes.length > longestLine ? 0 : undefined;
 }
 
-/** Says that the connection is the sender's own (version 1: UNKNOWN, version 2: LOCAL). */
+/** Writes the header of a connection that the agent opened for itself (version 1: UNKNOWN, version 2: LOCAL). */
 export function ownPreamble(version: 0 | 1 | 2): Buffer {
   if (version === 0) return Buffer.alloc(0);
   return version === 1

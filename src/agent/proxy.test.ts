@@ -5,7 +5,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { connectThrough } from "./proxy.ts";
 
-/** What was asked of a proxy, which leads to the echo whatever that is. */
+/** Requests that a test proxy received. Every connection leads to the echo service. */
 interface TestProxy {
   readonly port: number;
   readonly asked: string[];
@@ -40,7 +40,7 @@ function splice(socket: Socket, first: string): void {
   socket.pipe(on).pipe(socket);
 }
 
-/** Answers CONNECT with `answer`, and leads on after a 200. */
+/** Answers CONNECT with `answer`, and forwards after a 200. */
 async function httpProxy(answer: string): Promise<TestProxy> {
   const asked: string[] = [];
   const port = await listen(
@@ -56,7 +56,7 @@ async function httpProxy(answer: string): Promise<TestProxy> {
   return { port, asked };
 }
 
-/** Wants `user` with this password where one is given; answers requests with `reply`. */
+/** Requires `user` with this password if given. Answers requests with `reply`. */
 async function socksProxy(reply: number, user?: readonly [string, string]): Promise<TestProxy> {
   const asked: string[] = [];
   const port = await listen(
@@ -96,7 +96,7 @@ async function through(proxy: string, host = "server.example", port = 4443): Pro
 }
 
 describe("an agent behind a proxy", () => {
-  it("an agent behind a proxy asks it to CONNECT, with the credentials of its URL", async () => {
+  it("an agent behind a proxy sends CONNECT with the credentials of the proxy's URL", async () => {
     const proxy = await httpProxy("HTTP/1.1 200 Connection established\r\n\r\n");
     assert.equal(await through(`http://ann:p%40ss@127.0.0.1:${proxy.port}`), "hello");
     assert.deepEqual(proxy.asked[0]?.split("\r\n").slice(0, 3), [
@@ -108,7 +108,7 @@ describe("an agent behind a proxy", () => {
     assert.match(proxy.asked[1] ?? "", /^CONNECT \[2001:db8::1\]:4443 HTTP\/1\.1\r\nHost: \S+\r\n\r\n$/);
   });
 
-  it("an agent behind a proxy keeps what came together with the proxy's answer", async () => {
+  it("an agent behind a proxy keeps bytes that arrived together with the proxy's answer", async () => {
     const proxy = await httpProxy("HTTP/1.1 200 OK\r\n\r\nearly ");
     const socket = await connectThrough(
       new URL(`http://127.0.0.1:${proxy.port}`),
@@ -127,13 +127,13 @@ describe("an agent behind a proxy", () => {
     ["SSH-2.0-OpenSSH\r\n\r\n", /something that is not HTTP/],
     ["HTTP/1.1 200", /closed the connection/],
   ] as const) {
-    it(`an agent behind a proxy says what it said: ${answer.trim()}`, async () => {
+    it(`an agent behind a proxy reports the proxy's answer: ${answer.trim()}`, async () => {
       const proxy = await httpProxy(answer === "HTTP/1.1 200" ? "" : answer);
       await assert.rejects(through(`http://127.0.0.1:${proxy.port}`), why);
     });
   }
 
-  it("an agent behind a SOCKS 5 proxy has it look names up, and gives addresses as they are", async () => {
+  it("an agent behind a SOCKS 5 proxy sends names unresolved and addresses as they are", async () => {
     const proxy = await socksProxy(0);
     assert.equal(await through(`socks5://127.0.0.1:${proxy.port}`, "a.example", 443), "hello");
     await through(`socks5://127.0.0.1:${proxy.port}`, "192.0.2.7", 443);
@@ -145,7 +145,7 @@ describe("an agent behind a proxy", () => {
     ]);
   });
 
-  it("an agent behind a SOCKS 5 proxy shows its credentials, and says why it was refused", async () => {
+  it("an agent behind a SOCKS 5 proxy authenticates, and reports why it was refused", async () => {
     const proxy = await socksProxy(0, ["ann", "secret"]);
     assert.equal(await through(`socks5://ann:secret@127.0.0.1:${proxy.port}`), "hello");
     await assert.rejects(through(`socks5://ann:wrong@127.0.0.1:${proxy.port}`), /rejects these credentials/);
@@ -153,7 +153,7 @@ describe("an agent behind a proxy", () => {
     await assert.rejects(through(`socks5://127.0.0.1:${port}`), /that nothing listens there/);
   });
 
-  it("an agent behind a proxy that is not there says which one", async () => {
+  it("an agent behind a proxy that cannot be reached names the proxy", async () => {
     await assert.rejects(through("http://127.0.0.1:1"), /cannot reach the proxy 127\.0\.0\.1:1/);
   });
 });

@@ -1,23 +1,23 @@
-/** The way to the server through a proxy: HTTP CONNECT (RFC 9110 §9.3.6) or SOCKS 5 (RFC 1928). */
+/** Connects to the server through a proxy: HTTP CONNECT (RFC 9110 §9.3.6) or SOCKS 5 (RFC 1928). */
 import { connect as connectTcp, isIP, isIPv6 } from "node:net";
 import type { Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { readAddress } from "../lib/address.ts";
 
-/** Longest answer of a proxy that is read, in bytes. */
+/** Longest accepted answer of a proxy, bytes. */
 const maxAnswer = 16_384;
 
 const usualPort: Readonly<Record<string, number>> = { "http:": 80, "https:": 443, "socks5:": 1080, "socks5h:": 1080 };
 
-/** What is thrown when a proxy does not let the agent through; trying again may. */
+/** Thrown when a proxy refuses the connection. A retry may succeed. */
 export class ProxyError extends Error {}
 
 /**
- * A connection to `host:port` that a proxy has made; the proxy looks the name up.
+ * Opens a connection to `host:port` through a proxy, which resolves the name.
  *
- * @param proxy `http:`, `https:` or `socks5:`, with user and password where it wants them
- * @param opened is given the socket at once, so that it can be ended meanwhile
- * @throws ProxyError that says what the proxy said
+ * @param proxy an `http:`, `https:` or `socks5:` URL, with user and password if the proxy requires them
+ * @param opened receives the socket immediately, so that the caller can end it during the negotiation
+ * @throws ProxyError with the proxy's answer
  */
 export async function connectThrough(
   proxy: URL,
@@ -89,7 +89,7 @@ async function askSocks(socket: Socket, answers: Answers, proxy: URL, host: stri
   await answers.bytes(length + 2);
 }
 
-/** Kind and address of RFC 1928 §5; a name is looked up by the proxy. */
+/** Address type and address of RFC 1928 §5. The proxy resolves names. */
 function socksAddress(host: string): Buffer {
   const words = new Uint32Array(4);
   const family = isIP(host) === 0 ? 0 : readAddress(host, words);
@@ -103,7 +103,7 @@ function credentialsOf({ username, password }: URL) {
   return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
-/** What a proxy says before it gets out of the way; what follows is left to whoever reads next. */
+/** Reads the proxy's answers. Bytes after them are left for the next reader. */
 class Answers {
   readonly #socket: Socket;
   readonly #proxy: string;
@@ -125,7 +125,7 @@ class Answers {
     this.#socket.on("data", this.#taken);
   }
 
-  /** The next `count` bytes. */
+  /** Reads the next `count` bytes. */
   async bytes(count: number): Promise<Buffer> {
     while (this.#held.length < count) await this.#next();
     const taken = this.#held.subarray(0, count);
@@ -133,7 +133,7 @@ class Answers {
     return taken;
   }
 
-  /** The text up to and with `end`. */
+  /** Reads text up to and including `end`. */
   async through(end: string): Promise<string> {
     for (;;) {
       const at = this.#held.indexOf(end, 0, "latin1");

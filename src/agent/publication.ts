@@ -1,15 +1,15 @@
-/** What is published. */
+/** What an agent publishes. */
 export type Publication =
-  /** An address of its own; the server makes one up unless it is given. */
+  /** An endpoint with its own address. Without one, the server generates it. */
   | {
       readonly kind: "url";
       readonly url: string | undefined;
-      /** First label of a name below the server's domain, where there is no `url`. */
+      /** First label of a name below the server's domain, used if there is no `url`. */
       readonly subdomain?: string | undefined;
-      /** The OpenID provider at which visitors log in before. */
+      /** The OpenID provider at which visitors must log in. */
       readonly login?: OpenIdLogin | undefined;
     }
-  /** Whatever edges have a backend with these labels. */
+  /** Every edge that has a backend with these labels. */
   | { readonly kind: "labels"; readonly labels: Readonly<Record<string, string>> };
 
 export interface OpenIdLogin {
@@ -20,10 +20,12 @@ export interface OpenIdLogin {
 
 export type PublishedProto = "https" | "http" | "tls" | "tcp";
 
-/** What is asked of the server: a host name, or the `host:port` of a tcp endpoint. */
+/** The requested place: a host name, or the `host:port` of a tcp endpoint. */
 export type Place = { readonly hostname: string } | { readonly address: string };
 
-/** The place that a public URL, or one without its scheme, names. Throws `Error` with what it must be. */
+/**
+ * Returns the place that a public URL names, with or without scheme. Throws an `Error` that states the expected form.
+ */
 export function placeOfUrl(given: string, proto: PublishedProto): Place {
   const url = URL.parse(given.includes("://") ? given : `${proto}://${given}`);
   const isBare = url && ["", "/"].includes(url.pathname) && url.search === "" && url.hash === "" && url.username === "";

@@ -2,23 +2,23 @@ import { preambleLength } from "./proxy-preamble.ts";
 import type { StreamWatch } from "./stream-watch.ts";
 
 /**
- * Reads along on a proxied HTTP/1 stream to tell of requests, without touching its bytes. The server sends the next
- * request on a stream only after the answer to the last is complete, so a request's head begins with the first bytes
- * after an answer began, and an answer's with the first bytes after a request: no body has to be followed.
- * What does not look like a head is passed over.
+ * Observes a proxied HTTP/1 stream and reports its requests, without changing bytes. The server sends the next request
+ * on a stream only after the response to the last one is complete. A request head therefore starts with the first bytes
+ * after a response began, and a response head with the first bytes after a request, so bodies need not be parsed. Bytes
+ * that do not look like a head are skipped.
  */
 export interface WatchedRequest {
   readonly method: string;
   readonly target: string;
-  /** 0 when the connection ended without an answer. */
+  /** 0 if the connection ended without a response. */
   readonly status: number;
-  /** From the request's first bytes to the answer's, milliseconds. */
+  /** From the first bytes of the request to those of the response, milliseconds. */
   readonly durationMs: number;
-  /** Monotonic: when its answer began, or the connection ended. */
+  /** Monotonic time at which the response began or the connection ended. */
   readonly endedAt: number;
 }
 
-/** Longest part of a first line that is looked at, in bytes. */
+/** Longest examined part of a first line, bytes. */
 const maxLineBytes = 2048;
 const requestLine = /^([A-Z]{1,20}) (\S+) HTTP\/1\.[01]$/;
 const cr = 13;
@@ -26,7 +26,7 @@ const cr = 13;
 export class RequestWatch implements StreamWatch {
   readonly #monotonic: () => number;
   readonly #tell: (request: WatchedRequest) => void;
-  /** What has come of a PROXY header; undefined behind it. */
+  /** Bytes of an incomplete PROXY header; undefined once it has passed. */
   #preamble: Buffer | undefined;
   #method = "";
   #target = "";
@@ -38,7 +38,7 @@ export class RequestWatch implements StreamWatch {
     this.#preamble = hasPreamble ? Buffer.alloc(0) : undefined;
   }
 
-  /** Bytes on their way to the service. */
+  /** Receives bytes on their way to the service. */
   fromServer(bytes: Buffer, at = this.#monotonic()): void {
     if (this.#preamble) return this.#readPreamble(Buffer.concat([this.#preamble, bytes]));
     if (this.#method !== "") return;
@@ -50,12 +50,12 @@ export class RequestWatch implements StreamWatch {
     this.#since = at;
   }
 
-  /** Bytes on their way back. */
+  /** Receives bytes on their way back. */
   fromService(bytes: Buffer, time = this.#monotonic()): void {
     if (this.#method === "") return;
     let at = 0;
     let status = statusAt(bytes, at);
-    // Interim answers come before the one that counts (RFC 9110 §15.2); 101 is final.
+    // Interim responses precede the final one (RFC 9110 §15.2). 101 is final.
     while (status >= 100 && status < 200 && status !== 101) {
       const end = bytes.indexOf("\r\n\r\n", at, "latin1");
       if (end < 0 || end + 4 >= bytes.length) return;
@@ -65,7 +65,7 @@ export class RequestWatch implements StreamWatch {
     if (status > 0) this.#report(status, time);
   }
 
-  /** The stream is over. */
+  /** Called when the stream has ended. */
   ended(): void {
     if (this.#method !== "") this.#report(0, this.#monotonic());
   }
@@ -83,7 +83,7 @@ export class RequestWatch implements StreamWatch {
   }
 }
 
-/** The status of `HTTP/1.x NNN` at `at`, or 0. */
+/** Returns the status of `HTTP/1.x NNN` at `at`, or 0. */
 function statusAt(bytes: Buffer, at: number): number {
   if (bytes.length < at + 12 || bytes[at] !== 72 || bytes[at + 8] !== 32) return 0;
   const status =

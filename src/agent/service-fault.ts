@@ -1,20 +1,20 @@
-/** What is wrong between the agent and the service, with what to do about it. */
+/** Explains faults between the agent and its service, with advice. */
 import { connect as connectTls } from "node:tls";
 import { describeLoss } from "./end.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** Certificates that OpenSSL or Node refuses. */
+/** Error codes of certificates that OpenSSL or Node rejects. */
 const certificateCode = /^ERR_TLS_CERT|^CERT_|_CERT(?:_|$)|^UNABLE_TO_|^HOSTNAME_MISMATCH$/;
-/** Answers to a ClientHello that are no TLS. */
+/** Error codes of responses to a ClientHello that are not TLS. */
 const noTlsCode = /^EPROTO$|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNSUPPORTED_PROTOCOL|HTTP_REQUEST/;
 
-/** The service was asked in plain text and wants TLS. */
+/** The service expects TLS but received a plain request. */
 export class WantsTls extends Error {
   override readonly name = "WantsTls";
 }
 
-/** As the end of a sentence about the service. */
+/** Describes the fault, as the end of a sentence about the service. */
 export function describeServiceFault(upstream: Upstream, error: Error): string {
   const { code = "" } = error as NodeJS.ErrnoException;
   const place = upstream.text.replace(/^[a-z0-9]+:\/\//, "");
@@ -35,20 +35,22 @@ export function describeServiceFault(upstream: Upstream, error: Error): string {
   return describeLoss(error);
 }
 
-/** Whether the refusal of a certificate caused the failure. It lasts until somebody acts, so each one is logged. */
+/**
+ * Whether a rejected certificate caused the failure. It persists until someone fixes it, so each occurrence is logged.
+ */
 export function isCertificateFault(error: Error): boolean {
   return certificateCode.test((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** How long a service may take to begin TLS, milliseconds. */
+/** Time limit for the start of TLS at a service, milliseconds. */
 const probeMs = 2_000;
-/** How long an answer counts, milliseconds. */
+/** How long a probe's result is cached, milliseconds. */
 const keptMs = 30_000;
 const probes = new WeakMap<Upstream, { readonly at: number; readonly answer: Promise<boolean> }>();
 
 /**
- * Whether the service at a plain address speaks TLS: asked after it closed a connection without a byte, as servers do
- * with plain requests. One question at a time for each service.
+ * Probes whether the service at a plain address speaks TLS, after it closed a connection without a byte, as TLS servers
+ * do with plain requests. Each service has at most one probe at a time.
  */
 export function speaksTls(upstream: Upstream, now: number): Promise<boolean> {
   const kept = probes.get(upstream);

@@ -8,7 +8,7 @@ import { reachService, retryMs, watchService } from "./service-watch.ts";
 import type { ServiceState, ServiceWatch } from "./service-watch.ts";
 import { parseUpstream } from "./upstream.ts";
 
-describe("the watch over the service", () => {
+describe("the service watch", () => {
   let clock = makeManualClock();
   let port = 0;
   let server: Server | undefined;
@@ -24,7 +24,7 @@ describe("the watch over the service", () => {
     server = undefined;
   };
   const upstream = () => parseUpstream(`127.0.0.1:${port}`);
-  /** Every change, to be waited for. */
+  /** Records every change, and lets a test wait for it. */
   const start = () => {
     const changes: ServiceState[] = [];
     let told = Promise.withResolvers<void>();
@@ -46,7 +46,7 @@ describe("the watch over the service", () => {
     await close();
   });
 
-  it("the watch over the service says at once that nothing listens, once, and once when something does", async () => {
+  it("the service watch reports at start that nothing listens, and later that the service is back, once each", async () => {
     await close();
     const { changes, next } = start();
     await next();
@@ -59,7 +59,7 @@ describe("the watch over the service", () => {
     assert.deepEqual(changes.slice(1), [{ reachable: true }]);
   });
 
-  it("the watch over the service says nothing of a service that is there, until a connection to it fails", async () => {
+  it("the service watch reports nothing about a healthy service until a connection fails", async () => {
     const connected = once(server as Server, "connection");
     const { changes, next } = start();
     await connected;
@@ -70,7 +70,7 @@ describe("the watch over the service", () => {
     assert.deepEqual(changes, [{ reachable: false, reason: "nothing listens there" }]);
   });
 
-  it("the watch over the service connects once at the start, and then only while the service is away", async () => {
+  it("the service watch connects once at the start, and afterwards only while the service is away", async () => {
     let connections = 0;
     server?.on("connection", () => (connections += 1));
     const connected = once(server as Server, "connection");
@@ -81,7 +81,7 @@ describe("the watch over the service", () => {
     assert.equal(connections, 2);
   });
 
-  it("the watch over the service resolves for a service that is there, and rejects with the cause for one that is not", async () => {
+  it("the service watch resolves for a reachable service, and rejects with the cause otherwise", async () => {
     await reachService(upstream());
     await close();
     await assert.rejects(reachService(upstream()), { code: "ECONNREFUSED" });

@@ -1,22 +1,26 @@
-/** Whether the service can be reached: found out at the start, and by each connection that fails, not by polling. */
+/**
+ * Tracks whether the service can be reached, by a connection at the start and by failed connections, without polling.
+ */
 import type { Socket } from "node:net";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { describeServiceFault } from "./service-fault.ts";
 import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** How long after a failure the service is tried again, milliseconds. */
+/** Pause before the service is tried again after a failure, milliseconds. */
 export const retryMs = 2_000;
 
 export type ServiceState = { readonly reachable: true } | { readonly reachable: false; readonly reason: string };
 
 export interface ServiceWatch {
-  /** A connection to the service has failed. */
+  /** Reports that a connection to the service failed. */
   failed(error: Error): void;
   stop(): void;
 }
 
-/** Tries the service, and again and again while it cannot be reached. `changed`: it went away, or came back. */
+/**
+ * Tries the service, and keeps trying while it cannot be reached. `changed` is called when it goes away or comes back.
+ */
 export function watchService(upstream: Upstream, clock: Clock, changed: (state: ServiceState) => void): ServiceWatch {
   let reachable = true;
   let stopped = false;
@@ -50,7 +54,7 @@ export function watchService(upstream: Upstream, clock: Clock, changed: (state: 
   };
 }
 
-/** Resolves when the service takes a connection, which is closed at once. Rejects with the cause. */
+/** Resolves when the service accepts a connection, which is then closed. Rejects with the cause. */
 export function reachService(upstream: Upstream): Promise<void> {
   if (upstream.local) return Promise.resolve();
   return new Promise((resolve, reject) => {
@@ -62,7 +66,7 @@ interface Probe {
   abandon(): void;
 }
 
-/** One connection; `done` is called once. */
+/** Opens one connection. `done` is called once. */
 function dial(upstream: Upstream, done: (error: Error | undefined) => void): Probe {
   const socket: Socket = dialUpstream(upstream);
   let error: Error | undefined = new Error("the service closed the connection");

@@ -1,4 +1,4 @@
-/** The tunnels of an agent in one of its sessions: opened, tried again, and given what comes for them. */
+/** The tunnels of an agent in one of its sessions: opens them, retries, and routes incoming connections. */
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import { Refusal } from "../lib/errors.ts";
@@ -23,36 +23,39 @@ import type { TunnelOptions } from "./tunnel.ts";
 export interface LivingTunnel {
   readonly options: TunnelOptions;
   readonly service: ServiceWatch | undefined;
-  /** It came while the agent ran, and this is told how that went: refused once, it is over. */
+  /**
+   * Set for a tunnel that was added at run time; settles with the outcome of opening it. The first refusal ends such a
+   * tunnel.
+   */
   readonly added: PromiseWithResolvers<void> | undefined;
-  /** It was open once. */
+  /** Whether the tunnel has ever been open. */
   wasOpen: boolean;
-  /** The sessions that it is open in. */
+  /** The sessions in which the tunnel is open. */
   readonly openIn: Set<SessionTunnels>;
-  /** Where it is published, once the server has made that up: the same in every session. */
+  /** The address that the server generated: the same in every session. */
   made: MadePlace | undefined;
-  /** It is being made up. */
+  /** Pending while the server generates the address. */
   making: Promise<void> | undefined;
 }
 
-/** What the sessions of one line to the server were given for each tunnel, one after the other. */
+/** What the server assigned to each tunnel in the successive sessions of one line. */
 export type Kept = WeakMap<TunnelOptions, BoundTunnel>;
 
-/** What all sessions of an agent have in common. */
+/** Shared by all sessions of an agent. */
 export interface AllTunnels {
   readonly clock: Clock;
   readonly log: Log;
-  /** From 0 up to 1. */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** Whether to go on trying to open a tunnel that never was open. */
+  /** Whether to retry a tunnel that has never been open. */
   readonly retryFirst: boolean;
   readonly living: ReadonlySet<LivingTunnel>;
   readonly sessions: Set<SessionTunnels>;
-  /** It has ended, for a reason that trying again does not mend. */
+  /** Called when a tunnel ends for a permanent reason. */
   readonly finish: (tunnel: LivingTunnel, end: AgentEnd) => void;
 }
 
-/** What tells of requests in HTTP/2: loaded with the first tunnel that has them. */
+/** The HTTP/2 watch, loaded with the first tunnel that needs it. */
 let http2Watch: typeof Http2RequestWatch | undefined;
 
 export class SessionTunnels {
@@ -62,16 +65,16 @@ export class SessionTunnels {
   readonly #byId = new Map<string, LivingTunnel>();
   readonly #failures = new Map<LivingTunnel, number>();
   readonly #retries = new Map<LivingTunnel, Timer>();
-  /** Undefined before the session has begun, and when it is gone. */
+  /** Undefined before the session starts and after it ends. */
   #line: ClientSession | undefined;
-  /** Nothing is opened in it any more. */
+  /** No more tunnels are opened. */
   #isPaused = false;
-  /** It has begun, and is not about to be left: what is added is opened in it. */
+  /** The session has started and is not about to end, so tunnels that are added are opened in it. */
   takesMore = false;
 
   /**
-   * @param kept gets what this one is given
-   * @param alone the server lets no tunnel be in another session beside this one
+   * @param kept receives what the server assigns
+   * @param alone called when the server allows each tunnel in one session only
    */
   constructor(all: AllTunnels, kept: Kept, alone: () => void) {
     this.#all = all;
@@ -79,7 +82,7 @@ export class SessionTunnels {
     this.#alone = alone;
   }
 
-  /** Opens all. Resolves when each is open or was refused once. */
+  /** Opens all tunnels. Resolves when each is open or was refused once. */
   async open(line: ClientSession): Promise<void> {
     this.#line = line;
     this.takesMore = true;
@@ -87,9 +90,9 @@ export class SessionTunnels {
     await Promise.all([...this.#all.living].map((tunnel) => this.openOne(tunnel)));
   }
 
-  /** Opens one. Resolves when it is open or was refused once. */
+  /** Opens one tunnel. Resolves when it is open or was refused once. */
   async openOne(tunnel: LivingTunnel): Promise<void> {
-    // One session has the server make up where it is; the others bring that.
+    // One session lets the server generate the address. The others then request it.
     while (tunnel.making && !tunnel.made) await tunnel.making;
     const line = this.#line;
     if (!line || this.#isPaused || !this.#all.living.has(tunnel)) return;
@@ -98,7 +101,7 @@ export class SessionTunnels {
     await tunnel.making;
   }
 
-  /** Nothing more is opened or tried; what comes is served. */
+  /** Stops opening and retrying. Incoming connections are still served. */
   pause(): void {
     this.takesMore = false;
     this.#isPaused = true;
@@ -106,7 +109,7 @@ export class SessionTunnels {
     this.#retries.clear();
   }
 
-  /** The session is gone: its ids mean nothing any more. */
+  /** The session has ended, so its tunnel ids are no longer valid. */
   lost(): void {
     this.pause();
     this.#line = undefined;
@@ -115,19 +118,19 @@ export class SessionTunnels {
     sessions.delete(this);
     for (const tunnel of living) {
       tunnel.openIn.delete(this);
-      // Whoever asked for it is waiting, and may ask again.
+      // The caller of `add` is waiting, and can call it again.
       if (tunnel.added && !tunnel.wasOpen && sessions.size === 0) {
         finish(tunnel, { reason: "unreachable", message: "the session with the server was lost" });
       }
     }
   }
 
-  /** Of the tunnel with this id in the session; undefined where there is none. */
+  /** Returns the name of the tunnel with this id, or undefined if the session has none. */
   nameOf(tunnelId: string): string | undefined {
     return this.#byId.get(tunnelId)?.options.name;
   }
 
-  /** A public connection to one of them. */
+  /** Handles a public connection to one of the tunnels. */
   proxied(tunnelId: string, { proto, clientAddress }: ProxiedHeader, stream: ByteStream): void {
     const tunnel = this.#byId.get(tunnelId);
     if (!tunnel) return stream.abort();
@@ -144,34 +147,34 @@ export class SessionTunnels {
       watch: requests && along ? bothWatch(requests, along) : (requests ?? along),
       unreachable(error) {
         const fields = { upstream: upstream.text, reason: describeServiceFault(upstream, error) };
-        // The watch tells once that a service has gone. A service that is set up wrongly is named each time.
+        // The watch reports a service that is away once. A misconfigured service is reported each time.
         if (error instanceof WantsTls || isCertificateFault(error))
           log.warn("connection to the service failed", fields);
         else if (tunnel.service) log.debug("connection to the service failed", fields);
         else log.warn("service unreachable", fields);
-        // The watch would reach a service that wants TLS, and say that it is back.
+        // The watch would reach a service that expects TLS, and report it as back.
         if (!(error instanceof WantsTls)) tunnel.service?.failed(error);
       },
     });
   }
 
-  /** The server took one away. */
+  /** The server removed a tunnel. */
   stopped(tunnelId: string, message: string, code: string): void {
     const tunnel = this.#byId.get(tunnelId);
     this.#byId.delete(tunnelId);
     if (tunnel) this.#all.finish(tunnel, endOfTunnel(message, code));
   }
 
-  /** It has ended: the session is not to have it any more. */
+  /** Removes a tunnel that has ended from the session. */
   drop(tunnel: LivingTunnel): void {
     for (const id of this.#forget(tunnel)) {
       this.#byId.delete(id);
-      // Where the server has taken it away itself, this tells it nothing new.
+      // Redundant but harmless if the server removed the tunnel.
       this.#line?.unbind(id).catch(() => {});
     }
   }
 
-  /** Takes one away from the server; resolves when it has answered. What comes for it until then is served. */
+  /** Removes a tunnel at the server. Resolves when the server has answered. Until then, connections are served. */
   async take(tunnel: LivingTunnel): Promise<void> {
     const line = this.#line;
     await Promise.all(
@@ -182,7 +185,7 @@ export class SessionTunnels {
     );
   }
 
-  /** Takes all away from the server; resolves when it has answered. What comes until then is served. */
+  /** Removes all tunnels at the server. Resolves when the server has answered. Until then, connections are served. */
   async unbind(given: ClientSession): Promise<void> {
     this.pause();
     await Promise.all([...this.#byId.keys()].map((id) => given.unbind(id).catch(() => {})));
@@ -195,7 +198,7 @@ export class SessionTunnels {
     return Watch && new Watch(monotonic, proxyProtocol !== 0, request);
   }
 
-  /** It is not tried again. Returns its ids. */
+  /** Stops retrying the tunnel. Returns its ids. */
   #forget(tunnel: LivingTunnel): string[] {
     this.#retries.get(tunnel)?.cancel();
     this.#retries.delete(tunnel);
@@ -216,7 +219,7 @@ export class SessionTunnels {
   #opened(line: ClientSession, tunnel: LivingTunnel, id: string, bound: BoundTunnel | undefined): void {
     if (this.#isPaused) return;
     if (!this.#all.living.has(tunnel)) {
-      // It was taken away while it was asked for.
+      // The tunnel was removed while the request was pending.
       line.unbind(id).catch(() => {});
       return;
     }
@@ -233,7 +236,7 @@ export class SessionTunnels {
 
   #refused(line: ClientSession, tunnel: LivingTunnel, error: unknown): void {
     const { finish, retryFirst, random, clock } = this.#all;
-    // What others have is not over because this session may not have it as well.
+    // A tunnel that is open in other sessions does not end because this session may not have it too.
     const isElsewhere = tunnel.openIn.size > 0;
     if (isElsewhere && isOwnName(line, error)) return this.#alone();
     const isRetried = tunnel.wasOpen || (retryFirst && !tunnel.added);
@@ -251,8 +254,8 @@ export class SessionTunnels {
 }
 
 /**
- * Whether the name is refused because another session of this agent has it: servers that know of agents with several
- * sessions give it to all of them, and those that have several edges do know.
+ * Whether the server refused the name because another session of this agent has it. Servers that support several
+ * sessions per agent give the name to all of them, and servers with several edges always do.
  */
 function isOwnName({ edges }: ClientSession, error: unknown): boolean {
   return edges <= 1 && error instanceof Refusal && error.reason === "agent_name_taken";

@@ -1,4 +1,4 @@
-/** One connection of the agent to the server: authenticated, with its tunnels, forwarding what comes. */
+/** One authenticated connection of the agent to the server, with its tunnels and forwarded connections. */
 import { letGo } from "../lib/boundary.ts";
 import type { TLSSocket } from "node:tls";
 import { arch, platform } from "node:os";
@@ -12,7 +12,7 @@ import type { AgentEnd } from "./end.ts";
 import type { Kept, SessionTunnels } from "./session-tunnels.ts";
 import type { Tunnels } from "./tunnels.ts";
 
-/** What is brought back to the server after a loss, so that it gives the same session. */
+/** Sent to the server after a loss to resume the same session. */
 export interface Resumption {
   readonly clientId: string;
   readonly cookie: string;
@@ -22,42 +22,46 @@ type SessionOptions = AgentOptions & { readonly agentId: string | undefined };
 
 /** How a session ended. */
 export type SessionEnd =
-  /** Another connection is due; `stays`: beside this one, which the server will close. */
+  /** The agent should connect again. `stays`: keep this connection until the server closes it. */
   | { readonly kind: "lost"; readonly reason: string; readonly atOnce: boolean; readonly stays?: true }
-  /** The server told the agent to stop, or no tunnel is left. */
+  /** The server stopped the agent, or no tunnel is left. */
   | { readonly kind: "over"; readonly end: AgentEnd }
-  /** The server lets no tunnel be in a session beside another. */
+  /** The server allows each tunnel in one session only, and another session has them. */
   | { readonly kind: "needless" };
 
 export interface Session {
   readonly latencyMs: number;
   readonly resumption: Resumption;
-  /** How many edges the server has, and which of them this session is at. */
+  /** Number of the server's edges, and the edge that this session is at. */
   readonly edges: number;
   readonly edgeId: string;
-  /** Of how many nodes the server is one, 0 for none, and which of them this session is at. */
+  /** Number of the server's nodes (0 if it is not clustered), and the node that this session is at. */
   readonly nodes: number;
   readonly nodeId: string;
-  /** How many edges and nodes there are now; rejects when the server does not answer. */
+  /** Asks for the present number of edges and nodes. Rejects if the server does not answer. */
   count(): Promise<ServerCount>;
-  /** Another one is to be opened, in whose favour this one is left. */
+  /** Replaces this session with a new one. */
   move(): void;
   readonly ended: Promise<SessionEnd>;
-  /** Its connection is over. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>;
-  /** Opens the tunnels; resolves when each is open or was refused once. */
+  /** Opens the tunnels. Resolves when each is open or was refused once. */
   publish(): Promise<void>;
-  /** Takes the tunnels away, lets what is under way end within a bound, and says goodbye. */
+  /** Removes the tunnels, waits a bounded time for open connections, and says goodbye. */
   close(): Promise<void>;
 }
 
-/** How long taking the tunnels away may take, milliseconds. */
+/** Time limit for removing the tunnels, milliseconds. */
 const goodbyeMs = 1_000;
-/** How long what is under way may go on then, unless told otherwise. */
+/** Default time that open connections get afterwards, milliseconds. */
 const defaultFinishMs = 10_000;
 const finishCheckMs = 20;
 
-/** Takes over a connected socket. @param kept gets what its tunnels are given. Rejects with `Refusal` when the server says why it refuses. */
+/**
+ * Authenticates on a connected socket and takes it over.
+ * @param kept receives what the server assigns to the tunnels
+ * @throws Refusal with the server's reason
+ */
 export async function openSession(
   socket: TLSSocket,
   options: SessionOptions,
@@ -116,7 +120,7 @@ export async function openSession(
   }
 }
 
-/** Resolves when nothing is under way any more, or after `boundMs`. */
+/** Resolves when no connection is open any more, or after `boundMs`. */
 function finished(line: ClientSession, clock: Clock, boundMs: number): Promise<void> {
   const endsAt = clock.monotonic() + boundMs;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -161,7 +165,7 @@ function handlers(
     command(command) {
       if (!remoteManagement) return Promise.reject(new Error("This agent does not allow remote management."));
       if (command.name === "stop") {
-        // After the answer has gone out.
+        // Runs after the answer has been sent.
         clock.after(0, () =>
           end({ kind: "over", end: { reason: "stopped", message: "the server stopped the agent" } }),
         );

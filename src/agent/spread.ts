@@ -1,27 +1,27 @@
-/** Keeps an agent's sessions at as many nodes as they can be at: nodes come and go while an agent runs. */
+/** Distributes an agent's sessions over as many nodes as possible, while nodes come and go. */
 import { letGo } from "../lib/boundary.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
 import type { Line } from "./line.ts";
 
 export interface SpreadOptions {
   readonly clock: Clock;
-  /** From 0 up to 1. */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** All of the agent; more may come. */
+  /** All lines of the agent. The array may grow. */
   readonly lines: readonly Line[];
-  /** The server has so many edges now. */
+  /** Receives the server's current number of edges. */
   readonly counted: (edges: number) => void;
 }
 
 export interface Spread {
-  /** The server is one of several nodes, or may come to be. Harmless when repeated. */
+  /** Starts looking because the server is, or may become, one of several nodes. Repeated calls have no effect. */
   begin(): void;
   stop(): void;
 }
 
-/** How often the server is asked, milliseconds. */
+/** Interval between questions to the server, milliseconds. */
 const lookMs = 30_000;
-/** Of that, where sessions that were opened elsewhere came to the same node again and again. */
+/** Longest interval, in units of `lookMs`, when attempts keep reaching the same node. */
 const longestPause = 32;
 
 export function keepSpread({ clock, random, lines, counted }: SpreadOptions): Spread {
@@ -46,7 +46,7 @@ export function keepSpread({ clock, random, lines, counted }: SpreadOptions): Sp
   const again = (): void => {
     if (isOver) return;
     timer = clock.after(lookMs * pause * (0.5 + random() / 2), () => {
-      // A server that does not answer is asked again later.
+      // If the server does not answer, the next look asks again.
       letGo(
         "timer",
         look()

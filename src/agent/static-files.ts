@@ -1,6 +1,6 @@
 /**
- * A directory as a service (`file://DIR`): what is in it and nothing else. Names that begin with a dot are not there, and
- * links are followed only to what is in the directory as well.
+ * Serves a directory (`file://DIR`). Names that start with a dot are hidden, and symbolic links are followed only to
+ * targets inside the directory.
  */
 import { createReadStream } from "node:fs";
 import type { Stats } from "node:fs";
@@ -42,11 +42,11 @@ const types: Readonly<Record<string, string>> = {
 
 const maxListed = 10_000;
 
-/** @param directory absolute; it is looked at anew for each request */
+/** @param directory absolute path, read again for each request */
 export function staticFiles(directory: string): LocalService {
   return localService({
     request(request, response) {
-      // The browser takes nothing for what it is not called.
+      // Browsers must not guess a different content type.
       response.setHeader("x-content-type-options", "nosniff");
       answer(directory, request, response).catch(() => {
         if (response.headersSent) response.destroy();
@@ -67,7 +67,7 @@ async function answer(directory: string, request: IncomingMessage, response: Ser
   if (!found) return end(response, 404, "This file does not exist.\n");
   if (!found.stats.isDirectory()) return await sendFile(found, request, response);
   if (!path.endsWith("/")) {
-    // Relative links of the page would lead beside it.
+    // Without the slash, relative links of the page would resolve against the parent.
     response.setHeader("location", `${path.replace(/^\/+/, "/")}/${query === undefined ? "" : `?${query}`}`);
     return end(response, 301, "");
   }
@@ -76,7 +76,7 @@ async function answer(directory: string, request: IncomingMessage, response: Ser
   await sendList(found.path, names as string[], request, response);
 }
 
-/** The names of a path; undefined for one that is nowhere in a directory. */
+/** Splits a path into names. Returns undefined for a path that cannot lie in the directory. */
 function namesOf(path: string): string[] | undefined {
   let decoded: string;
   try {
@@ -98,7 +98,7 @@ async function findFile(directory: string, names: readonly string[]): Promise<Fo
   try {
     const [root, path] = await Promise.all([realpath(directory), realpath(join(directory, ...names))]);
     const inside = relative(root, path);
-    // A link may lead to what is hidden or elsewhere.
+    // A symbolic link may lead to a hidden file or out of the directory.
     if (inside.split(sep).some((name) => name.startsWith("."))) return undefined;
     const stats = await lstat(path);
     return stats.isFile() || stats.isDirectory() ? { path, stats } : undefined;
@@ -150,7 +150,7 @@ async function sendOpened(
   await new Promise<void>((resolve) => pipeline(file, response, () => resolve()));
 }
 
-/** RFC 9110 §13.2.2, in its order. */
+/** Evaluates the preconditions in the order of RFC 9110 §13.2.2. */
 function conditionOf({ headers }: IncomingMessage, etag: string, modified: number): 304 | 412 | undefined {
   const match = headers["if-match"];
   const unmodifiedSince = Date.parse(headers["if-unmodified-since"] ?? "");
@@ -169,7 +169,7 @@ function listOf(tags: string): string[] {
   return tags.split(",").map((tag) => tag.trim());
 }
 
-/** One range of RFC 9110 §14.1.2; several, and what is no range, are answered with the whole (§14.2). */
+/** Parses one range of RFC 9110 §14.1.2. Several ranges, and invalid ones, get the whole file (§14.2). */
 function rangeOf(
   { method, headers }: IncomingMessage,
   size: number,

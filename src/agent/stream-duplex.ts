@@ -1,20 +1,20 @@
-/** A tunnel's stream as the `Duplex` that Node's own HTTP server takes. */
+/** A tunnel stream as the `Duplex` that Node's HTTP server expects. */
 import { Duplex } from "node:stream";
 import type { ByteReceiver, ByteStream } from "../lib/io/byte-stream.ts";
 
-/** What reads along. */
+/** Observes the bytes. */
 export interface Along {
   readonly forth: (bytes: Buffer) => void;
   readonly back: (bytes: Buffer) => void;
   readonly closed: (error: Error | undefined) => void;
 }
 
-/** Takes over the stream. Credit is given back as the reader takes the bytes. */
+/** Takes over the stream. Returns credit as the reader consumes the bytes. */
 export function duplexOf(stream: ByteStream, along?: Along): Duplex {
   let unread = 0;
   let drained: (() => void) | undefined;
   let isOver = false;
-  /** Each direction has come to its end: what is still on its way arrives by itself. */
+  /** Both directions have ended. Bytes that are still buffered arrive without further reads. */
   let hasRead = false;
   let hasWritten = false;
   const duplex = new Duplex({
@@ -57,7 +57,7 @@ export function duplexOf(stream: ByteStream, along?: Along): Duplex {
     closed(error) {
       isOver = true;
       along?.closed(error);
-      // What was read but for the end is still served.
+      // Buffered bytes before the end are still delivered.
       if (error) duplex.destroy();
       else if (!duplex.readableEnded) duplex.push(null);
     },

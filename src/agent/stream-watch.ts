@@ -1,16 +1,22 @@
-/** Who reads along on a proxied connection, without touching its bytes. */
+/** Observes a proxied connection without changing its bytes. */
 export interface StreamWatch {
-  /** The service has taken the connection, after which bytes go to it. Not told where the agent is the service. */
+  /** The service has accepted the connection, and bytes to it follow. Not called if the agent itself is the service. */
   connected?(): void;
-  /** Bytes on their way to the service; not to be changed. @param at monotonic, where it is known already */
+  /**
+   * Bytes on their way to the service. Must not be modified.
+   * @param at monotonic time, if the caller already has it
+   */
   fromServer(bytes: Buffer, at?: number): void;
-  /** Bytes on their way back. @param at as for `fromServer` */
+  /**
+   * Bytes on their way back.
+   * @param at as for `fromServer`
+   */
   fromService(bytes: Buffer, at?: number): void;
-  /** The connection is over; may be told twice. `error` when it was cut short. */
+  /** The connection has ended. May be called twice. `error` is set if it was cut. */
   ended(error?: Error): void;
 }
 
-/** Both read along. */
+/** Combines two watches. */
 export function bothWatch(one: StreamWatch, other: StreamWatch): StreamWatch {
   return {
     connected() {

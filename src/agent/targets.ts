@@ -1,4 +1,4 @@
-/** What is published, as people write it: a service, a directory, or several of them by path. */
+/** Parses what users ask to publish: a service, a directory, or several of them by path. */
 import { statSync } from "node:fs";
 import { letGo } from "../lib/boundary.ts";
 import type { LocalService } from "./local-service.ts";
@@ -7,8 +7,8 @@ import { parseUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
 /**
- * Reads one target, or several of which all but one begin with their path: `3000 /api=3001 /docs=file:///srv/docs`.
- * Throws `Error` with what they must be.
+ * Parses one target, or several that each start with a path, except for at most one: `3000 /api=3001
+ * /docs=file:///srv/docs`. Throws an `Error` that states the expected form.
  */
 export function parseTargets(given: readonly string[]): Upstream {
   const [only = ""] = given;
@@ -49,7 +49,7 @@ function parseTarget(given: string): Upstream {
   return { host: "", port: 0, tls: false, text: `file://${directory}`, local };
 }
 
-/** Node's HTTP server is loaded for the first connection that needs it. */
+/** Loads Node's HTTP server for the first connection that needs it. */
 function lazily(make: () => Promise<LocalService>): LocalService {
   let made: Promise<LocalService> | undefined;
   return {

@@ -1,4 +1,4 @@
-/** TLS that the agent ends itself: neither the server nor anybody on the way sees what is in it. */
+/** TLS that terminates at the agent, so that neither the server nor the network can read the content. */
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream";
 import { createServer } from "node:tls";
@@ -8,20 +8,20 @@ import { dialUpstream } from "./upstream.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface AgentCertificate {
-  /** PEM, the certificate first and then its chain. */
+  /** PEM: the certificate first, then its chain. */
   readonly certificate: string;
   readonly key: string;
-  /** PEM of the authorities that visitors must show a certificate from; none is asked for unless given. */
+  /** PEM of the authorities that must have issued visitors' certificates. Default: no certificate is requested. */
   readonly authorities?: string | undefined;
 }
 
-/** How long a visitor may take for the handshake, milliseconds. */
+/** Time limit for a visitor's handshake, milliseconds. */
 const handshakeMs = 10_000;
 
 /**
- * The service `upstream`, behind TLS that ends here. Throws `Error` where the certificate and key do not fit.
+ * Returns the service `upstream` behind TLS. Throws an `Error` if certificate and key do not match.
  *
- * @param upstream takes bare connections
+ * @param upstream accepts bare connections
  */
 export function endTls({ certificate, key, authorities }: AgentCertificate, upstream: Upstream): LocalService {
   const server = createServer({
@@ -44,7 +44,8 @@ export function endTls({ certificate, key, authorities }: AgentCertificate, upst
 
 function connect(visitor: TLSSocket, upstream: Upstream): void {
   const service: Duplex = dialUpstream(upstream);
-  // Each direction ends for itself; what breaks one breaks both, so that no part is taken for the whole.
+  // Each direction ends separately, but a failure of one breaks both, so that a partial transfer is never taken for a
+  // complete one.
   const broken = (error: NodeJS.ErrnoException | null | undefined): void => {
     if (!error) return;
     visitor.destroy();

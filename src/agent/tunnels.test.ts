@@ -9,7 +9,7 @@ import type { Kept } from "./session-tunnels.ts";
 import { makeTunnels } from "./tunnels.ts";
 import { parseUpstream } from "./upstream.ts";
 
-/** A session that answers each question for a tunnel with what `answer` gives or throws. */
+/** A session that answers each tunnel request with the result of `answer`, or its exception. */
 function sessionOf(answer: (request: ClientBind) => string, unbound?: string[]): ClientSession {
   return {
     edges: 1,
@@ -50,11 +50,11 @@ function tunnelsNamed(names: readonly string[], retryFirst: boolean) {
   };
 }
 
-/** What has been answered is known after this. */
+/** Resolves when pending answers have been handled. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("the tunnels of an agent", () => {
-  it("the tunnels of an agent are tried again one by one, while the others stay open", async () => {
+describe("an agent's tunnels", () => {
+  it("an agent's tunnels are retried one by one while the others stay open", async () => {
     const { clock, told, tunnels, states } = tunnelsNamed(["full", "web"], true);
     let isFull = true;
     const line = sessionOf(({ metadata = "" }) => {
@@ -74,7 +74,7 @@ describe("the tunnels of an agent", () => {
     assert.deepEqual(states().slice(2), ["full waiting", "full online"]);
   });
 
-  it("the tunnels of an agent bring back what they were given, and one that was not open ends alone", async () => {
+  it("an agent's tunnels request their previous addresses, and a tunnel that never opened ends alone", async () => {
     const { tunnels, join, states } = tunnelsNamed(["held", "web"], false);
     const asked: ClientBind[] = [];
     const line = sessionOf((request) => {
@@ -98,7 +98,7 @@ describe("the tunnels of an agent", () => {
     );
   });
 
-  it("the tunnels of an agent are over when the last has ended, with its reason", async () => {
+  it("an agent's tunnels end together with the reason of the last one", async () => {
     const { tunnels, over } = tunnelsNamed(["one", "two"], false);
     void tunnels.open(
       sessionOf(({ metadata = "" }) => {
@@ -111,7 +111,7 @@ describe("the tunnels of an agent", () => {
     assert.match((await over).message, /^the name belongs to another/);
   });
 
-  it("the tunnels of an agent are not tried again in a session that is gone", async () => {
+  it("an agent's tunnels are not retried in a session that has ended", async () => {
     const { clock, tunnels, states } = tunnelsNamed(["full"], true);
     void tunnels.open(
       sessionOf(() => {
@@ -128,7 +128,7 @@ describe("the tunnels of an agent", () => {
 
   const byName = ({ metadata = "" }: ClientBind): string => metadata;
 
-  it("a tunnel that is added is opened in every session, and brought back to those that come later", async () => {
+  it("a tunnel that is added opens in every present and later session", async () => {
     const { add, join, tunnels } = tunnelsNamed([], false);
     const asked: string[] = [];
     const line = (name: string): ClientSession =>
@@ -145,7 +145,7 @@ describe("the tunnels of an agent", () => {
     assert.deepEqual(asked, ["one late new", "two late tn_late", "three late tn_late"]);
   });
 
-  it("a tunnel that is added and refused is over at once, and the others and the agent are not", async () => {
+  it("a tunnel that is added and refused ends immediately, and everything else continues", async () => {
     const { add, tunnels, over, states, clock } = tunnelsNamed([], true);
     await tunnels.open(
       sessionOf(() => {
@@ -158,7 +158,7 @@ describe("the tunnels of an agent", () => {
     assert.equal(await Promise.race([over, settled()]), undefined);
   });
 
-  it("a tunnel is not added while there is no session, nor when that is lost before the answer", async () => {
+  it("a tunnel cannot be added without a session, or if the session is lost before the answer", async () => {
     const { add, join, tunnels, states } = tunnelsNamed([], true);
     await assert.rejects(add("early"), { isOffline: true });
     await tunnels.open(sessionOf(byName));
@@ -173,7 +173,7 @@ describe("the tunnels of an agent", () => {
     assert.deepEqual(states(), ["early removed", "between removed", "cut ended"]);
   });
 
-  it("a tunnel that is removed is taken from every session, is not brought back, and may be added anew", async () => {
+  it("a tunnel that is removed leaves every session, does not return, and can be added again", async () => {
     const { add, join, remove, tunnels, states, over } = tunnelsNamed(["web"], true);
     const unbound: string[] = [];
     const asked: (string | undefined)[] = [];
@@ -197,7 +197,7 @@ describe("the tunnels of an agent", () => {
     assert.equal(await Promise.race([over, settled()]), undefined);
   });
 
-  it("a tunnel that is removed while it is asked for is given back by the answer", async () => {
+  it("a tunnel that is removed during its request is released after the answer", async () => {
     const { add, remove, tunnels } = tunnelsNamed([], true);
     const unbound: string[] = [];
     const answer = Promise.withResolvers<void>();
@@ -222,7 +222,7 @@ describe("the tunnels of an agent", () => {
     [1, 1, false],
     [2, 0, true],
   ] as const) {
-    it(`a session beside another whose names are refused at a server of ${edges} edges is ${isTriedAgain ? "tried again" : "told needless, and nothing is tried again"}`, async () => {
+    it(`a second session whose names are refused at a server of ${edges} edges is ${isTriedAgain ? "retried" : "told that it is not needed, and nothing is retried"}`, async () => {
       const { clock, tunnels, join, states, aloneTold } = tunnelsNamed(["web"], true);
       await tunnels.open(sessionOf(byName));
       const refusing = sessionOf(() => {

@@ -1,4 +1,4 @@
-/** The tunnels of an agent: those that it began with, and those that come and go while it runs. */
+/** The tunnels of an agent: the initial ones and those that are added or removed at run time. */
 import { letGo } from "../lib/boundary.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -11,16 +11,16 @@ import type { TunnelOptions } from "./tunnel.ts";
 interface TunnelsOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** From 0 up to 1. */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
-  /** Whether to go on trying to open a tunnel that never was open. */
+  /** Whether to retry a tunnel that has never been open. */
   readonly retryFirst: boolean;
 }
 
-/** Why a tunnel that was added did not come about. */
+/** Why a tunnel could not be added. */
 export class TunnelFailure extends Error {
   override readonly name = "TunnelFailure";
-  /** There is no session with the server: it may be tried again. */
+  /** The agent has no session with the server. A retry may succeed. */
   readonly isOffline: boolean;
 
   constructor(message: string, isOffline: boolean) {
@@ -31,20 +31,20 @@ export class TunnelFailure extends Error {
 
 export interface Tunnels {
   /**
-   * Resolves when the last of those from the beginning has ended and none is left, with its reason; never while there
-   * were none.
+   * Resolves with the last reason when all initial tunnels have ended and none is left. Never resolves if there were no
+   * initial tunnels.
    */
   readonly over: Promise<AgentEnd>;
   /**
-   * Has one more, in every session that there is and that comes. Resolves when it is open in one of them. Rejects with
-   * `TunnelFailure` when it was refused, or there is no session: it is over then.
+   * Adds a tunnel to every present and later session. Resolves when it is open in one of them. Rejects with
+   * `TunnelFailure` if the server refuses it or there is no session; the tunnel is then discarded.
    */
   add(options: TunnelOptions): Promise<void>;
-  /** Takes one away; resolves when the server knows, with whether there was one. What is under way goes on. */
+  /** Removes a tunnel. Resolves with whether it existed, when the server knows. Open connections continue. */
   remove(name: string): Promise<boolean>;
-  /** Has them in one more session, beside others; the arguments are those of `SessionTunnels`. */
+  /** Adds the tunnels to another session. The arguments are those of `SessionTunnels`. */
   join(kept: Kept, alone: () => void): SessionTunnels;
-  /** Nothing of them is watched or tried any more. */
+  /** Stops all watches and retries. */
   stop(): void;
 }
 
@@ -53,7 +53,7 @@ export function makeTunnels(given: readonly TunnelOptions[], options: TunnelsOpt
   const living = new Set<LivingTunnel>();
   const sessions = new Set<SessionTunnels>();
   const begin = (one: TunnelOptions, added: LivingTunnel["added"]): LivingTunnel => {
-    // What the agent serves itself does not go away.
+    // A service inside the agent cannot go away.
     const service =
       one.service && !one.upstream.local ? watchService(one.upstream, options.clock, one.service) : undefined;
     const openIn = new Set<SessionTunnels>();

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { parseServerAddress } from "./connect.ts";
 import { parseUpstream } from "./upstream.ts";
 
-describe("an upstream's address", () => {
+describe("an upstream address", () => {
   for (const [given, text] of [
     ["3000", "http://localhost:3000"],
     ["app:3000", "http://app:3000"],
@@ -14,27 +14,27 @@ describe("an upstream's address", () => {
     ["https://", "https://localhost:443"],
     ["h2c://", "h2c://localhost:80"],
   ] as const) {
-    it(`an upstream's address: ${given} is ${text}`, () => assert.equal(parseUpstream(given).text, text));
+    it(`the upstream address ${given} is parsed as ${text}`, () => assert.equal(parseUpstream(given).text, text));
   }
 
   for (const given of ["", "0", "70000", "ftp://app", "http://app/path", "http://user:secret@app", "ftp://", "a b"]) {
-    it(`an upstream's address: "${given}" is refused`, () => assert.throws(() => parseUpstream(given), /must be PORT/));
+    it(`the upstream address "${given}" is refused`, () => assert.throws(() => parseUpstream(given), /must be PORT/));
   }
 
-  it("an IPv6 host loses its brackets for the socket", () => assert.equal(parseUpstream("http://[::1]:1").host, "::1"));
+  it("an IPv6 host has no brackets for the socket", () => assert.equal(parseUpstream("http://[::1]:1").host, "::1"));
 });
 
-describe("a server's address", () => {
+describe("a server address", () => {
   for (const [given, host, port] of [
     ["t.example.com:4443", "t.example.com", 4443],
     ["t.example.com", "t.example.com", 443],
     ["[2001:db8::1]:4443", "2001:db8::1", 4443],
   ] as const) {
-    it(`a server's address: ${given} is read`, () => assert.deepEqual(parseServerAddress(given), { host, port }));
+    it(`the server address ${given} is parsed`, () => assert.deepEqual(parseServerAddress(given), { host, port }));
   }
 
   for (const given of ["", "host:0", "host:70000", "https://host:1", "::1:4443"]) {
-    it(`a server's address: "${given}" is refused`, () =>
+    it(`the server address "${given}" is refused`, () =>
       assert.throws(() => parseServerAddress(given), /must be HOST:PORT/));
   }
 });

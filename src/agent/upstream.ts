@@ -4,35 +4,38 @@ import { connect as connectTls } from "node:tls";
 import type { TcpReading } from "../lib/io/read-buffers.ts";
 import type { LocalService } from "./local-service.ts";
 
-/** The service that the agent publishes; the only place it ever dials besides the server (G4). */
+/** The published service. Besides the server, the agent dials nothing else (G4). */
 export interface Upstream {
   readonly host: string;
   readonly port: number;
   readonly tls: boolean;
-  /** It speaks HTTP/2 with prior knowledge, in TLS or without. */
+  /** The service speaks HTTP/2 with prior knowledge, with or without TLS. */
   readonly http2?: boolean;
-  /** Path of a unix socket, instead of host and port. */
+  /** Path of a Unix socket, instead of host and port. */
   readonly socketPath?: string;
-  /** Whether the certificate of a service on this machine is verified as well; that of any other always is. */
+  /**
+   * Whether to verify the certificate of a service on this machine. Certificates of other machines are always verified.
+   */
   readonly verify?: boolean;
-  /** Name that its certificate must have, and that is asked for; the host unless given. */
+  /** Name to request and to verify in the certificate. Default: the host. */
   readonly serverName?: string;
-  /** PEM of the authorities that its certificate must be from; the system's unless given. */
+  /** PEM of the authorities that must have issued its certificate. Default: the system's. */
   readonly ca?: string;
-  /** The agent is the service itself: nothing is dialled. */
+  /** The agent itself is the service, so nothing is dialled. */
   readonly local?: LocalService;
-  /** As shown to people and to the server: `http://localhost:3000`. */
+  /** Form shown to users and sent to the server: `http://localhost:3000`. */
   readonly text: string;
 }
 
-/** What `sockaddr_un` has room for everywhere. */
+/** Longest path that `sockaddr_un` holds on every platform. */
 const maxSocketPath = 103;
-/** How long a connection to the upstream may take to come about, milliseconds. */
+/** Time limit for connecting to the upstream, milliseconds. */
 const dialTimeoutMs = 10_000;
 
 /**
- * Reads `3000`, `host:3000`, `http://host:3000` or `https://host`; without a port, 80 and 443. `h2c://` is HTTP/2 without
- * TLS, and `unix:/path` a socket; `https://` alone is this machine. Throws `Error` with what it must be.
+ * Parses `3000`, `host:3000`, `http://host:3000` or `https://host`. The default ports are 80 and 443. `h2c://` is
+ * HTTP/2 without TLS, `unix:/path` is a Unix socket, and `https://` alone is this machine. Throws an `Error` that
+ * states the expected form.
  */
 export function parseUpstream(given: string): Upstream {
   if (/^unix:/i.test(given)) return parseSocket(given);
@@ -57,7 +60,7 @@ export function parseUpstream(given: string): Upstream {
   };
 }
 
-/** `unix:/run/app.sock`, also with `//` before the path. */
+/** Parses `unix:/run/app.sock`, also with `//` before the path. */
 function parseSocket(given: string): Upstream {
   const path = given.replace(/^unix:(?:\/\/(?=\/))?/i, "");
   if (!path.startsWith("/") || Buffer.byteLength(path) > maxSocketPath) {
@@ -67,8 +70,8 @@ function parseSocket(given: string): Upstream {
 }
 
 /**
- * Reads `5432`, `host:5432` or `tcp://host:5432`, or `tls://` likewise, or `unix:/path`. Throws `Error` with what it must
- * be.
+ * Parses `5432`, `host:5432`, `tcp://host:5432`, the same with `tls://`, or `unix:/path`. Throws an `Error` that states
+ * the expected form.
  */
 export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream {
   if (/^unix:/i.test(given)) return parseSocket(given);
@@ -79,14 +82,14 @@ export function parseTcpUpstream(given: string, scheme: "tcp" | "tls"): Upstream
   if (!isBare || url.protocol !== `${scheme}:` || url.hostname === "" || port === 0) {
     throw new Error(`must be PORT, HOST:PORT or ${scheme}://HOST:PORT`);
   }
-  // TLS is passed through to the service: what is dialled is a bare connection either way.
+  // TLS passes through to the service, so the agent dials a bare connection in both cases.
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return { host, port, tls: false, text: `${scheme}://${url.hostname}:${port}` };
 }
 
 /**
- * Opens a connection; the socket tells of its success by `connect`, or `secureConnect` with TLS.
- * @param reading how the socket reads, unless it is in TLS
+ * Opens a connection. The socket emits `connect`, or `secureConnect` with TLS.
+ * @param reading how the socket reads, for connections without TLS
  */
 export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
   const { host, port, socketPath, verify = false, ca, serverName = isIP(host) ? undefined : host } = upstream;
@@ -95,8 +98,7 @@ export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
     noDelay: true,
     allowHalfOpen: true,
     ...(host === "localhost" && socketPath === undefined
-      ? // A loopback address answers or refuses; that it takes its time says that this process is busy, not that
-        // the other one should be tried.
+      ? // A slow loopback address means that this process is busy, so trying the other address would not help.
         { lookup: lookupLocalhost, autoSelectFamilyAttemptTimeout: dialTimeoutMs }
       : {}),
   };
@@ -106,7 +108,7 @@ export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
         ALPNProtocols: [upstream.http2 ? "h2" : "http/1.1"],
         ...(serverName !== undefined && { servername: serverName }),
         ...(ca !== undefined && { ca }),
-        // Nobody can be in between on the loopback, and certificates for it are mostly self-signed.
+        // On the loopback interface there is no one in between, and its certificates are mostly self-signed.
         rejectUnauthorized: verify || ca !== undefined || !isLoopback(host),
       })
     : connectTcp({ ...options, ...reading } as TcpNetConnectOpts);
@@ -115,7 +117,7 @@ export function dialUpstream(upstream: Upstream, reading?: TcpReading): Socket {
   return socket;
 }
 
-/** Both loopback addresses, without asking a resolver for each connection. */
+/** Returns both loopback addresses without a resolver. */
 const lookupLocalhost: LookupFunction = (_host, options, done) => {
   const addresses = [
     { address: "127.0.0.1", family: 4 },
