@@ -1,17 +1,17 @@
-/** What the local API has the agent do, besides telling of it. */
+/** Actions of the agent that the local API can trigger. */
 export interface AgentControl {
   /**
-   * Publishes what `body` describes in the words of agents' files; resolves with the tunnel's name when it is online.
+   * Publishes what `body` describes, in the format of agent files. Resolves with the tunnel's name when it is online.
    * Rejects with `LocalRefusal`.
    */
   start(body: object, form: "tunnel" | "endpoint"): Promise<string>;
   /**
-   * Publishes it in the place of the tunnel of this name, or anew; resolves with whether there was one. What is under way
-   * through that goes on, and it is back where the server refuses the other. Rejects with `LocalRefusal`.
+   * Replaces the tunnel of this name, or adds it. Resolves with whether it existed. Open connections of the old tunnel
+   * continue, and the old tunnel returns if the server refuses the new one. Rejects with `LocalRefusal`.
    */
   replace(name: string, body: object, form: "tunnel" | "endpoint"): Promise<boolean>;
-  /** Takes a tunnel away; false: there is none of this name. */
+  /** Removes a tunnel. Resolves with false if no tunnel has this name. */
   stop(name: string): Promise<boolean>;
-  /** Ends the agent, as a signal does. */
+  /** Stops the agent, as a signal does. */
   end(): void;
 }

@@ -1,9 +1,9 @@
-/** Further names by which the local API may be called, besides its own. */
+/** Additional names under which the local API may be called. */
 import { BlockList, isIP } from "node:net";
 
 /**
- * Compiles what `Host` may be, without its port: an address, a network in CIDR notation, a name, or `.name` for all below
- * it. What is none of these allows nothing.
+ * Compiles the allowed values of `Host` (without port): an address, a network in CIDR notation, a name, or `.name` for
+ * all names below it. Anything else allows nothing.
  */
 export function allowedHosts(given: readonly string[]): (host: string) => boolean {
   const addresses = new BlockList();

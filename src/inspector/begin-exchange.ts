@@ -1,4 +1,4 @@
-/** How an exchange begins, whatever version of HTTP it is of. */
+/** Starts an exchange, for every version of HTTP. */
 import type { Clock } from "../lib/clock.ts";
 import { BodyCopy } from "./exchange.ts";
 import type { Exchange } from "./exchange.ts";
@@ -7,23 +7,23 @@ import type { ExchangeStore } from "./store.ts";
 
 export interface FollowOptions {
   readonly tunnel: string;
-  /** Whose connection it is, where its requests do not say: an address. */
+  /** Address of the peer, used if the request does not name its client. */
   readonly client: string;
-  /** A PROXY protocol header comes first. */
+  /** A PROXY protocol header precedes the request. */
   readonly hasPreamble: boolean;
-  /** The exchange that is repeated on it. */
+  /** Id of the exchange that this one replays. */
   readonly replayOf?: string;
   readonly clock: Clock;
   readonly store: ExchangeStore;
 }
 
-/** What is known of it when its request's head has been read. */
+/** The exchange as known from the head of its request. */
 export interface Beginning extends Pick<Exchange, "at" | "since" | "method" | "target" | "head"> {
-  /** Undefined: it does not say. */
+  /** Undefined if the request does not name its client. */
   readonly client: string | undefined;
 }
 
-/** Begins an exchange, and keeps it at `place`. */
+/** Starts an exchange and stores it at `place`. */
 export function beginExchange(options: FollowOptions, place: Recording, beginning: Beginning): Exchange {
   const { tunnel, client, replayOf, store } = options;
   const exchange: Exchange = {
@@ -49,7 +49,7 @@ export function beginExchange(options: FollowOptions, place: Recording, beginnin
   return exchange;
 }
 
-/** The edge says who asks: streams to the agent carry requests of several visitors, one after the other. */
+/** The edge names the client of each request, because one stream to the agent carries requests of several visitors. */
 export function clientOf(forwardedFor: string | undefined): string | undefined {
   return forwardedFor?.split(",", 1)[0]?.trim() || undefined;
 }

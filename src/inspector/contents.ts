@@ -1,4 +1,4 @@
-/** What is in a body or behind a handshake, read when somebody looks: parts of forms, messages of gRPC and WebSockets. */
+/** Decodes bodies and upgraded connections on demand: form parts, gRPC messages and WebSocket messages. */
 import type { BodyCopy, Exchange } from "./exchange.ts";
 import { grpcStatus, isGrpc, readGrpc } from "./grpc.ts";
 import { readParts } from "./multipart.ts";
@@ -10,11 +10,14 @@ import type { Budget, WebSocketMessage } from "./websocket-log.ts";
 
 const maxMessages = 500;
 
-/** `parts` of a multipart body, or `grpc`; nothing for others. @param trailers what came behind the body */
+/**
+ * Returns `parts` of a multipart body, or `grpc`; an empty object for other types.
+ * @param trailers fields after the body
+ */
 export function contentsOf(lines: HeadLines, body: BodyCopy, trailers = ""): object {
   const contentType = fieldOf(lines, "content-type");
   const essence = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
-  // What is coded in whole is left to whoever undoes that.
+  // Bodies with a content coding are decoded elsewhere.
   if (fieldOf(lines, "content-encoding") !== "") return {};
   if (essence.startsWith("multipart/")) {
     const parts = readParts(body.bytes(), contentType);
@@ -33,13 +36,16 @@ export function contentsOf(lines: HeadLines, body: BodyCopy, trailers = ""): obj
   };
 }
 
-/** Messages of a WebSocket, the oldest first; none for others. @param budget as `WebSocketLog.messages` has it */
+/**
+ * Messages of a WebSocket, oldest first; an empty list for other exchanges.
+ * @param budget see `WebSocketLog.messages`
+ */
 export function messagesOf({ webSocket, response }: Exchange, budget?: Budget): readonly WebSocketMessage[] {
   if (!webSocket || !response) return [];
   return webSocket.messages(compressionOf(fieldOf(linesOf(response.head, true), "sec-websocket-extensions")), budget);
 }
 
-/** The same as the local API has them; nothing for others. */
+/** The same in the format of the local API; an empty object for other exchanges. */
 export function webSocketOf(exchange: Exchange): object {
   const { webSocket, response } = exchange;
   if (!webSocket || !response) return {};
@@ -60,7 +66,10 @@ function renderPart({ name, fileName, type, bytes, text, isCut }: Part): object 
   };
 }
 
-/** "" where it is not there. @param wanted in small letters */
+/**
+ * Returns "" if the field is absent.
+ * @param wanted lower case
+ */
 export function fieldOf({ fields }: HeadLines, wanted: string): string {
   return fields.find(([name]) => name.toLowerCase() === wanted)?.[1] ?? "";
 }

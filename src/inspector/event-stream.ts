@@ -1,4 +1,4 @@
-/** What passes, told as it does: server-sent events (WHATWG HTML, "Server-sent events"). */
+/** Streams exchanges as server-sent events (WHATWG HTML, "Server-sent events"). */
 import type { ServerResponse } from "node:http";
 import type { Timer } from "../lib/clock.ts";
 import type { Exchange } from "./exchange.ts";
@@ -8,16 +8,16 @@ import { renderExchange } from "./render.ts";
 
 export const eventsPath = "/api/requests/http/events";
 
-/** Changes of so many milliseconds come together. */
+/** Changes within this time are sent together, milliseconds. */
 const gatherMs = 100;
-/** So that what is between does not take the silence for an end, milliseconds. */
+/** Interval of keep-alive comments, so that proxies do not close an idle stream, milliseconds. */
 const pulseMs = 20_000;
-/** A reader with so many bytes unread is too slow. */
+/** A reader with this many unread bytes is disconnected. */
 const maxUnreadBytes = 4_194_304;
 const maxStreams = 16;
 const open = new WeakMap<Inspector, number>();
 
-/** Answers with exchanges, brief, each time that they have changed. Throws `LocalRefusal`. */
+/** Sends a short form of each exchange whenever it changes. Throws `LocalRefusal`. */
 export function streamEvents(inspector: Inspector, response: ServerResponse): void {
   const { clock, store } = inspector;
   const streams = open.get(inspector) ?? 0;

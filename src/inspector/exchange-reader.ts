@@ -1,6 +1,6 @@
 /**
- * Reads along on one HTTP/1.1 connection to the service, with the strict codec, and keeps what passes. It is given bytes
- * that others pass on: it changes none and delays none, and what it cannot read it counts.
+ * Parses one HTTP/1.1 connection to the service with the strict codec and captures its exchanges. It receives copies of
+ * bytes that are forwarded elsewhere, so it neither changes nor delays them. Bytes that it cannot parse are counted.
  */
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import { BodyReader } from "../http1/body-reader.ts";
@@ -20,37 +20,37 @@ import { preambleLength } from "../agent/proxy-preamble.ts";
 import type { Recording } from "./recording.ts";
 import { WebSocketLog } from "./websocket-log.ts";
 
-/** Wider than the edge's own limits: what it lets through is read. */
+/** Wider than the edge's limits, so that everything the edge forwards can be parsed. */
 const limits = { maxHeadBytes: 131_072, maxTargetBytes: 65_536, maxFields: 512 };
 const none = Buffer.alloc(0);
 
-/** One direction: a head, or a body behind one. */
+/** Parser state of one direction: a head, or the body after it. */
 class Direction {
-  /** What came of a head that is not whole. */
+  /** Bytes of an incomplete head. */
   readonly head = new HeadBuffer();
   readonly body = new BodyReader();
   inBody = false;
 }
 
 export class ExchangeReader implements StreamWatch {
-  /** The first request; undefined before it has come. */
+  /** The first request; undefined before it arrives. */
   first: Exchange | undefined;
-  /** By whose time it happens: what was recorded happened then. */
+  /** The clock for events. For a recording it returns the recorded times. */
   clock: Pick<Clock, "now" | "monotonic">;
   readonly #options: FollowOptions;
   readonly #forth = new Direction();
   readonly #back = new Direction();
-  /** Whose request is being read, or was read last. */
+  /** The request that is being read, or was read last. */
   #asked: Exchange | undefined;
-  /** Requests that wait for an answer, the one that is being answered first. */
+  /** Requests without a complete response. The first one is being answered. */
   readonly #waiting: Exchange[] = [];
-  /** When the head that is being read began to come, wall clock and monotonic. */
+  /** When the current head started to arrive: wall clock, then monotonic. */
   #headAt = 0;
   #headSince = 0;
-  /** What passes is only counted, for this exchange. */
+  /** Parsing has stopped, and bytes are counted for this exchange. */
   #blind: Exchange | undefined;
   #hasPreamble: boolean;
-  /** Where the first exchange is kept; others take places of their own. */
+  /** Place of the first exchange. Later ones get new places. */
   #place: Recording | undefined;
 
   constructor(options: FollowOptions, place?: Recording) {
@@ -60,7 +60,7 @@ export class ExchangeReader implements StreamWatch {
     this.clock = options.clock;
   }
 
-  /** Between two exchanges: what comes next begins another. */
+  /** Whether the next bytes start a new exchange. */
   get isIdle(): boolean {
     return (
       this.#waiting.length === 0 &&
@@ -102,7 +102,7 @@ export class ExchangeReader implements StreamWatch {
     while (at < bytes.length) {
       if (this.#blind) return this.#pass(this.#blind, "fromService", bytes.subarray(at));
       const [current] = this.#waiting;
-      // They answer nothing that was asked.
+      // These bytes answer no request.
       if (!current) return;
       if (!this.#back.inBody || !current.response) at = this.#responseHead(current, bytes, at);
       else {
@@ -122,7 +122,7 @@ export class ExchangeReader implements StreamWatch {
     for (const left of this.#waiting.splice(0)) this.#end(left, "cut");
   }
 
-  /** Goes on from `at`, and returns where it stopped. */
+  /** Continues at `at`. Returns the position where it stopped. */
   #requestHead(bytes: Buffer, at: number): number {
     const { clock } = this;
     const { head } = this.#forth;
@@ -140,7 +140,7 @@ export class ExchangeReader implements StreamWatch {
     }
     const exchange = this.#begin(read, source, start);
     if ("outcome" in read) {
-      // What was held of it has passed as well.
+      // Earlier bytes of the head count as well.
       exchange.bytesIn += before;
       this.#goBlind(exchange, read.reason);
       return at;
@@ -215,7 +215,7 @@ export class ExchangeReader implements StreamWatch {
     return next;
   }
 
-  /** One step of a body; behind it the direction may be at a head again. */
+  /** Processes one step of a body. Afterwards the direction may expect a head again. */
   #step({ body }: Direction, exchange: Exchange, copy: BodyCopy, bytes: Buffer, at: number): number {
     const { store } = this.#options;
     const next = body.step(bytes, at);
@@ -241,7 +241,7 @@ export class ExchangeReader implements StreamWatch {
     this.#end(exchange, "complete");
   }
 
-  /** Bytes of what is not read; of a WebSocket they are kept. */
+  /** Counts bytes that are not parsed. Those of a WebSocket are captured. */
   #pass(exchange: Exchange, way: "fromVisitor" | "fromService", bytes: Buffer): void {
     const { store } = this.#options;
     if (way === "fromVisitor") exchange.bytesIn += bytes.length;
@@ -252,7 +252,7 @@ export class ExchangeReader implements StreamWatch {
     store.changed(exchange);
   }
 
-  /** Nothing is read from now on. @param why undefined: both sides speak something else, as they agreed to */
+  /** Stops parsing. @param why undefined if both sides agreed to switch protocols */
   #goBlind(exchange: Exchange, why: string | undefined): void {
     this.#blind = exchange;
     exchange.fault = why;

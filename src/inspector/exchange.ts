@@ -1,31 +1,31 @@
-/** One request and its answer as they passed through the agent, bounded. */
+/** One request and its response as they passed through the agent, with bounds. */
 import type { WebSocketLog } from "./websocket-log.ts";
 
-/** What is kept of one body, bytes; the rest is counted. */
+/** Captured bytes of each body. Further bytes are only counted. */
 export const maxBodyBytes = 262_144;
 
-/** How an exchange went. */
+/** How an exchange ended. */
 export type Outcome =
-  /** It goes on. */
+  /** Still open. */
   | "open"
   | "complete"
-  /** The connection ended before the answer was complete. */
+  /** The connection ended before the response was complete. */
   | "cut"
-  /** Both sides went on in another protocol, such as WebSocket, and are through. */
+  /** Both sides switched to another protocol, such as WebSocket, and the connection has ended. */
   | "upgraded"
-  /** Something was no HTTP/1.1: it was passed on, and counted. */
+  /** The bytes were not valid HTTP/1.1. They were forwarded and counted. */
   | "unreadable";
 
-/** A copy of a body without its framing, up to `maxBodyBytes`. */
+/** A copy of a body without framing, up to `maxBodyBytes`. */
 export class BodyCopy {
-  /** Bytes that passed. */
+  /** Number of bytes that passed. */
   total = 0;
-  /** All of it has passed. */
+  /** Whether the body is complete. */
   ended = false;
   #bytes: Buffer | undefined;
   #length = 0;
 
-  /** Some of it was not kept. */
+  /** Whether part of the body was not captured. */
   get isCut(): boolean {
     return this.total > this.#length;
   }
@@ -34,7 +34,10 @@ export class BodyCopy {
     return (this.#bytes ?? Buffer.alloc(0)).subarray(0, this.#length);
   }
 
-  /** A piece passes. Returns by how many bytes more memory is held. @param isKept else it is only counted */
+  /**
+   * Adds a piece. Returns the number of additional bytes held in memory.
+   * @param isKept false to only count the piece
+   */
   add(piece: Buffer, start: number, end: number, isKept: boolean): number {
     const wasCut = this.isCut;
     this.total += end - start;
@@ -62,40 +65,43 @@ export interface CapturedResponse {
   readonly body: BodyCopy;
   /** Milliseconds since the request began. */
   readonly firstByteMs: number;
-  /** Fields behind the body, as lines; of HTTP/2 alone. */
+  /** Trailer fields as lines. HTTP/2 only. */
   trailers?: Buffer;
 }
 
 export interface Exchange {
   /** 16 hexadecimal digits. */
   readonly id: string;
-  /** Of its agent, from 1 on. */
+  /** Number within the agent, starting at 1. */
   readonly number: number;
   readonly tunnel: string;
-  /** The visitor's address, as far as it is known. */
+  /** Address of the visitor, as far as known. */
   readonly client: string;
   /** Wall clock at the first byte, milliseconds since 1970. */
   readonly at: number;
-  /** Monotonic, as `at`. */
+  /** Monotonic time at the first byte. */
   readonly since: number;
   readonly method: string;
   readonly target: string;
   /** Request line and fields, as sent. */
   readonly head: Buffer;
   readonly body: BodyCopy;
-  /** The exchange that this one repeats. */
+  /** Id of the exchange that this one replays. */
   readonly replayOf: string | undefined;
   response: CapturedResponse | undefined;
   outcome: Outcome;
-  /** What could not be read, as a clause. */
+  /** Why the bytes could not be parsed, as a clause. */
   fault: string | undefined;
-  /** Milliseconds from the first byte until the service had taken the connection; undefined: it was open before. */
+  /**
+   * Milliseconds from the first byte until the service accepted the connection; undefined if the connection was already
+   * open.
+   */
   connectedMs: number | undefined;
-  /** Milliseconds from the first byte to the last; undefined while it goes on. */
+  /** Milliseconds from the first byte to the last; undefined while the exchange is open. */
   durationMs: number | undefined;
-  /** Bytes of another protocol, once both sides have taken it up. */
+  /** Bytes after the switch to another protocol. */
   bytesIn: number;
   bytesOut: number;
-  /** Of a WebSocket, while it is kept. */
+  /** Messages of a WebSocket, while they are captured. */
   webSocket: WebSocketLog | undefined;
 }

@@ -26,16 +26,16 @@ function follower(hasPreamble = false) {
 const upload = "POST /c HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n012";
 const noContent = "HTTP/1.1 204 No Content\r\n\r\n";
 
-/** Bytes in pieces of `size`. */
+/** Splits the bytes into pieces of `size`. */
 function* pieces(text: string, size: number): Generator<Buffer> {
   const bytes = Buffer.from(text, "latin1");
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-describe("what passes on a connection", () => {
+describe("captured traffic of a connection", () => {
   for (const size of [1, 2, 3, 7, 1000]) {
     for (const preamble of ["", "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"]) {
-      it(`two requests and their answers are read whole in pieces of ${size} bytes, behind ${preamble.length} of a PROXY header`, () => {
+      it(`two requests and their responses are captured completely in pieces of ${size} bytes, after ${preamble.length} bytes of a PROXY header`, () => {
         const { one, list } = follower(preamble !== "");
         for (const piece of pieces(preamble + get, size)) one.fromServer(piece);
         for (const piece of pieces(found, size)) one.fromService(piece);
@@ -55,7 +55,7 @@ describe("what passes on a connection", () => {
     }
   }
 
-  it("a body is kept up to its bound, counted beyond, and marked as cut", () => {
+  it("a body is captured up to its bound, counted beyond, and marked as cut", () => {
     const { one, list } = follower();
     one.fromServer(Buffer.from(get));
     one.fromService(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"));
@@ -69,7 +69,7 @@ describe("what passes on a connection", () => {
     assert.deepEqual([list()[0]?.outcome, open?.ended], ["complete", true]);
   });
 
-  it("an answer that ends too soon is told from a whole one", () => {
+  it("a response that ends early is distinguished from a complete one", () => {
     const { one, list } = follower();
     one.fromServer(Buffer.from(get));
     one.fromService(Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"));
@@ -77,7 +77,7 @@ describe("what passes on a connection", () => {
     assert.deepEqual([list()[0]?.outcome, list()[0]?.response?.body.ended], ["cut", false]);
   });
 
-  it("a body that only the end ends is cut where the connection was", () => {
+  it("a body that ends with the connection is cut if the connection was cut", () => {
     const { one, list } = follower();
     one.fromServer(Buffer.from(get));
     one.fromService(Buffer.from("HTTP/1.1 200 OK\r\n\r\nhello"));
@@ -85,7 +85,7 @@ describe("what passes on a connection", () => {
     assert.equal(list()[0]?.outcome, "cut");
   });
 
-  it("a connection that goes on in another protocol is counted", () => {
+  it("a connection that switches protocols is counted", () => {
     const { one, list } = follower();
     one.fromServer(Buffer.from("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"));
     one.fromService(Buffer.from("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\nxyz"));
@@ -101,7 +101,7 @@ describe("what passes on a connection", () => {
     ["an answer that is none", get, "SSH-2.0", "not an HTTP/1 response"],
     ["a chunk that is none", post.replace("3\r\n", "zz\r\n"), "", "invalid chunk size"],
   ] as const) {
-    it(`${what} is counted, and said to be unreadable`, () => {
+    it(`${what} is counted and marked as unreadable`, () => {
       const { one, list } = follower();
       for (const piece of pieces(request, 2)) one.fromServer(piece);
       for (const piece of pieces(answer, 2)) one.fromService(piece);
@@ -114,11 +114,11 @@ describe("what passes on a connection", () => {
   }
 });
 
-describe("what is read when somebody looks", () => {
+describe("captured traffic that is read on demand", () => {
   const heads = [get, post, `${upload}3456789`, upload, "GET / HTTP/1.1\r\nHost: a\r\nupgrade: x\r\n\r\n", "junk\r\n"];
   const answers = [found, streamed, noContent, "HTTP/1.1 101 x\r\n\r\nabc", "SSH"];
 
-  it("connections look the same afterwards and as they pass", () => {
+  it("connections look the same when they are read later as when they are read live", () => {
     const random = seededRandom(12);
     for (let round = 0; round < 1000; round += 1) {
       const clock = makeManualClock();
@@ -153,7 +153,7 @@ describe("what is read when somebody looks", () => {
           ...(renderExchange(one, { reveals: true }) as object),
           id: "",
           uri: "",
-          // How finely an answer's time is known depends on how it came.
+          // The precision of the response time depends on how its bytes arrived.
           duration: 0,
           first_byte: 0,
           timing: {},
@@ -164,7 +164,7 @@ describe("what is read when somebody looks", () => {
   });
 
   for (const isWatched of [false, true]) {
-    it(`the connection's own time is told, ${isWatched ? "read as it passes" : "and recorded"}`, () => {
+    it(`the connect time is reported when the traffic is ${isWatched ? "read live" : "recorded"}`, () => {
       const clock = makeManualClock();
       const store = new ExchangeStore(clock);
       if (isWatched) store.watch(() => {});
@@ -188,13 +188,13 @@ describe("what is read when somebody looks", () => {
     });
   }
 
-  it("what the edge told of a request is put together with what passed, for the last that were told of", () => {
+  it("times from the edge are joined with captured requests, for the most recent ones", () => {
     const clock = makeManualClock();
     const store = new ExchangeStore(clock);
     const times = new ToldTimes(store);
     const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock, store });
     const ask = (id: string): Exchange => {
-      // What a visitor says of it is not the edge's.
+      // A visitor cannot set the fields that come from the edge.
       one.fromServer(
         Buffer.from(`GET / HTTP/1.1\r\nHost: a.test\r\nX-Request-Id: req_1\r\nX-Request-Id: ${id}\r\n\r\n`),
       );
@@ -227,7 +227,7 @@ describe("what is read when somebody looks", () => {
     assert.deepEqual(times.of({ ...first, head: Buffer.from("GET / HTTP/1.1\r\n\r\n") }), undefined);
   });
 
-  it("times are those at which it passed", () => {
+  it("recorded times are those at which the bytes passed", () => {
     const clock = makeManualClock();
     const store = new ExchangeStore(clock);
     const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock, store });
@@ -243,8 +243,8 @@ describe("what is read when somebody looks", () => {
   });
 });
 
-describe("what is kept", () => {
-  it("the store has the last 500 exchanges, and takes no more of one that has gone", () => {
+describe("the store", () => {
+  it("the store holds the last 500 exchanges, and adds nothing to an evicted one", () => {
     const { one, store } = follower();
     for (let at = 0; at < 501; at += 1) {
       one.fromServer(Buffer.from(get));
@@ -253,7 +253,7 @@ describe("what is kept", () => {
     assert.equal(store.list(1000, undefined).length, 500);
   });
 
-  it("the store counts what an exchange takes that has gone, and keeps no more of it", () => {
+  it("the store counts the memory of evicted exchanges, and captures no more of them", () => {
     const { one, store } = follower();
     one.fromServer(Buffer.from(get));
     const [seen] = store.list(1);
@@ -265,7 +265,7 @@ describe("what is kept", () => {
     assert.equal(store.list(10).length, 1);
   });
 
-  it("a recording that has gone for 500 others leaves its connection's next request whole", () => {
+  it("a recording that is evicted does not affect the connection's next request", () => {
     const { one: slow, store } = follower();
     const quick = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
     slow.fromServer(Buffer.from(upload));
@@ -283,7 +283,7 @@ describe("what is kept", () => {
     assert.deepEqual([last?.outcome, last?.body.bytes().toString()], ["complete", "0123456789"]);
   });
 
-  it("the store holds 64 MiB at most: the oldest go for the newest", () => {
+  it("the store holds at most 64 MiB and evicts the oldest exchanges first", () => {
     const { one, store } = follower();
     const body = "x".repeat(maxBodyBytes);
     for (let at = 0; at < 300; at += 1) {

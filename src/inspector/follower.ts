@@ -1,6 +1,6 @@
 /**
- * What passes on a connection to the service, recorded as bytes and read only when somebody looks. That is how it can be
- * with most requests; the others, and all while somebody looks, are read as they pass.
+ * Captures traffic of a connection to the service. Most requests are recorded as bytes and parsed only when someone
+ * looks. Other requests, and all requests while someone is watching, are parsed live.
  */
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import { ExchangeReader } from "./exchange-reader.ts";
@@ -11,18 +11,18 @@ import { requestLength } from "./request-length.ts";
 
 export class Follower implements StreamWatch, RecordingSource {
   readonly #options: FollowOptions;
-  /** What passes is read. */
+  /** The live parser. */
   #reader: ExchangeReader | undefined;
-  /** What passes is recorded here, as long as it has this number. */
+  /** The current recording, valid while it has this number. */
   #recording: Recording | undefined;
   #number = 0;
-  /** Bytes of the request that have still to come. */
+  /** Bytes of the request that have not arrived yet. */
   #left = 0;
   #isAnswering = false;
 
   constructor(options: FollowOptions) {
     this.#options = { ...options, hasPreamble: false };
-    // It comes once.
+    // The preamble appears only once per connection.
     if (options.hasPreamble) this.#reader = new ExchangeReader(options);
   }
 
@@ -47,7 +47,7 @@ export class Follower implements StreamWatch, RecordingSource {
   fromService(bytes: Buffer, at = this.#options.clock.monotonic()): void {
     if (this.#reader) return this.#reader.fromService(bytes);
     const recording = this.#recording;
-    // It answers nothing that was asked.
+    // These bytes answer no request.
     if (!recording) return;
     const isUsual = (this.#isAnswering || isLastAnswer(bytes)) && recording.hasRoom(bytes.length);
     if (this.#isHere && !isUsual) return this.#readOn(recording).fromService(bytes);
@@ -61,7 +61,7 @@ export class Follower implements StreamWatch, RecordingSource {
     this.#leave(error ? "cut" : "ended");
   }
 
-  /** Reads what was recorded; if that is still under way, what comes as well. */
+  /** Parses a recording. If its exchange is still open, later bytes are parsed live. */
   read(recording: Recording): void {
     if (recording === this.#recording) this.#readOn(recording);
     else this.#readerOf(recording);
@@ -82,7 +82,7 @@ export class Follower implements StreamWatch, RecordingSource {
     return reader;
   }
 
-  /** The recording is still this connection's. */
+  /** Whether the recording still belongs to this connection. */
   get #isHere(): boolean {
     return this.#number > 0 && this.#recording?.number === this.#number;
   }
@@ -103,7 +103,7 @@ export class Follower implements StreamWatch, RecordingSource {
     store.grewAt(recording, recording.ask(bytes));
   }
 
-  /** Goes over to reading. */
+  /** Switches from recording to live parsing. */
   #readOn(recording: Recording): ExchangeReader {
     const reader = this.#readerOf(recording);
     this.#recording = undefined;
@@ -117,7 +117,7 @@ export class Follower implements StreamWatch, RecordingSource {
   }
 }
 
-/** Whether the first bytes of an answer say that it is one, and that no other comes behind it (RFC 9110 §15.2). */
+/** Whether the first bytes of a response show that it is final (RFC 9110 §15.2). */
 function isLastAnswer(bytes: Buffer): boolean {
   return bytes.length > 12 && bytes[0] === 72 && bytes[8] === 32 && (bytes[9] as number) > 49;
 }

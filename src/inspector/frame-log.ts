@@ -1,35 +1,35 @@
 /**
- * One direction of a WebSocket as it passed: the last frames within a bound, kept as bytes in one place and read when
- * somebody looks. Nothing is made for a frame that passes, and nothing of it is checked: both ends do that.
+ * One direction of a WebSocket: the most recent frames within a bound, stored as bytes in one buffer and parsed on
+ * demand. No object is allocated per frame, and frames are not validated, because both ends do that.
  */
 
-/** What is kept of one direction, bytes, with what is noted of each frame. */
+/** Stored bytes of one direction, including the note of each frame. */
 export const maxLogBytes = 262_144;
-/** What is kept of one frame's payload. */
+/** Stored bytes of one frame's payload. */
 export const maxFrameBytes = 65_536;
 const firstBytes = 2_048;
-/** A note stands in front of each payload: numbers of 8, 4, 4 and 8 bytes, the frame's first byte, and its mask. */
+/** Each payload is preceded by a note: numbers of 8, 4, 4 and 8 bytes, the frame's first byte, and its mask. */
 const note = { at: 0, order: 8, kept: 12, length: 16, first: 24, mask: 25, bytes: 29 } as const;
 const maxHeadBytes = 14;
 const none = Buffer.alloc(0);
 
-/** A frame as it is kept (RFC 6455 §5.2). */
+/** A stored frame (RFC 6455 §5.2). */
 export interface KeptFrame {
-  /** Wall clock at its head's end, milliseconds since 1970. */
+  /** Wall clock at the end of its head, milliseconds since 1970. */
   readonly at: number;
-  /** Among the frames of both directions. */
+  /** Position among the frames of both directions. */
   readonly order: number;
   readonly isFinal: boolean;
-  /** Its message is compressed (RFC 7692 §6). */
+  /** Whether its message is compressed (RFC 7692 §6). */
   readonly isCompressed: boolean;
   readonly opcode: number;
-  /** Of its payload, bytes. */
+  /** Length of the payload, bytes. */
   readonly length: number;
-  /** Payload without its mask, as far as it has come and was kept. */
+  /** The unmasked payload, as far as it has arrived and was stored. */
   readonly payload: Buffer;
 }
 
-/** Counts the frames of both directions. */
+/** Numbers the frames of both directions. */
 export interface FrameOrder {
   last: number;
 }
@@ -37,15 +37,15 @@ export interface FrameOrder {
 export class FrameLog {
   readonly #order: FrameOrder;
   #bytes = none;
-  /** Where the oldest frame that is kept begins, the one that passes, and the end of them all. */
+  /** Offsets of the oldest stored frame, of the current frame, and of the end of all frames. */
   #start = 0;
   #current = 0;
   #end = 0;
-  /** Of the frame that passes: what has come of its head, and payload still to come. */
+  /** The current frame: received bytes of its head, and payload bytes still to arrive. */
   readonly #head = Buffer.alloc(maxHeadBytes);
   #headBytes = 0;
   #left = 0;
-  /** Frames that went for newer ones. */
+  /** Number of frames that were evicted. */
   #dropped = 0;
 
   constructor(order: FrameOrder) {
@@ -56,7 +56,7 @@ export class FrameLog {
     return this.#dropped;
   }
 
-  /** Bytes pass at `now`, wall clock. Returns by how many bytes more memory is held. */
+  /** Adds bytes that pass at `now` (wall clock). Returns the number of additional bytes held in memory. */
   add(bytes: Buffer, now: number): number {
     const before = this.#bytes.length;
     let at = 0;
@@ -76,7 +76,7 @@ export class FrameLog {
     return this.#bytes.length - before;
   }
 
-  /** Oldest first. */
+  /** Returns the frames, oldest first. */
   frames(): KeptFrame[] {
     const found: KeptFrame[] = [];
     for (let at = this.#start; at < this.#end;) {
@@ -96,7 +96,7 @@ export class FrameLog {
     return found;
   }
 
-  /** A head is whole. */
+  /** Starts a frame whose head is complete. */
   #begin(now: number): void {
     const head = this.#head;
     const size = this.#headBytes;
@@ -115,7 +115,7 @@ export class FrameLog {
     bytes.writeUInt32LE(0, at + note.kept);
     bytes.writeDoubleLE(this.#left, at + note.length);
     bytes[at + note.first] = head[0] as number;
-    // A mask of zeros changes nothing.
+    // A mask of zeros leaves the payload unchanged.
     if ((second & 0x80) !== 0) head.copy(bytes, at + note.mask, size - 4, size);
     else bytes.fill(0, at + note.mask, at + note.bytes);
   }
@@ -130,12 +130,12 @@ export class FrameLog {
     this.#bytes.writeUInt32LE(kept + taken, this.#current + note.kept);
   }
 
-  /** The oldest go for it; the one that passes is never among them, since it is a quarter of the bound at most. */
+  /** Evicts the oldest frames. The current frame is never evicted, because its maximum is a quarter of the bound. */
   #makeRoom(length: number): void {
     const needed = this.#end - this.#start + length;
     if (this.#end + length <= this.#bytes.length) return;
     if (needed > maxLogBytes) {
-      // As many at once that the rest is not moved for each of them.
+      // Evicts half of the buffer at a time, so that the rest is not moved for each frame.
       const bound = maxLogBytes / 2;
       while (this.#start < this.#current && this.#end - this.#start + length > bound) {
         this.#start += note.bytes + this.#bytes.readUInt32LE(this.#start + note.kept);
@@ -163,7 +163,10 @@ export class FrameLog {
   }
 }
 
-/** Of the head that begins in `head`, as far as its `have` bytes tell; more than those while they do not. */
+/**
+ * Length of the head that starts in `head`, judged by its first `have` bytes. Returns more than `have` while it is
+ * undecided.
+ */
 function headLength(head: Buffer, have: number): number {
   if (have < 2) return 2;
   const second = head[1] as number;

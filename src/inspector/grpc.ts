@@ -1,28 +1,28 @@
-/** Messages of gRPC (gRPC over HTTP/2, "Requests" and "Responses"; gRPC-Web), read from a body. */
+/** Decodes gRPC messages from a body (gRPC over HTTP/2, "Requests" and "Responses"; gRPC-Web). */
 
-/** Shown of one body. */
+/** Maximum number of messages shown per body. */
 const maxMessages = 500;
 const prefixBytes = 5;
-/** gRPC-Web has its trailers in the body. */
+/** gRPC-Web sends its trailers in the body. */
 const trailerFlag = 0x80;
 
 export interface GrpcMessage {
-  /** As its prefix says. */
+  /** Length according to its prefix. */
   readonly bytes: number;
   readonly isCompressed: boolean;
-  /** As far as it was kept. */
+  /** The captured part. */
   readonly content: Buffer;
 }
 
 export interface GrpcBody {
   readonly messages: readonly GrpcMessage[];
-  /** There were more. */
+  /** Whether further messages were omitted. */
   readonly isCut: boolean;
-  /** Lines, where they are in the body. */
+  /** Trailer lines that the body contains. */
   readonly trailers: string;
 }
 
-/** By number. */
+/** Indexed by status code. */
 const statusNames = [
   "OK",
   "CANCELLED",
@@ -43,12 +43,15 @@ const statusNames = [
   "UNAUTHENTICATED",
 ];
 
-/** Whether a body of this type has messages. @param contentType without parameters, in small letters */
+/**
+ * Whether a body of this type contains messages.
+ * @param contentType lower case, without parameters
+ */
 export function isGrpc(contentType: string): boolean {
   return /^application\/grpc(?:-web(?:-text)?)?(?:\+|$)/.test(contentType);
 }
 
-/** @param contentType as for `isGrpc` */
+/** @param contentType see `isGrpc` */
 export function readGrpc(body: Buffer, contentType: string): GrpcBody {
   const bytes = contentType.includes("-text") ? Buffer.from(body.toString("latin1"), "base64") : body;
   const messages: GrpcMessage[] = [];
@@ -65,7 +68,10 @@ export function readGrpc(body: Buffer, contentType: string): GrpcBody {
   return { messages, isCut: at !== bytes.length, trailers };
 }
 
-/** What the last of the headers, the trailers, or those in the body say came of the call; undefined while they do not. */
+/**
+ * Returns the status of the call from the last headers, trailers or trailers in the body; undefined while they contain
+ * none.
+ */
 export function grpcStatus(lines: string): object | undefined {
   const status = /^grpc-status: *(\d{1,3})\s*$/im.exec(lines)?.[1];
   if (status === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** Who may use the local API: programs of this machine, and no page of another site that a browser here shows. */
+/**
+ * Access control of the local API: programs on this machine may use it, pages of other sites in a local browser may
+ * not.
+ */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { LocalRefusal } from "./local-refusal.ts";
@@ -7,16 +10,16 @@ const everywhere: ReadonlySet<string> = new Set(["", "0.0.0.0", "::"]);
 const loopbackNames: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Throws `LocalRefusal`.
+ * Throws `LocalRefusal` if the request is not allowed.
  *
- * @param host that is listened on; "" for every address
- * @param isAllowed whether a further name may be used
+ * @param host listening address; "" for every address
+ * @param isAllowed whether an additional name may be used
  */
 export function admit(request: IncomingMessage, host: string, isAllowed: (name: string) => boolean): void {
   const { headers, method = "" } = request;
   const named = URL.parse(`http://${headers.host ?? ""}/`)?.hostname ?? "";
   if (!isOwnName(named, host) && !isAllowed(named)) {
-    // A name that resolves to here may be anybody's: pages of theirs would be of the same origin (DNS rebinding).
+    // Anyone can own a name that resolves to this machine. Pages at that name would share its origin (DNS rebinding).
     throw new LocalRefusal(
       "local_caller_denied",
       "the Host must be localhost, or the address that the inspector listens on",
@@ -28,7 +31,7 @@ export function admit(request: IncomingMessage, host: string, isAllowed: (name: 
   }
   if (method === "GET" || method === "HEAD") return;
   const hasBody = headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined;
-  // Browsers send no DELETE to another site without asking, and are not given leave.
+  // Browsers send DELETE to another site only after a preflight, which this API refuses.
   if (method === "DELETE" && !hasBody) return;
   if (!/^application\/json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
     throw new LocalRefusal("local_type_unsupported", "the Content-Type must be application/json");
@@ -38,6 +41,6 @@ export function admit(request: IncomingMessage, host: string, isAllowed: (name: 
 function isOwnName(named: string, host: string): boolean {
   if (loopbackNames.has(named)) return true;
   const bare = named.replace(/^\[|\]$/g, "");
-  // An address cannot be made to lead elsewhere, as a name can.
+  // Unlike a name, an address cannot be redirected elsewhere.
   return everywhere.has(host) ? isIP(bare) !== 0 : bare === host;
 }

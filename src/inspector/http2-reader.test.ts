@@ -18,7 +18,7 @@ import { Http2Reader } from "./http2-reader.ts";
 import { renderExchange } from "./render.ts";
 import { ExchangeStore } from "./store.ts";
 
-/** A message of gRPC. */
+/** Encodes a gRPC message. */
 function grpc(text: string, flag = 0): Buffer {
   const prefix = Buffer.alloc(5);
   prefix[0] = flag;
@@ -26,7 +26,7 @@ function grpc(text: string, flag = 0): Buffer {
   return Buffer.concat([prefix, Buffer.from(text)]);
 }
 
-describe("what passes on a connection of HTTP/2", () => {
+describe("captured traffic of an HTTP/2 connection", () => {
   const store = new ExchangeStore(systemClock);
   const told: string[] = [];
   let server: Http2Server;
@@ -78,9 +78,9 @@ describe("what passes on a connection of HTTP/2", () => {
   };
   const of = (path: string) => store.list(10).find(({ target }) => target === path) as Exchange;
 
-  it("calls of gRPC are shown with their messages, trailers and status, one connection's after another", async () => {
+  it("gRPC calls are shown with messages, trailers and status, one connection after another", async () => {
     const body = Buffer.concat([grpc("question"), grpc("packed", 1)]);
-    // What is said twice refers to the table of the connection.
+    // Repeated fields refer to the dynamic table of the connection.
     for (const path of ["/shop.Orders/First", "/shop.Orders/Second"]) {
       await call(path, body, {
         "content-type": "application/grpc",
@@ -114,7 +114,7 @@ describe("what passes on a connection of HTTP/2", () => {
     }
   });
 
-  it("an interim answer is no answer, and a stream that is reset was cut", async () => {
+  it("an interim response is not the response, and a reset stream was cut", async () => {
     await call("/plain");
     const { response } = await shown("/plain");
     assert.equal(Buffer.from(response.raw, "base64").toString().split("\r\n\r\n")[1], "plain");
@@ -123,7 +123,7 @@ describe("what passes on a connection of HTTP/2", () => {
     assert.deepEqual([cut.outcome, cut.response, told.at(-1)], ["cut", null, "GET /reset 0"]);
   });
 
-  it("the agent's own answer for a service that it cannot reach is shown as the answer", async () => {
+  it("the agent's own response in place of an unreachable service is shown as the response", async () => {
     const reader = watch();
     const [visitor, agent] = duplexPair();
     agent.on("data", (bytes: Buffer) => reader.fromServer(bytes));
@@ -139,7 +139,7 @@ describe("what passes on a connection of HTTP/2", () => {
     lone.destroy();
   });
 
-  it("what is no HTTP/2 is passed over", () => {
+  it("bytes that are not HTTP/2 are skipped", () => {
     const reader = watch();
     reader.fromServer(Buffer.from("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"));
     reader.fromService(Buffer.from("HTTP/1.1 200 OK\r\n\r\n"));

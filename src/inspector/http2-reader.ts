@@ -1,4 +1,4 @@
-/** Keeps what passes on a connection to a service that speaks HTTP/2 only, as `ExchangeReader` does of others. */
+/** Captures traffic of a connection to a service that speaks only HTTP/2, as `ExchangeReader` does for HTTP/1.1. */
 import { Http2Connection } from "../agent/http2-connection.ts";
 import type { Http2Fields, Http2Watch } from "../agent/http2-connection.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
@@ -14,10 +14,10 @@ export class Http2Reader implements StreamWatch, Http2Watch {
   readonly #options: FollowOptions;
   readonly #begun: ((exchange: Exchange) => void) | undefined;
   readonly #connection: Http2Connection;
-  /** By the number of its stream: requests that have not been answered whole. */
+  /** Requests without a complete response, by stream id. */
   readonly #open = new Map<number, Exchange>();
 
-  /** @param begun told of each request */
+  /** @param begun called with each request */
   constructor(options: FollowOptions, begun?: (exchange: Exchange) => void) {
     this.#options = options;
     this.#begun = begun;
@@ -41,7 +41,7 @@ export class Http2Reader implements StreamWatch, Http2Watch {
     for (const [streamId, exchange] of this.#open) this.#end(streamId, exchange, "cut");
   }
 
-  // What the connection tells.
+  // Events of the connection.
 
   fields(isAsking: boolean, streamId: number, fields: Http2Fields, isLast: boolean): void {
     const lines = Buffer.from(fields.lines);
@@ -50,7 +50,7 @@ export class Http2Reader implements StreamWatch, Http2Watch {
       if (isAsking) this.#begin(streamId, fields, lines);
     } else if (!isAsking && !exchange.response) {
       const status = Number(fields.pseudo(":status"));
-      // Interim answers come before the one that counts.
+      // Interim responses precede the final one.
       if (!(status >= 200)) return;
       this.#answer(exchange, status, headOf(`HTTP/2.0 ${status}`, lines));
     } else if (!isAsking && exchange.response) {
@@ -85,7 +85,7 @@ export class Http2Reader implements StreamWatch, Http2Watch {
     if (exchange) this.#end(streamId, exchange, "cut");
   }
 
-  /** It comes in one piece. */
+  /** The agent's own response arrives in one piece. */
   ownAnswer(bytes: Buffer): void {
     const end = bytes.indexOf(headEnd) + headEnd.length;
     for (const [streamId, exchange] of this.#open) {

@@ -1,4 +1,4 @@
-/** What the agent's local API tells of: tunnels with their numbers, and the exchanges that passed. */
+/** The state behind the agent's local API: tunnels with their counters, and captured exchanges. */
 import type { TunnelOptions } from "../agent/tunnel.ts";
 import type { StreamWatch } from "../agent/stream-watch.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -9,7 +9,7 @@ import { Meter } from "./meter.ts";
 import { ExchangeStore } from "./store.ts";
 import { ToldTimes } from "./told-times.ts";
 
-/** Of all tunnels that there are and were. */
+/** Totals over all present and past tunnels. */
 export interface Totals {
   readonly connections: Meter;
   readonly requests: Meter;
@@ -17,7 +17,7 @@ export interface Totals {
 
 export interface InspectedTunnel {
   readonly options: TunnelOptions;
-  /** Its exchanges are kept. */
+  /** Whether its exchanges are captured. */
   readonly isKept: boolean;
   readonly connections: Meter;
   readonly requests: Meter;
@@ -29,15 +29,15 @@ export interface InspectedTunnel {
 export class Inspector {
   readonly store: ExchangeStore;
   readonly clock: Clock;
-  /** By name, in the order in which they were started. */
+  /** By name, in start order. */
   readonly tunnels = new Map<string, InspectedTunnel>();
 
   readonly totals: Totals;
   readonly times: ToldTimes;
-  /** What follows HTTP/2: loaded with the first tunnel that speaks it. */
+  /** The HTTP/2 reader, loaded with the first tunnel that needs it. */
   http2Reader: typeof Http2Reader | undefined;
 
-  /** @param maxHeldBytes of what is kept; as `ExchangeStore` has it unless given */
+  /** @param maxHeldBytes bound of captured data; see `ExchangeStore` for the default */
   constructor(clock: Clock, maxHeldBytes?: number) {
     this.store = new ExchangeStore(clock, maxHeldBytes);
     this.clock = clock;
@@ -46,7 +46,10 @@ export class Inspector {
     this.totals = { connections: new Meter(monotonic), requests: new Meter(monotonic) };
   }
 
-  /** The tunnel as the agent is to have it. @param keeps whether its requests may be kept */
+  /**
+   * Returns the tunnel's options with a watch added.
+   * @param keeps whether its requests may be captured
+   */
   async watch(options: TunnelOptions, keeps: boolean): Promise<TunnelOptions> {
     const { clock, totals } = this;
     const monotonic = (): number => clock.monotonic();
@@ -82,7 +85,7 @@ export class Inspector {
   }
 }
 
-/** A public connection: counted, and followed where its requests are kept. */
+/** A public connection: counted, and captured if its tunnel allows that. */
 class Connection implements StreamWatch {
   readonly #tunnel: InspectedTunnel;
   readonly #totals: Totals;
@@ -133,7 +136,7 @@ class Connection implements StreamWatch {
   }
 }
 
-/** Labelled tunnels may be of any kind: what serves them as HTTP is told. */
+/** A labelled tunnel can be of any kind, and the server says which connections are HTTP. */
 function isHttp({ proto = "https" }: TunnelOptions): boolean {
   return proto === "https" || proto === "http";
 }

@@ -1,4 +1,7 @@
-/** What the server may ask of what is kept here, through the agent's session: one request with its answer, and replays. */
+/**
+ * Answers the server's questions about captured requests through the agent's session: one request with its response,
+ * and replays.
+ */
 import type { ExchangeCommand, ExchangeKeeper } from "../agent/exchange-keeper.ts";
 import { Refusal } from "../lib/errors.ts";
 import type { AgentRefusal } from "../lib/errors/agents.ts";
@@ -11,14 +14,14 @@ import { renderKept } from "./render-kept.ts";
 import { replay } from "./replay.ts";
 import { requestIdOf } from "./told-times.ts";
 
-/** Replays of one request that are told of. */
+/** Maximum number of replays listed for a request. */
 const maxReplays = 20;
-/** Ids of replays that are remembered: a replay that comes again does nothing. */
+/** Number of replay ids that are remembered. A repeated id triggers no second replay. */
 const maxRemembered = 500;
-/** How long the answer to a replay is waited for, milliseconds; it goes on then. */
+/** Time limit for the response to a replay, milliseconds. The replay continues afterwards. */
 const answerMs = 5_000;
 const lookMs = 20;
-/** Bytes of each body that are told, of which the first that fit are taken. */
+/** Sizes of body excerpts, bytes. The first size at which everything fits is used. */
 const bodySizes = [262_144, 65_536, 0];
 
 const replayRefusals: Partial<Record<LocalRefusalName, AgentRefusal>> = {
@@ -28,7 +31,7 @@ const replayRefusals: Partial<Record<LocalRefusalName, AgentRefusal>> = {
 };
 
 export function keepExchanges(inspector: Inspector): ExchangeKeeper {
-  /** Ids of what was sent, oldest first: what the store has forgotten is not held here. Whatever became of one stays what it was. */
+  /** Ids of sent replays, oldest first, so that the outcome of each survives its eviction from the store. */
   const replays = new Map<string, Promise<string>>();
   const once = (id: string, send: () => Promise<string>): Promise<string> => {
     const sent = replays.get(id) ?? send();
@@ -52,7 +55,7 @@ export function keepExchanges(inspector: Inspector): ExchangeKeeper {
       const send = async (): Promise<string> => (await replay(inspector, exchange, through, {})).id;
       const sent = inspector.store.get(await once(command.replayId, send).catch(refused));
       if (!sent) throw new Refusal("exchange_forgotten");
-      // Of another request: an id is of one.
+      // The id belongs to a replay of another request.
       if (sent.replayOf !== exchange.id) throw new Refusal("replay_impossible");
       await answered(inspector, sent);
       return textOf(inspector, sent);
@@ -60,7 +63,7 @@ export function keepExchanges(inspector: Inspector): ExchangeKeeper {
   };
 }
 
-/** Throws `Refusal`: what is not kept any more, or of a tunnel whose requests are not to be kept, is told to nobody. */
+/** Throws `Refusal` for requests that are no longer captured, and for tunnels whose requests must not be captured. */
 function find(
   { store, tunnels }: Inspector,
   { requestId }: ExchangeCommand,
@@ -82,7 +85,7 @@ function textOf({ store, times }: Inspector, exchange: Exchange): string {
   throw new Error(`the headers of exchange ${exchange.id} are longer than a message can be`);
 }
 
-/** Resolves when its answer is there in whole, or after a while. */
+/** Resolves when the response is complete, or after a time limit. */
 function answered({ clock }: Inspector, exchange: Exchange): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const endsAt = clock.monotonic() + answerMs;

@@ -19,7 +19,7 @@ async function localApi(deadlines?: { head: number; request: number; idle: numbe
   });
 }
 
-/** Resolves with everything that the API sent before it closed the connection. */
+/** Resolves with all bytes that the API sent before it closed the connection. */
 async function untilClosed(socket: Socket): Promise<string> {
   let text = "";
   socket.on("data", (part) => (text += String(part)));
@@ -28,7 +28,7 @@ async function untilClosed(socket: Socket): Promise<string> {
   return text;
 }
 
-describe("G11: the local API of an agent is bounded", { timeout: 30_000 }, () => {
+describe("G11: the bounds of an agent's local API", { timeout: 30_000 }, () => {
   const head = "POST /api/tunnels HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
   for (const [what, sent, deadlines] of [
     ["a head that never ends", "GET /api HTTP/1.1\r\nHost:", { head: 50, request: 20_000, idle: 20_000 }],

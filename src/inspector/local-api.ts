@@ -1,4 +1,4 @@
-/** The agent's local API, over HTTP on this machine. */
+/** The agent's local HTTP API on this machine. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "../lib/http.ts";
@@ -12,22 +12,22 @@ import type { Answer, Call, LocalSubject } from "./local-routes.ts";
 export interface LocalApiOptions extends LocalSubject {
   /** "" for every address. */
   readonly host: string;
-  /** Whether a call may have this name as its `Host`, besides `host` and those of the loopback. */
+  /** Whether a call may use this name as its `Host`, besides `host` and loopback names. */
   readonly isAllowed: (name: string) => boolean;
-  /** Tried in turn; the first that is free. */
+  /** Ports to try in order. The first free one is used. */
   readonly ports: readonly number[];
   readonly deadlines?: Deadlines;
 }
 
 const maxBodyBytes = 1_048_576;
 
-/** How long a caller may take, milliseconds. */
+/** Time limits for callers, milliseconds. */
 export interface Deadlines {
   /** Until the head of a request is complete. */
   readonly head: number;
   /** Until the whole request is complete. */
   readonly request: number;
-  /** Without a byte in either direction: longer than the pulse of the event stream and than a replay. */
+  /** Without a byte in either direction. Longer than the keep-alive interval of the event stream and than a replay. */
   readonly idle: number;
 }
 
@@ -40,7 +40,7 @@ export interface LocalApi {
   close(): Promise<void>;
 }
 
-/** Listens. Rejects when none of the ports is free. */
+/** Starts to listen. Rejects if none of the ports is free. */
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { host, ports, deadlines = usualDeadlines } = options;
   const server = createServer(
@@ -61,7 +61,7 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
       if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || at + 1 === ports.length) throw error;
     }
   }
-  // It does not keep the agent alive.
+  // The local API alone does not keep the process running.
   server.unref();
   const { port } = server.address() as AddressInfo;
   const shown = host === "" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
@@ -95,7 +95,7 @@ async function handle(options: LocalApiOptions, request: IncomingMessage, respon
     response.writeHead(page.status, { ...page.headers, "content-length": page.body.length });
     response.end(page.body);
   } catch (error) {
-    // What went wrong otherwise may hold parts of what was kept.
+    // Messages of unexpected errors may contain captured data.
     const refusal =
       error instanceof LocalRefusal ? error : new LocalRefusal("local_failed", "the local API had an internal error");
     send(response, { status: refusal.status, body: renderRefusal(refusal) });
@@ -108,7 +108,7 @@ function isRead({ method }: IncomingMessage): boolean {
 
 let pages: Pages | undefined;
 
-/** The page, and what it is made of: read when somebody looks at it. */
+/** Serves the page and its files, which are read on demand. */
 async function pageAt(path: string, request: IncomingMessage): Promise<PageReply | undefined> {
   pages ??= (await import("../pages/pages.ts")).openPages("inspector.html");
   return pages.get(path.startsWith("/inspect/") ? "/" : path, request.headers["accept-encoding"]);

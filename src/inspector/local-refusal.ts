@@ -1,10 +1,10 @@
-/** What the local API refuses: by the catalogue, and in the form that scripts know from other agents' local APIs. */
+/** Refusals of the local API, from the error catalogue and in the format of other agents' local APIs. */
 import { catalogue, errorCode } from "../lib/errors.ts";
 import type { RefusalName } from "../lib/errors.ts";
 
 export type LocalRefusalName = Extract<RefusalName, `local_${string}`>;
 
-/** The numbers that scripts know; 103 and 104 are tried again. */
+/** Numbers that existing scripts expect. They retry 103 and 104. */
 const numbers: Partial<Record<LocalRefusalName, { readonly code: number; readonly msg?: string }>> = {
   local_tunnel_invalid: { code: 102, msg: "invalid tunnel configuration" },
   local_tunnel_refused: { code: 103, msg: "failed to start tunnel" },

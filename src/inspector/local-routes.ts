@@ -1,4 +1,4 @@
-/** What the local API answers, by method and path. */
+/** Routes of the local API, by method and path. */
 import type { AgentControl } from "./agent-control.ts";
 import type { Exchange } from "./exchange.ts";
 import type { InspectedTunnel, Inspector } from "./inspector.ts";
@@ -8,18 +8,18 @@ import type { ReplayEdits } from "./outgoing.ts";
 import { replay } from "./replay.ts";
 import { makeTextSearch } from "./text-search.ts";
 
-/** What the answers are made of. */
+/** The data behind the answers. */
 export interface LocalSubject {
   readonly inspector: Inspector;
-  /** The agent's session, as `GET /api/status` has it. */
+  /** The agent's session in the format of `GET /api/status`. */
   readonly status: () => object;
-  /** Undefined while the agent is not there yet. */
+  /** Undefined until the agent has started. */
   readonly control: () => AgentControl | undefined;
 }
 
 export interface Call {
   readonly query: URLSearchParams;
-  /** The last part of the path, where the route has one. */
+  /** The last path segment, if the route has a parameter. */
   readonly name: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -34,7 +34,7 @@ type Handler = (subject: LocalSubject, call: Call) => Answer | Promise<Answer>;
 
 const usualLimit = 100;
 
-/** Method and path; `:` stands for one part of it. */
+/** Method and path. `:` stands for one segment. */
 export const routes: Readonly<Record<string, Handler>> = {
   "GET /api": () =>
     ok({
@@ -140,7 +140,7 @@ function isSet(query: URLSearchParams, name: string): boolean {
   return query.get(name) === "true";
 }
 
-/** `tunnel_name`, and `text` in a head or in what was kept behind it; in credentials nothing is looked for. */
+/** Filters by `tunnel_name` and by `text` in heads and captured bodies. Credentials are not searched. */
 function filterOf(query: URLSearchParams): (exchange: Exchange) => boolean {
   const tunnel = query.get("tunnel_name");
   const text = query.get("text");
@@ -154,7 +154,7 @@ function textOf(body: Call["body"], name: string): string | undefined {
   throw new LocalRefusal("local_call_invalid", `${name} must be a text`);
 }
 
-/** `method`, `uri`, `headers`, `body` in base64, and `sign`. Throws `LocalRefusal`. */
+/** Parses `method`, `uri`, `headers`, `body` (base64) and `sign`. Throws `LocalRefusal`. */
 function editsOf(body: Call["body"]): ReplayEdits {
   const { method, uri, raw } = { method: textOf(body, "method"), uri: textOf(body, "uri"), raw: textOf(body, "body") };
   const { headers, sign } = body;

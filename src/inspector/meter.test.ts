@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { it } from "node:test";
 import { Meter } from "./meter.ts";
 
-it("a meter tells how often from the first second on, and forgets by and by", () => {
+it("a meter reports rates from the first second on, and forgets gradually", () => {
   let now = 0;
   const meter = new Meter(() => now);
   for (let at = 0; at < 400; at += 1) meter.begin();

@@ -1,20 +1,20 @@
-/** How many, how often and how long: of connections, or of requests. */
+/** Counts connections or requests, with rates and durations. */
 
-/** Durations that percentiles are of. */
+/** Number of durations that percentiles are computed from. */
 const sampled = 1024;
 const tickMs = 5_000;
 const minutes = [1, 5, 15] as const;
-/** Ticks after which an average has forgotten everything before. */
+/** Ticks after which an average has decayed to zero. */
 const forgotten = 5_000;
 
 export interface Measured {
-  /** Since the start. */
+  /** Total since the start. */
   readonly count: number;
-  /** Under way. */
+  /** Number that are open. */
   readonly gauge: number;
-  /** In a second, averaged over 1, 5 and 15 minutes. */
+  /** Per second, averaged over 1, 5 and 15 minutes. */
   readonly rates: readonly number[];
-  /** Of the last durations, milliseconds; 0 without any. */
+  /** Percentile of the most recent durations, milliseconds; 0 if there are none. */
   percentile(share: number): number;
 }
 
@@ -25,7 +25,7 @@ export class Meter {
   #next = 0;
   #count = 0;
   #gauge = 0;
-  /** Begun since the last tick. */
+  /** Number started since the last tick. */
   #fresh = 0;
   #tick: number;
   #isFirst = true;
@@ -35,7 +35,7 @@ export class Meter {
     this.#tick = monotonic();
   }
 
-  /** @param now monotonic, where it is known already */
+  /** @param now monotonic time, if the caller already has it */
   begin(now = this.#monotonic()): void {
     this.#catchUp(now);
     this.#count += 1;
@@ -52,7 +52,7 @@ export class Meter {
   read(): Measured {
     const now = this.#monotonic();
     this.#catchUp(now);
-    // Before the first tick there is no average: what has begun is all that there was.
+    // Before the first tick the rate is computed from the total.
     const sinceStart = this.#fresh / Math.max(1, (now - this.#tick) / 1000);
     const sorted = this.#durations.toSorted((one, other) => one - other);
     return {
@@ -63,7 +63,7 @@ export class Meter {
     };
   }
 
-  /** Exponentially weighted averages, as load averages are; nothing runs while nobody asks. */
+  /** Updates exponentially weighted averages, as load averages are. Nothing runs between reads. */
   #catchUp(now: number): void {
     if (now - this.#tick < tickMs) return;
     const ticks = Math.min(forgotten, Math.floor((now - this.#tick) / tickMs));

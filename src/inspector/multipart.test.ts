@@ -7,8 +7,8 @@ async function encoded(form: FormData): Promise<{ type: string; body: Buffer }> 
   return { type: request.headers.get("content-type") ?? "", body: Buffer.from(await request.arrayBuffer()) };
 }
 
-describe("parts of a form", () => {
-  it("parts have names, file names, types and sizes, and text where they are text", async () => {
+describe("form parts", () => {
+  it("parts have names, file names, types and sizes, and their text if they are text", async () => {
     const form = new FormData();
     form.set("note", "two\r\nlines");
     form.set("photo", new Blob([Buffer.from([0xff, 0xd8, 0, 1])], { type: "image/jpeg" }), 'a "b".jpg');
@@ -25,12 +25,12 @@ describe("parts of a form", () => {
     }
   });
 
-  it("a body without a boundary has no parts, and one that does not begin as it says has none", () => {
+  it("a body without a boundary, or one that does not start with it, has no parts", () => {
     assert.equal(readParts(Buffer.from("--a\r\n\r\nx\r\n--a--"), "multipart/form-data"), undefined);
     assert.deepEqual(readParts(Buffer.from("nothing of it"), "multipart/form-data; boundary=a"), []);
   });
 
-  it("a part without a head has a body, and of many parts the first are shown", () => {
+  it("a part without a head keeps its body, and only the first parts of many are shown", () => {
     const one = "--a b\r\n\r\nplain\r\n";
     const type = 'multipart/mixed; boundary="a b"';
     assert.equal(readParts(Buffer.from(`${one}--a b--`), type)?.[0]?.text, "plain");

@@ -1,29 +1,29 @@
-/** Parts of a multipart body (RFC 2046 §5.1, RFC 7578), as far as it was kept. */
+/** Decodes the captured parts of a multipart body (RFC 2046 §5.1, RFC 7578). */
 import { isUtf8 } from "node:buffer";
 
-/** Shown of one body. */
+/** Maximum number of parts shown per body. */
 const maxParts = 200;
 const maxTextBytes = 65_536;
 
 export interface Part {
-  /** "" where it has none. */
+  /** "" if the part has no name. */
   readonly name: string;
   readonly fileName: string | undefined;
-  /** "" where it says none: text (RFC 7578 §4.4). */
+  /** Empty if the part states no type, which means text (RFC 7578 §4.4). */
   readonly type: string;
   readonly bytes: number;
-  /** Undefined for files that are none, and for long ones. */
+  /** Undefined for binary and for long parts. */
   readonly text: string | undefined;
-  /** Its end has not come, or was not kept. */
+  /** Whether the end of the part is missing or was not captured. */
   readonly isCut: boolean;
 }
 
-/** Undefined without a boundary. @param contentType the whole field */
+/** Returns undefined without a boundary. @param contentType the whole field value */
 export function readParts(body: Buffer, contentType: string): Part[] | undefined {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
   if (boundary === undefined) return undefined;
-  // The first delimiter may have nothing in front of it.
+  // The first delimiter may start the body.
   const bytes = Buffer.concat([Buffer.from("\r\n"), body]);
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
   const parts: Part[] = [];
@@ -32,7 +32,7 @@ export function readParts(body: Buffer, contentType: string): Part[] | undefined
     const start = at + delimiter.length;
     if (bytes.toString("latin1", start, start + 2) === "--") break;
     const next = bytes.indexOf(delimiter, start);
-    // White space may stand behind a delimiter.
+    // White space may follow a delimiter.
     const begin = bytes.indexOf("\r\n", start) + 2;
     if (begin < 2 || (next >= 0 && begin > next + 2)) break;
     parts.push(partOf(bytes.subarray(begin, next < 0 ? bytes.length : Math.max(begin, next)), next < 0));
@@ -60,7 +60,10 @@ function partOf(bytes: Buffer, isCut: boolean): Part {
   };
 }
 
-/** Browsers write `"` as `%22` and no backslashes; others write both with one (RFC 9110 §5.6.4). */
+/**
+ * Browsers write `"` as `%22` and do not escape backslashes. Other clients escape both with a backslash (RFC 9110
+ * §5.6.4).
+ */
 function parameter(disposition: string, name: string): string | undefined {
   const [, quoted, plain] =
     new RegExp(`;\\s*${name}=(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, "i").exec(disposition) ?? [];

@@ -1,34 +1,34 @@
-/** The request of a replay: what was kept of it, with what is to be otherwise. */
+/** Builds the request of a replay from the captured request and the caller's edits. */
 import { isFieldValue, isHttpToken } from "../lib/http-token.ts";
 import type { Exchange } from "./exchange.ts";
 import { LocalRefusal } from "./local-refusal.ts";
 import { linesOf } from "./secrets.ts";
 
-/** A request, as it is about to be sent. */
+/** A request that is ready to be sent. */
 export interface Outgoing {
   readonly method: string;
   readonly uri: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
-  /** It has a body, if that is empty. */
+  /** Whether it has a body, even an empty one. */
   readonly hasBody: boolean;
-  /** It said how long that is. */
+  /** Whether it declares the length of its body. */
   readonly hasLength: boolean;
 }
 
-/** What is sent otherwise than it was. */
+/** Changes to the captured request. */
 export interface ReplayEdits {
   readonly method?: string;
   readonly uri?: string;
-  /** Instead of all that there were. */
+  /** Replaces all header fields. */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
-  /** Instead of the body that there was. */
+  /** Replaces the body. */
   readonly body?: Buffer;
-  /** Whether it is signed as its provider would sign it now; a webhook of which the secret is known is unless given. */
+  /** Whether to sign it as its provider would now. Default: true for a webhook with a known secret. */
   readonly sign?: boolean;
 }
 
-/** What frames the message, or belongs to the connection that it came on (RFC 9110 §7.6.1). */
+/** Fields that frame the message or belong to its connection (RFC 9110 §7.6.1). */
 const written: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
@@ -40,7 +40,7 @@ const written: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Throws `LocalRefusal` where it cannot be sent again. */
+/** Throws `LocalRefusal` if the request cannot be sent again. */
 export function outgoingOf(
   { method, target, head, body, fault, outcome }: Exchange,
   edits: ReplayEdits,
@@ -88,7 +88,7 @@ export function outgoingOf(
   return { method: verb, uri, fields: kept, body: content, hasBody, hasLength };
 }
 
-/** The one value that HTTP/2 has of it (RFC 9113 §8.2.2); clients of gRPC send it always. */
+/** The only value of `te` that HTTP/2 allows (RFC 9113 §8.2.2). gRPC clients always send it. */
 function asksForTrailers(name: string, value: string): boolean {
   return /^te$/i.test(name) && /^trailers$/i.test(value);
 }

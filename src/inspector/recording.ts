@@ -1,45 +1,44 @@
 /**
- * One request and its answer as bytes that passed: nothing of them is read until somebody looks. Recordings are used again
- * and again, so that what is kept for a while leaves nothing to collect: objects that live as long as 500 requests cost an
- * agent half as much again as its requests.
+ * One request and its response as recorded bytes, parsed only on demand. Recordings are reused, because objects that
+ * live as long as 500 requests raise an agent's garbage collection cost by half.
  */
 import type { Clock } from "../lib/clock.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** Most bytes of one; longer exchanges are read as they pass. */
+/** Maximum size of a recording, bytes. Longer exchanges are parsed live. */
 export const maxRecordedBytes = 16_384;
 const firstBytes = 2_048;
 const none = Buffer.alloc(0);
 
-/** Who can read a recording: the connection that it is of. */
+/** The connection that can parse a recording. */
 export interface RecordingSource {
   /** Sets its `exchange`. */
   read(recording: Recording): void;
 }
 
-/** How the connection ended in it. */
+/** How the connection ended during the recording. */
 export type RecordedEnd = "open" | "ended" | "cut";
 
 export class Recording implements Pick<Clock, "now" | "monotonic"> {
-  /** Of the exchange; 0: there is none. */
+  /** Number of the exchange; 0 if there is none. */
   number = 0;
-  /** Once it has been read. */
+  /** Set after parsing. */
   exchange: Exchange | undefined;
   source: RecordingSource | undefined;
   end: RecordedEnd = "open";
-  /** Bytes that are held for it, and counted. */
+  /** Bytes held and counted for it. */
   heldBytes = 0;
   #bytes = none;
   #length = 0;
-  /** Of those, bytes of the request. */
+  /** Number of those bytes that belong to the request. */
   #askedLength = 0;
   /**
-   * Wall clock and monotonic when it began; monotonic at the first and the last byte of the answer; monotonic when the
-   * service had taken the connection, or 0.
+   * Start (wall clock, monotonic), first and last byte of the response (monotonic), and when the service accepted the
+   * connection (monotonic, or 0).
    */
   readonly #times = new Float64Array(5);
 
-  /** Bytes that it could take without holding more. */
+  /** Bytes that fit without additional memory. */
   get capacity(): number {
     return this.#bytes.length;
   }
@@ -52,7 +51,7 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     return this.#bytes.subarray(this.#askedLength, this.#length);
   }
 
-  /** From its beginning to the last byte of its answer, milliseconds. */
+  /** From the start to the last byte of the response, milliseconds. */
   get durationMs(): number {
     return (this.#times[3] as number) - (this.#times[1] as number);
   }
@@ -63,17 +62,20 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     return at === 0 ? undefined : at - (this.#times[1] as number);
   }
 
-  /** As the recording's own clock: when it began. */
+  /** Wall clock of the recording: its start. */
   now(): number {
     return this.#times[0] as number;
   }
 
-  /** As the recording's own clock: when it began, or, once there is an answer, when that began. */
+  /** Monotonic clock of the recording: its start, or the start of the response once there is one. */
   monotonic(): number {
     return this.#times[this.exchange ? 2 : 1] as number;
   }
 
-  /** @param now wall clock @param time monotonic */
+  /**
+   * @param now wall clock
+   * @param time monotonic
+   */
   begin(number: number, source: RecordingSource | undefined, now: number, time: number): void {
     this.number = number;
     this.source = source;
@@ -88,18 +90,18 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     this.#times[4] = 0;
   }
 
-  /** The service has taken the connection, at `time`. */
+  /** The service accepted the connection at `time`. */
   connected(time: number): void {
     this.#times[4] = time;
   }
 
-  /** Nothing more comes. */
+  /** The exchange has ended. */
   leave(end: RecordedEnd, clock: Clock): void {
     this.end = end;
     if (this.#length === this.#askedLength) this.#times.fill(clock.monotonic(), 2, 4);
   }
 
-  /** Holds nothing any more. */
+  /** Releases the memory. */
   drop(): void {
     this.number = 0;
     this.source = undefined;
@@ -109,19 +111,19 @@ export class Recording implements Pick<Clock, "now" | "monotonic"> {
     this.heldBytes = 0;
   }
 
-  /** Whether that many more bytes fit within the bound. */
+  /** Whether this many more bytes fit within the bound. */
   hasRoom(byteCount: number): boolean {
     return this.#length + byteCount <= maxRecordedBytes;
   }
 
-  /** Bytes of the request. Returns by how many bytes more memory is held. */
+  /** Adds bytes of the request. Returns the number of additional bytes held in memory. */
   ask(bytes: Buffer): number {
     const held = this.#add(bytes);
     this.#askedLength = this.#length;
     return held;
   }
 
-  /** Bytes of the answer, at `time`. Returns by how many bytes more memory is held. */
+  /** Adds bytes of the response at `time`. Returns the number of additional bytes held in memory. */
   answer(bytes: Buffer, time: number): number {
     if (this.#length === this.#askedLength) this.#times[2] = time;
     this.#times[3] = time;

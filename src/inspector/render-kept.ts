@@ -1,14 +1,17 @@
-/** An exchange as the server is told of it: without credentials, times in milliseconds. Read by `src/api/traffic/read-exchange.ts`. */
+/**
+ * Renders an exchange for the server: without credentials, times in milliseconds. Parsed by
+ * `src/api/traffic/read-exchange.ts`.
+ */
 import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
 import { linesOf, trailersOf } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
 import type { RequestTimes } from "./told-times.ts";
 
 export interface KeptOptions {
-  /** Replays of it, or of what it replays. */
+  /** Replays of it, or of the exchange that it replays. */
   readonly replays: readonly Exchange[];
   readonly times: RequestTimes | undefined;
-  /** Of each body that is told, bytes. */
+  /** Bytes included of each body. */
   readonly maxBodyBytes: number;
 }
 
@@ -50,7 +53,7 @@ function renderResponse({ status, head, body, trailers }: CapturedResponse, maxB
   };
 }
 
-/** Their bytes are those of Latin-1, as they came. */
+/** Each byte becomes one Latin-1 character, as received. */
 function fieldsOf({ fields }: HeadLines): readonly (readonly [string, string])[] {
   return fields;
 }

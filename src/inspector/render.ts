@@ -1,4 +1,4 @@
-/** Tunnels and exchanges in the shapes that scripts know from other agents' local APIs; durations are nanoseconds. */
+/** Renders tunnels and exchanges in the format of other agents' local APIs. Durations are nanoseconds. */
 import { contentsOf, webSocketOf } from "./contents.ts";
 import type { BodyCopy, CapturedResponse, Exchange } from "./exchange.ts";
 import type { InspectedTunnel } from "./inspector.ts";
@@ -32,7 +32,7 @@ function metricsOf(tunnel: InspectedTunnel): object {
   };
 }
 
-/** The parts of a tunnel that the newer shape has. */
+/** The fields of a tunnel in the newer format. */
 export function renderEndpoint(tunnel: InspectedTunnel): object {
   const { name, upstream, publish, pooling = false, trafficPolicy } = tunnel.options;
   return {
@@ -55,11 +55,11 @@ function paces({ rates, percentile }: Measured): object {
 }
 
 export interface RenderOptions {
-  /** Whether authorization and cookies are in it. */
+  /** Whether to include authorization and cookies. */
   readonly reveals?: boolean;
-  /** Without `raw`, what is read from it, and timing. */
+  /** Whether to omit `raw`, the decoded content and timing. */
   readonly isBrief?: boolean;
-  /** What the server has told of how long requests took there. */
+  /** Times that the server reported for requests. */
   readonly times?: ToldTimes;
 }
 
@@ -95,8 +95,8 @@ export function renderExchange(exchange: Exchange, { reveals = false, isBrief = 
 }
 
 /**
- * Where the time until the answer began went, as far as it is known; null for what is not. The edge tells how long it had
- * the request and then waited: what the agent did not see of that was between the two.
+ * Splits the time to the first byte as far as it is known; null for unknown parts. The edge reports how long it held
+ * the request and how long it then waited. The time that the agent did not observe was spent between the two.
  */
 function timingOf({ response, connectedMs }: Exchange, told: RequestTimes | undefined): object {
   const ns = (ms: number | undefined): number | null =>
@@ -130,7 +130,7 @@ function renderResponse(
   };
 }
 
-/** Names as they were sent; a field that came several times has as many values. */
+/** Names as sent. A repeated field has several values. */
 function headersOf({ fields }: HeadLines): Record<string, string[]> {
   const headers: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
   const spelled = new Map<string, string>();
@@ -142,7 +142,7 @@ function headersOf({ fields }: HeadLines): Record<string, string[]> {
   return headers;
 }
 
-/** Head and body, the latter without its framing, in base64. */
+/** Head and unframed body, base64. */
 function rawOf(lines: HeadLines, body: BodyCopy): string {
   return Buffer.concat([Buffer.from(renderHead(lines), "latin1"), body.bytes()]).toString("base64");
 }

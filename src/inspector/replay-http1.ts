@@ -1,4 +1,4 @@
-/** Carries a replay out over HTTP/1.1. */
+/** Sends a replay over HTTP/1.1. */
 import type { Duplex } from "node:stream";
 import type { FollowOptions } from "./begin-exchange.ts";
 import type { Exchange } from "./exchange.ts";
@@ -6,12 +6,12 @@ import { ExchangeReader } from "./exchange-reader.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { renderHead } from "./secrets.ts";
 
-/** Sends the request on the connection, which closes behind the answer, and returns its exchange. */
+/** Sends the request on the connection, which closes after the response. Returns its exchange. */
 export function sendHttp1(connection: Duplex, request: Outgoing, follow: FollowOptions): Exchange {
   const reader = new ExchangeReader(follow);
   let failure: Error | undefined;
   connection.on("data", (bytes: Buffer) => reader.fromService(bytes));
-  // It is not left half open.
+  // The connection must not stay half-open.
   connection.on("end", () => connection.end());
   connection.on("error", (error) => (failure = error));
   connection.once("close", () => reader.ended(failure));

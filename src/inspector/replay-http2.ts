@@ -1,4 +1,4 @@
-/** Carries a replay out over HTTP/2. */
+/** Sends a replay over HTTP/2. */
 import type { ClientHttp2Session } from "node:http2";
 import { Transform, duplexPair, pipeline } from "node:stream";
 import type { Duplex } from "node:stream";
@@ -8,8 +8,8 @@ import type { FollowOptions } from "./begin-exchange.ts";
 import type { Outgoing } from "./outgoing.ts";
 
 /**
- * Sends the request on a connection to a service that speaks HTTP/2, which is closed behind the answer. Resolves when it is
- * on its way, with its exchange; rejects where it cannot be sent.
+ * Sends the request on a connection to a service that speaks HTTP/2, and closes it after the response. Resolves with
+ * the exchange when the request has been sent. Rejects if it cannot be sent.
  */
 export async function sendHttp2(
   connection: Duplex,
@@ -27,7 +27,7 @@ export async function sendHttp2(
     reader.ended();
     begun.reject(error ?? new Error("the service closed the connection"));
   };
-  // What passes is kept from the bytes, as that of visitors is.
+  // The replay is captured from its bytes, like visitors' requests.
   pipeline(
     other,
     along((bytes) => reader.fromServer(bytes)),

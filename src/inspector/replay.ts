@@ -1,4 +1,4 @@
-/** Sends a kept request to a tunnel's service once more. */
+/** Sends a captured request to its tunnel's service again. */
 import { duplexPair } from "node:stream";
 import type { Duplex } from "node:stream";
 import { describeLoss } from "../agent/end.ts";
@@ -13,15 +13,15 @@ import type { Outgoing, ReplayEdits } from "./outgoing.ts";
 import { sendHttp1 } from "./replay-http1.ts";
 import { signAnew, webhooksOf } from "./sign-anew.ts";
 
-/** How long the service may take in all, milliseconds. */
+/** Time limit for the service, milliseconds. */
 const longestMs = 60_000;
-/** Under way at once. */
+/** Maximum number of simultaneous replays. */
 const maxReplays = 32;
 const underWay = new WeakMap<Inspector, number>();
 
 /**
- * Sends it, once: whatever becomes of it, it is not tried again. Resolves with the new exchange when it is on its way.
- * Throws `LocalRefusal` where it cannot be sent as it was.
+ * Sends the request exactly once, without retries. Resolves with the new exchange when it has been sent. Throws
+ * `LocalRefusal` if it cannot be sent unchanged.
  */
 export async function replay(
   inspector: Inspector,
@@ -59,7 +59,7 @@ export async function replay(
   });
 }
 
-/** As its provider would sign it now, where it is a webhook of which the secret is known. */
+/** Signs a webhook with a known secret as its provider would now. */
 async function signed(
   { clock }: Inspector,
   request: Outgoing,
@@ -70,7 +70,7 @@ async function signed(
   return await signAnew(request, webhooksOf(options.options), { url, now: clock.now(), isAsked: sign === true });
 }
 
-/** Resolves with a connection of its own. */
+/** Resolves with a new connection. */
 async function connected(upstream: Upstream): Promise<Duplex> {
   if (upstream.local) {
     const [own, other] = duplexPair();

@@ -4,7 +4,7 @@ import { requestLength } from "./request-length.ts";
 
 const lengthOf = (text: string): number => requestLength(Buffer.from(text, "latin1"));
 
-it("a request reaches to the end of its head, and of the body of which it says how long it is", () => {
+it("a request's length covers its head and the body that the head declares", () => {
   const heads = [
     ["GET / HTTP/1.1\r\nHost: a.test\r\n\r\n", 0],
     ["GET / HTTP/1.1\r\n\r\n", 0],
@@ -19,7 +19,7 @@ it("a request reaches to the end of its head, and of the body of which it says h
   }
 });
 
-it("a request is left to the reader where its head must be read to know how far it reaches", () => {
+it("the length is unknown when the head must be parsed to find it", () => {
   for (const field of [
     "Transfer-Encoding: chunked",
     "transfer-encoding: gzip",

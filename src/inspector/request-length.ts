@@ -1,25 +1,25 @@
-/** How far a request reaches, without reading it: no more than is needed to tell where the next one begins. */
+/** Finds the length of a request without parsing it, to know where the next one starts. */
 
-/** Longer heads are read. */
+/** Longer heads are parsed. */
 const maxHeadBytes = 8_192;
 const maxDigits = 9;
 const cr = 13;
 const lf = 10;
-/** Fields that say how a request goes on (RFC 9112 §6.3), or that it does not go on as HTTP. */
+/** Fields that determine how a request continues (RFC 9112 §6.3), or that it does not continue as HTTP. */
 const contentLength = Buffer.from("content-length");
 const transferEncoding = Buffer.from("transfer-encoding");
 const upgrade = Buffer.from("upgrade:");
 const connect = Buffer.from("connect");
 
 /**
- * Bytes of the request's head and body, of which some may be in `bytes`; -1 where a part of the head is missing, or where it
- * has to be read to know: with a transfer coding, another protocol that is asked for, or CONNECT.
+ * Length of the request's head and body, part of which may be in `bytes`. Returns -1 if the head is incomplete or must
+ * be parsed: with a transfer coding, an upgrade, or CONNECT.
  */
 export function requestLength(bytes: Buffer): number {
   if (startsWith(bytes, 0, connect)) return -1;
   const last = Math.min(bytes.length, maxHeadBytes) - 1;
   let bodyLength = -1;
-  // Of a text there would be as much to collect again as there is head.
+  // Scans bytes instead of a string, which would be as large as the head and need collection.
   for (let at = 0; at < last; at += 1) {
     if (bytes[at] !== lf || bytes[at - 1] !== cr) continue;
     const first = bytes[at + 1] as number;
@@ -28,7 +28,7 @@ export function requestLength(bytes: Buffer): number {
     } else if (isSuspect[first] === 1) {
       if (startsWith(bytes, at + 1, transferEncoding) || startsWith(bytes, at + 1, upgrade)) return -1;
       if (!startsWith(bytes, at + 1, contentLength)) continue;
-      // Several, or one that is no number, are for the reader to judge.
+      // The parser decides about several lengths, and about invalid ones.
       const length = bodyLength < 0 ? lengthAt(bytes, at + 1 + contentLength.length) : -1;
       if (length < 0) return -1;
       bodyLength = length;
@@ -37,17 +37,17 @@ export function requestLength(bytes: Buffer): number {
   return -1;
 }
 
-/** By a line's first byte: whether it may be one of those fields. */
+/** Indexed by the first byte of a line: whether the line may be one of those fields. */
 const isSuspect = new Uint8Array(256);
 for (const letter of Buffer.from("CTUctu")) isSuspect[letter] = 1;
 
-/** @param name in lower case */
+/** @param name lower case */
 function startsWith(bytes: Buffer, from: number, name: Buffer): boolean {
   for (let at = 0; at < name.length; at += 1) if (((bytes[from + at] as number) | 32) !== name[at]) return false;
   return true;
 }
 
-/** The number behind a name; -1 where there is none that is written as most are. */
+/** Parses the number after a name. Returns -1 unless it has the usual form. */
 function lengthAt(bytes: Buffer, colon: number): number {
   if (bytes[colon] !== 58) return -1;
   let at = colon + 1;

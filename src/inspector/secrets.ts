@@ -1,4 +1,4 @@
-/** Fields of a head that hold credentials, and heads without them. */
+/** Parses heads and removes fields that contain credentials. */
 
 const secretNames: ReadonlySet<string> = new Set([
   "authorization",
@@ -9,19 +9,22 @@ const secretNames: ReadonlySet<string> = new Set([
 ]);
 export const hidden = "(hidden)";
 
-/** Name and value of each field, in order, and the line before them. */
+/** Name and value of each field in order, and the first line. */
 export interface HeadLines {
   readonly first: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
 
-/** A head that the strict codec has read; Latin-1. @param reveals whether credentials are in it */
+/**
+ * A head that the strict codec has validated, in Latin-1.
+ * @param reveals whether to include credentials
+ */
 export function linesOf(head: Buffer, reveals: boolean): HeadLines {
   const [first = "", ...lines] = head.toString("latin1").replace(/^\r\n/, "").trimEnd().split("\r\n");
   return { first, fields: lines.map((line) => fieldOf(line, reveals)) };
 }
 
-/** Trailers, as `linesOf` has heads. */
+/** Parses trailers as `linesOf` parses heads. */
 export function trailersOf(trailers: Buffer, reveals: boolean): HeadLines {
   const lines = trailers.toString("latin1").trimEnd().split("\r\n");
   return { first: "", fields: lines.map((line) => fieldOf(line, reveals)) };

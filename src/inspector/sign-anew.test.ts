@@ -11,7 +11,7 @@ const then = 1_700_000_000_000;
 const now = then + 5 * hour;
 const body = Buffer.from('{"type":"ping"}');
 
-/** A webhook as it came at `then`. */
+/** A webhook that arrived at `then`. */
 function old(provider: string, secret: string): Outgoing {
   const signed = sign(provider, { secret, body, url: `${url}/in`, now: then });
   const fields = [["host", "hooks.example.com"], ...Object.entries(signed.headers)] as [string, string][];
@@ -25,12 +25,12 @@ async function wrongWith(provider: string, secret: string, { uri, method, fields
   return (await verifyWebhook(provider, secret, message, now)).wrong;
 }
 
-describe("webhooks that are sent again", () => {
+describe("replayed webhooks", () => {
   for (const [provider, secret] of [
     ["slack", "s3cret"],
     ["stripe", "whsec_s3cret"],
   ] as const) {
-    it(`webhooks of ${provider} that are sent again are signed with the present time, once`, async () => {
+    it(`replayed webhooks of ${provider} get one signature with the current time`, async () => {
       const came = old(provider, secret);
       assert.notEqual(await wrongWith(provider, secret, came), undefined);
       const sent = await signAnew(came, { provider, secret }, { url, now, isAsked: false });
@@ -39,13 +39,13 @@ describe("webhooks that are sent again", () => {
     });
   }
 
-  it("webhooks that are sent again with another body are signed for that", async () => {
+  it("replayed webhooks with a new body get a signature for that body", async () => {
     const edited = { ...old("github", "s3cret"), body: Buffer.from("{}") };
     const sent = await signAnew(edited, { provider: "github", secret: "s3cret" }, { url, now, isAsked: false });
     assert.equal(await wrongWith("github", "s3cret", sent), undefined);
   });
 
-  it("requests without a signature, or of tunnels that verify none, are sent again as they came", async () => {
+  it("requests without a signature, or of tunnels that verify none, are replayed unchanged", async () => {
     const plain: Outgoing = {
       method: "GET",
       uri: "/",
@@ -64,7 +64,7 @@ describe("webhooks that are sent again", () => {
     );
   });
 
-  it("webhooks are known by what their tunnel has its server verify", () => {
+  it("webhooks are recognised by the verification options of their tunnel", () => {
     assert.deepEqual(webhooksOf({ WebhookVerification: { provider: "a", secret: "b" } }), {
       provider: "a",
       secret: "b",

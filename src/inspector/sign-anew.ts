@@ -1,4 +1,4 @@
-/** Webhooks that are sent again, signed as their provider would sign them now: services take no old ones. */
+/** Signs replayed webhooks as their provider would now, because services reject old signatures. */
 import { LocalRefusal } from "./local-refusal.ts";
 import type { Outgoing } from "./outgoing.ts";
 
@@ -8,17 +8,18 @@ export interface WebhookOptions {
   readonly secret: string;
 }
 
-/** What the tunnel asks its server to verify; undefined where that is nothing. */
+/** The verification that the tunnel requests from its server, or undefined. */
 export function webhooksOf(options: Readonly<Record<string, unknown>> | undefined): WebhookOptions | undefined {
   const asked = options?.["WebhookVerification"] as WebhookOptions | undefined;
   return typeof asked?.provider === "string" && typeof asked.secret === "string" ? asked : undefined;
 }
 
 /**
- * The request with a signature of `now`. One that has none is left as it is unless `isAsked`. Throws `LocalRefusal` where
- * it is asked for and only the provider could sign.
+ * Returns the request with a signature of `now`. A request without a signature stays unchanged unless `isAsked`. Throws
+ * `LocalRefusal` if a signature is requested that only the provider can make.
  *
- * @param url where it was sent to, without path; @param now milliseconds since 1970
+ * @param url its destination without path
+ * @param now milliseconds since 1970
  */
 export async function signAnew(
   request: Outgoing,
@@ -50,7 +51,7 @@ export async function signAnew(
     };
   } catch (error) {
     if (isAsked) throw refuse((error as Error).message);
-    // What only the provider could sign goes as it came.
+    // If only the provider can sign, the request is sent unchanged.
     return request;
   }
 }

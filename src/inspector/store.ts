@@ -1,4 +1,4 @@
-/** The last exchanges, within a bound of their number and one of their bytes. */
+/** The most recent exchanges, bounded in number and bytes. */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../lib/clock.ts";
 import type { Exchange } from "./exchange.ts";
@@ -7,33 +7,36 @@ import type { RecordingSource } from "./recording.ts";
 
 const maxExchanges = 500;
 const usualHeldBytes = 67_108_864;
-/** What an exchange takes besides heads and bodies, about, bytes. */
+/** Approximate size of an exchange without heads and bodies, bytes. */
 const ownBytes = 512;
 const prefixDigits = 8;
 
-/** Told of each exchange that has changed; undefined: all are forgotten. */
+/** Called with each exchange that changes; undefined when all were deleted. */
 export type Watcher = (exchange: Exchange | undefined) => void;
 
 export class ExchangeStore {
   readonly #clock: Clock;
   readonly #maxHeldBytes: number;
-  /** By the exchange's number, counted round. */
+  /** Indexed by the exchange's number, modulo the capacity. */
   readonly #places: Recording[] = [];
   #bytes = 0;
-  /** What tells ids of this agent from those of the one before; chance for each would cost more than all the rest. */
+  /**
+   * Distinguishes this agent's ids from those of an earlier process. Random digits per id would cost more than
+   * everything else here.
+   */
   readonly #prefix = randomBytes(prefixDigits / 2).toString("hex");
-  /** Numbers of the first that is here, and of the last. */
+  /** Numbers of the oldest and the newest stored exchange. */
   #oldest = 1;
   #last = 0;
   readonly #watchers = new Set<Watcher>();
 
-  /** @param maxHeldBytes of heads and bodies together */
+  /** @param maxHeldBytes bound of heads and bodies together */
   constructor(clock: Clock, maxHeldBytes = usualHeldBytes) {
     this.#clock = clock;
     this.#maxHeldBytes = maxHeldBytes;
   }
 
-  /** Somebody is told of each exchange, so it is read as it passes. */
+  /** Whether someone is watching, so that exchanges are parsed live. */
   get isWatched(): boolean {
     return this.#watchers.size > 0;
   }
@@ -43,10 +46,10 @@ export class ExchangeStore {
   }
 
   /**
-   * A place for one more exchange; the oldest goes for it.
+   * Allocates a place for an exchange and evicts the oldest.
    *
-   * @param source who reads it, unless that is done at once
-   * @param at monotonic, where it is known already
+   * @param source parses the recording; undefined if the exchange is parsed live
+   * @param at monotonic time, if the caller already has it
    */
   take(source?: RecordingSource, at = this.#clock.monotonic()): Recording {
     this.#last += 1;
@@ -59,18 +62,18 @@ export class ExchangeStore {
     return place;
   }
 
-  /** Whether it is still here: one that is not takes no more bodies. */
+  /** Whether the exchange is still stored. An evicted exchange accepts no more body bytes. */
   has(exchange: Exchange): boolean {
     return this.#placeOf(exchange)?.exchange === exchange;
   }
 
-  /** `exchange` holds more bytes than before; the oldest ones go for it. */
+  /** Counts additional bytes of `exchange` and evicts the oldest exchanges if necessary. */
   grew(exchange: Exchange, bytes: number): void {
     const place = this.#placeOf(exchange);
     if (place?.exchange === exchange) this.grewAt(place, bytes);
   }
 
-  /** As `grew`, for one that is recorded. */
+  /** The same for a recording. */
   grewAt(place: Recording, bytes: number): void {
     if (bytes === 0 || place.number === 0) return;
     place.heldBytes += bytes;
@@ -83,7 +86,7 @@ export class ExchangeStore {
     return number < this.#oldest || number > this.#last ? undefined : this.#read(number);
   }
 
-  /** Newest first, at most `limit`, of those that fit. */
+  /** Returns at most `limit` matching exchanges, newest first. */
   list(limit: number, fits: (exchange: Exchange) => boolean = () => true): Exchange[] {
     const found: Exchange[] = [];
     for (let number = this.#last; number >= this.#oldest && found.length < limit; number -= 1) {
@@ -94,13 +97,13 @@ export class ExchangeStore {
   }
 
   /**
-   * The newest that fits, of those in whose request's head the text is.
-   * @param text of ASCII; bodies of recordings may have it, too
+   * Returns the newest matching exchange among those whose request head contains the text.
+   * @param text ASCII. In recordings, a match in the body is possible too.
    */
   find(text: string, fits: (exchange: Exchange) => boolean): Exchange | undefined {
     for (let number = this.#last; number >= this.#oldest; number -= 1) {
       const place = this.#places[number % maxExchanges];
-      // Reading all that was recorded, to look for one, would take the agent's time from traffic.
+      // Parsing every recording to find one would take the agent's time from traffic.
       const head = place?.number === number ? (place.exchange?.head ?? place.asked) : undefined;
       const exchange = head?.includes(text, 0, "latin1") ? this.#read(number) : undefined;
       if (exchange && fits(exchange)) return exchange;
@@ -108,11 +111,11 @@ export class ExchangeStore {
     return undefined;
   }
 
-  /** Those that repeat the exchange with this id, newest first, at most `limit`. */
+  /** Returns at most `limit` replays of the exchange with this id, newest first. */
   replaysOf(id: string, limit: number): Exchange[] {
     const found: Exchange[] = [];
     for (let number = this.#last; number >= this.#oldest && found.length < limit; number -= 1) {
-      // Replays are read as they pass.
+      // Replays are parsed live, so unparsed recordings are not replays.
       const exchange = this.#places[number % maxExchanges]?.exchange;
       if (exchange?.replayOf === id) found.push(exchange);
     }
@@ -124,15 +127,15 @@ export class ExchangeStore {
     for (const watcher of this.#watchers) watcher(undefined);
   }
 
-  /** Until the function that is returned is called. */
+  /** Calls the watcher until the returned function is called. */
   watch(watcher: Watcher): () => void {
-    // What is under way is told of, too, once it is read.
+    // Exchanges that are still open are parsed and reported as well.
     for (let number = this.#oldest; number <= this.#last; number += 1) this.#read(number);
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Something of it is otherwise than it was. */
+  /** Reports a change of the exchange to the watchers. */
   changed(exchange: Exchange): void {
     if (this.#watchers.size > 0) for (const watcher of this.#watchers) watcher(exchange);
   }
@@ -141,7 +144,7 @@ export class ExchangeStore {
     return this.#places[number % maxExchanges];
   }
 
-  /** Undefined when it has gone for what reading others took. */
+  /** Returns undefined if parsing others evicted it. */
   #read(number: number): Exchange | undefined {
     const place = this.#places[number % maxExchanges];
     if (place?.number !== number) return undefined;

@@ -7,7 +7,7 @@ import { Follower } from "./follower.ts";
 import { ExchangeStore } from "./store.ts";
 import { makeTextSearch } from "./text-search.ts";
 
-/** A request without a body, and its answer with what comes behind it. */
+/** A request without a body, with a response and its body. */
 function answeredWith(fields: string, body: Buffer, asks = "", status = "200 OK"): Exchange {
   const store = new ExchangeStore(systemClock);
   const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
@@ -19,7 +19,7 @@ function answeredWith(fields: string, body: Buffer, asks = "", status = "200 OK"
 const withLength = (fields: string, body: Buffer): Exchange =>
   answeredWith(`${fields}\r\nContent-Length: ${body.length}`, body);
 const finds = (exchange: Exchange, text: string): boolean => makeTextSearch(text)(exchange);
-/** What is looked for stands nowhere in it once it is compressed. */
+/** Compressed bodies do not contain this text literally. */
 const text = Buffer.from(`a grüne ${"Nadel".repeat(100)} in a heap of hay`);
 
 function grpc(message: Buffer, flag: number): Buffer {
@@ -28,13 +28,13 @@ function grpc(message: Buffer, flag: number): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** A frame of a WebSocket, masked as those of visitors are where `mask` is given. */
+/** A frame of a WebSocket. With `mask` it is masked, as visitors' frames are. */
 function frame(first: number, payload: Buffer, mask?: Buffer): Buffer {
   const masked = Buffer.from(payload.map((byte, at) => (mask ? byte ^ (mask[at & 3] as number) : byte)));
   return Buffer.concat([Buffer.from([first, payload.length | (mask ? 0x80 : 0)]), mask ?? Buffer.alloc(0), masked]);
 }
 
-/** A WebSocket whose service has said that. */
+/** A WebSocket on which the service sent this text. */
 function chat(said: Buffer, extension: string): Exchange {
   return answeredWith(
     `Connection: Upgrade\r\nUpgrade: websocket\r\n${extension}`,
@@ -44,8 +44,8 @@ function chat(said: Buffer, extension: string): Exchange {
   );
 }
 
-describe("the search in what was kept", () => {
-  it("the search in what was kept finds text in heads and bodies, whatever the case of letters, and none in credentials", () => {
+describe("the search in captured exchanges", () => {
+  it("the search in captured exchanges finds text in heads and bodies in any case, and skips credentials", () => {
     const exchange = withLength("X-Note: Here", text);
     for (const wanted of ["get /A", "x-note: HERE", "GRüNE nadel"]) assert.ok(finds(exchange, wanted), wanted);
     for (const wanted of ["sesame", "nothing"]) assert.ok(!finds(exchange, wanted), wanted);
@@ -58,23 +58,23 @@ describe("the search in what was kept", () => {
     ["br", brotliCompressSync(text)],
     ["zstd", zstdCompressSync(text)],
   ] as const) {
-    it(`the search in what was kept undoes ${coding}`, () => {
+    it(`the search in captured exchanges decodes ${coding}`, () => {
       assert.ok(finds(withLength(`Content-Encoding: ${coding}`, packed), "nadelnadelnadel"));
       assert.ok(!finds(withLength("Content-Type: text/plain", packed), "nadelnadelnadel"));
     });
   }
 
-  it("the search in what was kept goes on behind what is not what it says, or becomes too much", () => {
+  it("the search in captured exchanges continues after a body that is not decodable or decodes to too much", () => {
     assert.ok(!finds(withLength("Content-Encoding: gzip", Buffer.from("no gzip")), "nadelnadelnadel"));
     const bomb = gzipSync(Buffer.concat([Buffer.alloc(4_000_000), text]));
     const search = makeTextSearch("nadelnadelnadel");
     for (let round = 0; round < 40; round += 1) assert.ok(!search(withLength("Content-Encoding: gzip", bomb)));
-    // By then the search has undone as much as it may; bytes as they are it looks at all the same.
+    // By now the search has used its decoding budget. It still searches unencoded bytes.
     assert.ok(!search(withLength("Content-Encoding: gzip", gzipSync(text))));
     assert.ok(search(withLength("Content-Type: text/plain", text)));
   });
 
-  it("the search in what was kept undoes no more of WebSockets than of bodies", () => {
+  it("the search in captured exchanges has the same decoding budget for WebSockets as for bodies", () => {
     const packed = (plain: Buffer): Buffer => deflateRawSync(plain, { finishFlush: 2 }).subarray(0, -4);
     const message = (plain: Buffer): Buffer => {
       const payload = packed(plain);
@@ -83,14 +83,14 @@ describe("the search in what was kept", () => {
     const extension = "Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover";
     const search = makeTextSearch("nadelnadelnadel");
     assert.ok(search(chat(message(text), extension)));
-    // Each becomes more than a message may, so that nothing comes of the work.
+    // Each exceeds the limit of one message, so decoding yields nothing.
     const bombs = Buffer.concat(Array.from({ length: 4 }, () => message(Buffer.alloc(4_000_000))));
     for (let round = 0; round < 10; round += 1) assert.ok(!search(chat(bombs, extension)));
     assert.ok(!search(chat(message(text), extension)));
     assert.ok(search(withLength("Content-Type: text/plain", text)));
   });
 
-  it("the search in what was kept looks into messages of gRPC, compressed ones and those of the web as well", () => {
+  it("the search in captured exchanges covers gRPC messages, also compressed ones and gRPC-Web", () => {
     const packed = grpc(gzipSync(text), 1);
     assert.ok(finds(withLength("Content-Type: application/grpc\r\nGrpc-Encoding: gzip", packed), "nadelnadelnadel"));
     assert.ok(!finds(withLength("Content-Type: application/grpc", packed), "nadelnadelnadel"));
@@ -100,7 +100,7 @@ describe("the search in what was kept", () => {
   });
 
   for (const isPacked of [false, true]) {
-    it(`the search in what was kept looks into messages of WebSockets, ${isPacked ? "compressed" : "masked"}, over their frames`, () => {
+    it(`the search in captured exchanges covers WebSocket messages, ${isPacked ? "compressed" : "masked"}, across frames`, () => {
       const store = new ExchangeStore(systemClock);
       const one = new Follower({ tunnel: "web", client: "", hasPreamble: false, clock: systemClock, store });
       one.fromServer(

@@ -1,4 +1,4 @@
-/** Looking for a text in what was kept: heads, bodies undone of their codings, and messages of gRPC and WebSockets. */
+/** Full-text search in captured exchanges: heads, decoded bodies, and messages of gRPC and WebSockets. */
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { fieldOf, messagesOf } from "./contents.ts";
 import type { BodyCopy, Exchange } from "./exchange.ts";
@@ -7,13 +7,15 @@ import { linesOf, renderHead } from "./secrets.ts";
 import type { HeadLines } from "./secrets.ts";
 import type { Budget } from "./websocket-log.ts";
 
-/** What one body may become that is coded, and all that one search undoes, bytes: the agent has other things to do. */
+/**
+ * Maximum decoded size of one body, and of all bodies of one search, bytes. It keeps a search from delaying traffic.
+ */
 const maxUndoneBytes = 1_048_576;
 const maxUndoneInAll = 33_554_432;
 
 type Undo = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
-/** By the name of the coding. What was cut ends in the middle. */
+/** By name of the coding. A truncated body is decoded up to its end. */
 const codings = new Map<string, Undo>([
   ["gzip", (bytes, maxOutputLength) => gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength })],
   ["deflate", (bytes, maxOutputLength) => inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength })],
@@ -29,8 +31,8 @@ const codings = new Map<string, Undo>([
 ]);
 
 /**
- * Tells whether an exchange has the text: without regard to the case of ASCII letters; as UTF-8. Of many exchanges with
- * coded bodies those that are asked about first are undone, within a bound.
+ * Returns a predicate that finds the text as UTF-8, ignoring the case of ASCII letters. Encoded bodies are decoded
+ * within a budget, in the order in which exchanges are tested.
  */
 export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
   const wanted = Buffer.from(text).toString("latin1").toLowerCase();
@@ -38,7 +40,7 @@ export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
   const has = (bytes: Buffer): boolean => bytes.toString("latin1").toLowerCase().includes(wanted);
   const messageHas = (head: Buffer, body: BodyCopy): boolean => {
     const lines = linesOf(head, false);
-    // Credentials are left out: what finds them would tell them, letter by letter.
+    // Credentials are not searched, because matches would reveal them letter by letter.
     if (renderHead(lines).toLowerCase().includes(wanted)) return true;
     const bytes = body.bytes();
     return has(bytes) || contentsOf(lines, bytes, budget).some(has);
@@ -50,7 +52,7 @@ export function makeTextSearch(text: string): (exchange: Exchange) => boolean {
   };
 }
 
-/** What is in a body that its bytes do not show. */
+/** Decodes content that the bytes of a body do not show directly. */
 function contentsOf(lines: HeadLines, bytes: Buffer, budget: Budget): Buffer[] {
   if (bytes.length === 0) return [];
   const coding = fieldOf(lines, "content-encoding").trim().toLowerCase();
@@ -64,7 +66,7 @@ function contentsOf(lines: HeadLines, bytes: Buffer, budget: Budget): Buffer[] {
   );
 }
 
-/** Undefined for what cannot be undone, or no more of it. */
+/** Returns undefined if the body cannot be decoded or the budget is used up. */
 function undone(bytes: Buffer, coding: string, budget: Budget): Buffer | undefined {
   const undo = codings.get(coding.replace(/^x-/, ""));
   if (!undo || budget.left <= 0) return undefined;
@@ -73,7 +75,7 @@ function undone(bytes: Buffer, coding: string, budget: Budget): Buffer | undefin
     budget.left -= plain.length;
     return plain;
   } catch {
-    // It is nothing of the kind, or more than is looked at.
+    // The body does not have this coding, or exceeds the limit.
     budget.left -= maxUndoneBytes;
     return undefined;
   }

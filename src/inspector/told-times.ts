@@ -1,4 +1,4 @@
-/** What the server has told of how long requests took there, kept as it came and read when somebody looks. */
+/** Durations that the server reported for requests, stored as received and parsed on demand. */
 import { findTimes } from "../tunnel/request-times.ts";
 import type { RequestTimes } from "../tunnel/request-times.ts";
 import type { Exchange } from "./exchange.ts";
@@ -6,17 +6,17 @@ import type { ExchangeStore } from "./store.ts";
 
 export type { RequestTimes };
 
-/** At least so much of what was told last is kept, bytes: several times as many lines as there are exchanges. */
+/** Minimum number of bytes stored of the latest reports. Several times as many lines as there are exchanges. */
 const keptBytes = 131_072;
 const none = Buffer.alloc(0);
-/** Exchanges that are looked at for those that were told of. */
+/** Number of exchanges that are searched for a reported one. */
 const looked = 500;
 
 export class ToldTimes {
   readonly #store: ExchangeStore;
   /**
-   * What was told, the oldest first, in bytes that are used again and again: texts that live for half a second had V8
-   * collect the agent's whole heap up to ten times a second.
+   * Reports, oldest first, in reusable buffers. Strings that live for half a second would trigger up to ten full
+   * garbage collections per second.
    */
   #lines = none;
   #length = 0;
@@ -25,7 +25,7 @@ export class ToldTimes {
     this.#store = store;
   }
 
-  /** Lines as `request-times.ts` has them. */
+  /** Adds lines in the format of `request-times.ts`. */
   told(lines: Buffer): void {
     this.#keep(lines);
     if (!this.#store.isWatched) return;
@@ -36,7 +36,7 @@ export class ToldTimes {
     for (const exchange of this.#store.list(looked, isTold)) this.#store.changed(exchange);
   }
 
-  /** Undefined where nothing was told, or no longer is here. */
+  /** Returns undefined if the server reported nothing, or the report was evicted. */
   of(exchange: Exchange): RequestTimes | undefined {
     const id = requestIdOf(exchange);
     if (id === "") return undefined;
@@ -56,7 +56,7 @@ export class ToldTimes {
 
 const field = "\r\nx-request-id: ";
 
-/** As the edge names it to the service, behind all other fields; "" of a replay, which is none of its requests. */
+/** The request id that the edge sent to the service as the last field; "" for a replay, which has none. */
 export function requestIdOf({ head, replayOf }: Exchange): string {
   if (replayOf !== undefined) return "";
   const text = head.toString("latin1").toLowerCase();

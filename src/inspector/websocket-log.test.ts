@@ -25,7 +25,7 @@ interface Shown {
   readonly compressed?: boolean;
 }
 
-/** A frame as a service sends it, or, masked, a visitor. */
+/** A frame as a service sends it, or with a mask, as a visitor does. */
 function frame(first: number, payload: Buffer, mask?: Buffer): Buffer {
   const length = payload.length;
   const size = length < 126 ? [length] : length < 65_536 ? [126, length >> 8, length & 0xff] : [127, 0, 0, 0, 0];
@@ -39,8 +39,8 @@ function frame(first: number, payload: Buffer, mask?: Buffer): Buffer {
 
 const mask = Buffer.from([1, 2, 3, 4]);
 
-describe("frames of a WebSocket", () => {
-  it("frames are the same however their bytes are cut, with every length of length", () => {
+describe("WebSocket frames", () => {
+  it("frames are the same however their bytes are split, for every form of length", () => {
     const payloads = [0, 1, 125, 126, 65_535, 65_536].map((length) => Buffer.alloc(length, "abc"));
     const bytes = Buffer.concat(payloads.map((payload) => frame(0x82, payload, mask)));
     for (const size of [3, 4096, bytes.length]) {
@@ -58,7 +58,7 @@ describe("frames of a WebSocket", () => {
     }
   });
 
-  it("the last frames are kept within a bound, and those that went are counted", () => {
+  it("the latest frames are stored within a bound, and evicted frames are counted", () => {
     const log = new FrameLog({ last: 0 });
     let held = 0;
     for (let at = 0; at < 10_000; at += 1) held += log.add(frame(0x81, Buffer.from(`message ${at}`)), at);
@@ -70,7 +70,7 @@ describe("frames of a WebSocket", () => {
     assert.equal(found[0]?.payload.toString(), `message ${log.dropped}`);
   });
 
-  it("a frame without end is kept up to its bound, and others stay", () => {
+  it("a frame without end is stored up to its bound, and other frames remain", () => {
     const log = new WebSocketLog();
     log.fromService(frame(0x81, Buffer.from("first")), 1);
     const endless = Buffer.from([0x82, 127, 0, 0, 1, 0, 0, 0, 0, 0]);
@@ -81,7 +81,7 @@ describe("frames of a WebSocket", () => {
     assert.deepEqual([second?.bytes, second?.content.length, second?.isCut], [2 ** 40, maxFrameBytes, true]);
   });
 
-  it("a message in fragments is one, with what stood between them by itself", () => {
+  it("fragments form one message, and control frames between them are separate", () => {
     const log = new WebSocketLog();
     for (const [first, text] of [
       [0x01, "one "],
@@ -103,7 +103,7 @@ describe("frames of a WebSocket", () => {
   });
 });
 
-describe("messages of WebSockets that others made", () => {
+describe("WebSocket messages from other implementations", () => {
   const store = new ExchangeStore(systemClock);
   const servers: WebSocketServer[] = [];
   const ways: Followed[] = [];
@@ -129,7 +129,7 @@ describe("messages of WebSockets that others made", () => {
   });
 
   for (const [at, what] of ["plain", "compressed with what came before", "compressed each by itself"].entries()) {
-    it(`messages that are ${what} are shown as they were meant`, async () => {
+    it(`messages that are ${what} are decoded`, async () => {
       const socket = new WebSocket(`ws://127.0.0.1:${ways[at]?.port}/chat`);
       await once(socket, "open");
       const texts = ["hello hello hello", "hello hello again", "x".repeat(40_000)];
@@ -167,10 +167,10 @@ describe("messages of WebSockets that others made", () => {
     });
   }
 
-  it("what refers to messages that went is said to be compressed, and shown as bytes", async () => {
+  it("a message that refers to evicted messages is marked as compressed, and shown as bytes", async () => {
     const socket = new WebSocket(`ws://127.0.0.1:${ways[1]?.port}/long`);
     await once(socket, "open");
-    // Chance does not shrink.
+    // Random bytes do not compress.
     for (let at = 0; at < 8; at += 1)
       socket.send(Buffer.from(Array.from({ length: 60_000 }, () => Math.random() * 256)));
     socket.send("the last");

@@ -1,4 +1,4 @@
-/** The messages of a WebSocket (RFC 6455), read from what was kept of both directions. */
+/** Decodes the messages of a WebSocket (RFC 6455) from the stored frames of both directions. */
 import { isUtf8 } from "node:buffer";
 import { constants, inflateRawSync } from "node:zlib";
 import { FrameLog } from "./frame-log.ts";
@@ -13,18 +13,18 @@ const kinds: Readonly<Record<number, WebSocketMessage["type"]>> = {
   10: "pong",
 };
 const isControl = (opcode: number): boolean => opcode >= 8;
-/** What one message may become that was compressed, and all that are read together, bytes. */
+/** Maximum decompressed size of one message, and of all messages decoded together, bytes. */
 const maxInflatedBytes = 1_048_576;
 const maxInflatedInAll = 4_194_304;
 
-/** How many bytes may still come of what is compressed. */
+/** Number of bytes that decompression may still produce. */
 export interface Budget {
   left: number;
 }
 
-/** How far back a compressed message may refer (RFC 1951 §2). */
+/** Furthest distance that a compressed message may refer back (RFC 1951 §2). */
 const windowBytes = 32_768;
-/** Taken off each compressed message (RFC 7692 §7.2.1). */
+/** Removed from the end of each compressed message (RFC 7692 §7.2.1). */
 const tail = Buffer.from([0, 0, 0xff, 0xff]);
 
 export interface WebSocketMessage {
@@ -32,15 +32,15 @@ export interface WebSocketMessage {
   /** Wall clock at its first frame, milliseconds since 1970. */
   readonly at: number;
   readonly order: number;
-  /** "continuation": its beginning was not kept. */
+  /** "continuation": the start of the message was not stored. */
   readonly type: "text" | "binary" | "close" | "ping" | "pong" | "continuation" | "other";
-  /** As it passed. */
+  /** The message as transmitted. */
   readonly bytes: number;
-  /** Undone of its compression, unless it is still `compressed`. */
+  /** Decompressed, unless `isCompressed`. */
   readonly content: Buffer;
-  /** Compressed, and what it refers to was not kept. */
+  /** Whether it is still compressed because the data that it refers to was not stored. */
   readonly isCompressed: boolean;
-  /** Some of it was not kept, or has not come yet. */
+  /** Whether part of it was not stored, or has not arrived yet. */
   readonly isCut: boolean;
 }
 
