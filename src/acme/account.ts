@@ -1,4 +1,4 @@
-/** An account with an ACME server, and signed requests in its name. */
+/** An account at an ACME server, and signed requests for it. */
 import type { Clock } from "../lib/clock.ts";
 import type { AcmeAnswer, AcmeConnection } from "./connection.ts";
 import type { Directory } from "./directory.ts";
@@ -9,13 +9,11 @@ export interface AcmeAccount {
   readonly directory: Directory;
   readonly thumbprint: string;
   /**
-   * A signed POST; without `payload` it reads (RFC 8555 §6.3). Resolves with answers of success only, and rejects
-   * with `AcmeProblem`, whose message begins with `what`.
+   * Sends a signed POST; without `payload` a POST-as-GET (RFC 8555 §6.3). Resolves with successful answers only.
+   * Rejects with `AcmeProblem`, whose message starts with `what`.
    */
   post(what: string, url: string, payload?: object): Promise<AcmeAnswer>;
-  /**
-   * Reads `url` until `isPending` says otherwise. Rejects when that takes more than some minutes, `timeout`.
-   */
+  /** Reads `url` until `isPending` returns false. Rejects with `timeout` after some minutes. */
   poll(what: string, url: string, isPending: (answer: AcmeAnswer) => boolean): Promise<AcmeAnswer>;
 }
 
@@ -23,19 +21,19 @@ export interface AccountOptions {
   readonly connection: AcmeConnection;
   readonly directory: Directory;
   readonly keyPem: string;
-  /** Where the authority may write to. */
+  /** Contact address for the authority. */
   readonly email: string | undefined;
   readonly clock: Clock;
 }
 
 const maxNonces = 8;
-/** Servers refuse nonces that they have forgotten, and hand out another with the refusal (RFC 8555 §6.5). */
+/** Servers refuse expired nonces and send a new one with the refusal (RFC 8555 §6.5). */
 const maxNonceTries = 8;
 const maxPollMs = 180_000;
 const firstPollMs = 250;
 const longestPollMs = 10_000;
 
-/** Registers the key, or finds the account that it has. The operator has agreed to the authority's terms. */
+/** Registers the key, or finds its account. The operator has agreed to the authority's terms. */
 export async function openAccount(options: AccountOptions): Promise<AcmeAccount> {
   const { connection, directory, clock, email } = options;
   if (directory.externalAccountRequired) {
@@ -93,7 +91,7 @@ export async function openAccount(options: AccountOptions): Promise<AcmeAccount>
   };
 }
 
-/** The problem document in an answer; anything else says only its status. */
+/** Reads the problem document of an answer. Other answers yield only their status. */
 function readable(answer: AcmeAnswer): unknown {
   try {
     return answer.json();

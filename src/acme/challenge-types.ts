@@ -1,3 +1,3 @@
-/** The ways of showing control over a name that a server has which only takes connections. */
+/** Challenge types that a server which only accepts connections can fulfil. */
 export const challengeTypes = ["tls-alpn-01", "http-01"] as const;
 export type ChallengeType = (typeof challengeTypes)[number];

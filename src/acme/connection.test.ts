@@ -44,7 +44,7 @@ const problem =
     error instanceof AcmeProblem && error.type === type && words.test(error.message);
 
 describe("the connection to a certificate authority", () => {
-  it("the connection to a certificate authority gives answers of any status, with what Retry-After says", async () => {
+  it("the connection to a certificate authority returns answers of any status, with Retry-After", async () => {
     const { url, connection } = await start((_request, response) => {
       response.writeHead(503, { "retry-after": "120" });
       response.end("{}");
@@ -63,7 +63,7 @@ describe("the connection to a certificate authority", () => {
     assert.equal(asked, 1);
   });
 
-  it("I7: the connection to a certificate authority goes to no other origin, whatever the authority's documents name", async () => {
+  it("I7: the connection to a certificate authority stays on its origin, whatever URLs the authority's documents contain", async () => {
     const { url, connection } = await start((_request, response) => response.end());
     for (const elsewhere of [
       "https://127.0.0.1/latest/meta-data",
@@ -75,7 +75,7 @@ describe("the connection to a certificate authority", () => {
     }
   });
 
-  it("I7: the connection to a certificate authority speaks https only, and to nobody whose certificate it does not trust", async () => {
+  it("I7: the connection to a certificate authority uses https only, and verifies the certificate", async () => {
     const { signal } = new AbortController();
     const options = { ca: undefined, clock, signal };
     assert.throws(() => connectAcme({ ...options, directoryUrl: "http://localhost/dir" }), /is not https/);
@@ -84,7 +84,7 @@ describe("the connection to a certificate authority", () => {
     await assert.rejects(connection.send("GET", url), problem("unreachable", /certificate|issuer/));
   });
 
-  it("I7: the connection to a certificate authority gives up answers that are too long, also when they do not say so", async () => {
+  it("I7: the connection to a certificate authority aborts answers that are too long, with or without a declared length", async () => {
     const { url, connection } = await start((_request, response) => {
       const more = (): void => {
         while (response.write(Buffer.alloc(65_536))) if (response.destroyed) return;
@@ -95,7 +95,7 @@ describe("the connection to a certificate authority", () => {
     await assert.rejects(connection.send("GET", url), problem("unreachable", /too long/));
   });
 
-  it("I7: the connection to a certificate authority gives up answers that do not come, or do not end, in time", async () => {
+  it("I7: the connection to a certificate authority aborts answers that do not start or end in time", async () => {
     for (const begins of [false, true]) {
       const arrived = Promise.withResolvers<void>();
       const { url, connection } = await start((_request, response) => {
@@ -109,7 +109,7 @@ describe("the connection to a certificate authority", () => {
     }
   });
 
-  it("the connection to a certificate authority ends what is under way when the server stops", async () => {
+  it("the connection to a certificate authority aborts open requests when the server stops", async () => {
     const arrived = Promise.withResolvers<void>();
     const { url, connection, controller } = await start(() => arrived.resolve());
     const sent = assert.rejects(connection.send("GET", url), problem("unreachable", /aborted/));

@@ -1,4 +1,4 @@
-/** Requests to one ACME server, within the bounds that hold for everything fetched from outside (security I7). */
+/** Requests to one ACME server, within the general bounds of outbound requests (security I7). */
 import { parseJsonObject } from "../lib/json.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -10,36 +10,36 @@ export interface AcmeAnswer {
   readonly status: number;
   readonly headers: OutboundAnswer["headers"];
   readonly body: Buffer;
-  /** The body as an object. Throws `AcmeProblem` when it is none. */
+  /** Parses the body as an object. Throws `AcmeProblem` if it is not one. */
   json(): JsonObject;
-  /** From `Retry-After`, milliseconds from now. */
+  /** `Retry-After` in milliseconds from now. */
   readonly retryAfterMs: number | undefined;
 }
 
 export interface AcmeConnection {
-  /** `body` is a JWS. Rejects with `AcmeProblem` when there is no answer; any status is an answer. */
+  /** `body` is a JWS. Resolves with an answer of any status. Rejects with `AcmeProblem` without an answer. */
   send(method: "GET" | "HEAD" | "POST", url: string, body?: string): Promise<AcmeAnswer>;
-  /** Resolves after `delayMs`; rejects when the connection was closed. */
+  /** Resolves after `delayMs`. Rejects if the connection was closed. */
   pause(delayMs: number): Promise<void>;
 }
 
 export interface ConnectionOptions {
-  /** https only. */
+  /** Must be https. */
   readonly directoryUrl: string;
-  /** Authorities that the server must be certified by, PEM; the system's unless given. */
+  /** Authorities that must have issued the server's certificate, PEM. Default: the system's. */
   readonly ca: string | undefined;
   readonly clock: Clock;
-  /** Ends what is under way. */
+  /** Aborts open requests. */
   readonly signal: AbortSignal;
 }
 
-/** Nobody waits for these answers, and authorities are known to take their time. */
+/** Certificates are requested in the background, and authorities are known to be slow. */
 const timeoutMs = 15_000;
 const maxAnswerBytes = 1024 * 1024;
 
 /**
- * Every request is a connection of its own: there are few. The server's documents may only name addresses of its
- * own, so that they lead nowhere else in this network; redirects are not followed.
+ * Each request uses a new connection, because there are few. URLs in the server's documents must have its origin, so
+ * that they cannot reach other hosts of this network. Redirects are not followed.
  */
 export function connectAcme(options: ConnectionOptions): AcmeConnection {
   const { clock, signal } = options;

@@ -1,14 +1,14 @@
 import type { AcmeConnection } from "./connection.ts";
 import { AcmeProblem } from "./problem.ts";
 
-/** The addresses of an ACME server (RFC 8555 §7.1.1). */
+/** The URLs of an ACME server (RFC 8555 §7.1.1). */
 export interface Directory {
   readonly newNonce: string;
   readonly newAccount: string;
   readonly newOrder: string;
-  /** RFC 9773 §4.1; undefined when the server does not say when to renew. */
+  /** RFC 9773 §4.1; undefined if the server does not offer renewal information. */
   readonly renewalInfo: string | undefined;
-  /** It takes only accounts that were agreed on elsewhere (RFC 8555 §7.3.4). */
+  /** The server accepts only accounts with external account binding (RFC 8555 §7.3.4). */
   readonly externalAccountRequired: boolean;
 }
 
@@ -31,7 +31,7 @@ export async function readDirectory(connection: AcmeConnection, url: string): Pr
   };
 }
 
-/** A URL in one of the server's documents. */
+/** Reads a URL from one of the server's documents. */
 export function address(document: Readonly<Record<string, unknown>>, name: string): string {
   const value = document[name];
   if (typeof value !== "string") throw new AcmeProblem("malformedAnswer", `the authority's answer has no "${name}"`);

@@ -20,10 +20,10 @@ function open(text: string): { header: Record<string, unknown>; payload: string;
   return { header, payload: Buffer.from(jws.payload, "base64url").toString(), isSigned };
 }
 
-describe("a message of ACME", () => {
+describe("an ACME message", () => {
   const message = { url: "https://ca.example/x", nonce: "n-1" };
 
-  it("a message of ACME shows the key until there is an account, and then names that", () => {
+  it("an ACME message contains the key until there is an account, and then the account's URL", () => {
     const first = open(key.sign({ ...message, payload: { a: 1 } }));
     assert.ok(first.isSigned);
     const { jwk, ...rest } = first.header as { jwk: Record<string, string> };
@@ -37,11 +37,11 @@ describe("a message of ACME", () => {
     assert.equal(later.payload, "{}");
   });
 
-  it("a message of ACME has an empty payload when it only reads (RFC 8555 §6.3)", () => {
+  it("an ACME message has an empty payload if it only reads (RFC 8555 §6.3)", () => {
     assert.equal(open(key.sign(message)).payload, "");
   });
 
-  it("a message of ACME is not signed with keys of another kind", async () => {
+  it("an ACME message cannot be signed with another kind of key", async () => {
     const rsa = await newKeyPair("rsa");
     const pem = rsa.privateKey.export({ type: "pkcs8", format: "pem" }) as string;
     assert.throws(() => readAccountKey(pem), /not P-256/);

@@ -1,11 +1,13 @@
-/** Signed messages of ACME (RFC 8555 §6.2): flattened JWS, ES256 (RFC 7515, RFC 7518 §3.4). */
+/** Signed ACME messages (RFC 8555 §6.2): flattened JWS, ES256 (RFC 7515, RFC 7518 §3.4). */
 import { createHash, createPrivateKey, createPublicKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 
 export interface AccountKey {
   /** RFC 7638. */
   readonly thumbprint: string;
-  /** Signs for `url`. Without `accountUrl` the message shows the key itself; without `payload` it is a POST-as-GET. */
+  /**
+   * Signs for `url`. Without `accountUrl` the message contains the key itself; without `payload` it is a POST-as-GET.
+   */
   sign(message: {
     readonly url: string;
     readonly nonce: string;
@@ -14,12 +16,12 @@ export interface AccountKey {
   }): string;
 }
 
-/** @param keyPem PKCS #8, an ECDSA key on P-256; throws for others */
+/** @param keyPem PKCS #8 of an ECDSA key on P-256; throws for other keys */
 export function readAccountKey(keyPem: string): AccountKey {
   const key: KeyObject = createPrivateKey(keyPem);
   if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") throw new Error("read ACME account key: it is not P-256");
   const { crv, kty, x, y } = createPublicKey(key).export({ format: "jwk" });
-  // in this order, without spaces: the thumbprint is over exactly this text (RFC 7638 §3)
+  // The thumbprint covers exactly this text: this order, no spaces (RFC 7638 §3).
   const jwk = { crv, kty, x, y };
   return {
     thumbprint: createHash("sha256").update(JSON.stringify(jwk)).digest("base64url"),

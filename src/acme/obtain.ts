@@ -1,4 +1,4 @@
-/** One certificate, from order to chain (RFC 8555 §7.4). */
+/** Obtains one certificate, from order to chain (RFC 8555 §7.4). */
 import type { X509Certificate } from "node:crypto";
 import { readPemCertificates } from "../lib/certificates/certificate-details.ts";
 import { createSigningRequest } from "../lib/certificates/signing-request.ts";
@@ -14,11 +14,11 @@ export interface Wanted {
   /** A DNS name. */
   readonly name: string;
   readonly keyType: KeyType;
-  /** The most liked first; those that the authority does not offer are passed over. */
+  /** Acceptable types in order of preference. */
   readonly challenges: readonly ChallengeType[];
-  /** Id (RFC 9773 §4.1) of the certificate that the new one takes the place of. */
+  /** Id of the certificate that the new one replaces (RFC 9773 §4.1). */
   readonly replaces: string | undefined;
-  /** Puts a challenge up; resolves when the world can see it. */
+  /** Presents a challenge. Resolves when it is publicly visible. */
   present(challenge: Challenge): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ const checkFailures = new Set(["caa", "connection", "dns", "incorrectResponse", 
 const maxChain = 10;
 const maxAuthorizations = 10;
 
-/** Resolves with the chain, leaf first, and its new key. Rejects with `AcmeProblem`, and as `present` does. */
+/** Resolves with the chain, leaf first, and its new key. Rejects with `AcmeProblem`, or with the error of `present`. */
 export async function obtainCertificate(account: AcmeAccount, wanted: Wanted): Promise<KeyedCertificate> {
   const { answer, url } = await order(account, wanted);
   const authorizations = answer.json()["authorizations"];
@@ -56,7 +56,8 @@ async function order(account: AcmeAccount, { name, replaces }: Wanted): Promise<
     try {
       answer = await place({ identifiers, replaces });
     } catch (error) {
-      // RFC 9773 §5: refused when it was replaced before, or is not of this account; then it is an order like any
+      // RFC 9773 §5: the authority refuses `replaces` if the certificate was replaced before or belongs to another
+      // account. The order is then repeated without it.
       const types = ["alreadyReplaced", "malformed", "unauthorized"];
       if (!(error instanceof AcmeProblem) || !types.includes(error.type)) throw error;
       answer = await place({ identifiers });
@@ -78,7 +79,7 @@ async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Pro
     throw new AcmeProblem("noChallenge", `the authority does not offer ${names} for "${wanted.name}"`);
   }
   const token = address(challenge, "token");
-  // it becomes part of a path
+  // The token becomes part of a path.
   if (!/^[A-Za-z0-9_-]{16,512}$/.test(token))
     throw new AcmeProblem("malformedAnswer", "the authority sent a challenge token that is malformed");
   await wanted.present({ type, token, keyAuthorization: `${token}.${account.thumbprint}` });
@@ -89,7 +90,7 @@ async function authorize(account: AcmeAccount, wanted: Wanted, url: string): Pro
   if (result["status"] === "valid") return;
   const failed = (result["challenges"] as Record<string, unknown>[] | undefined)?.find((one) => one["error"]);
   const problem = readProblem(failed?.["error"], `${type} for "${wanted.name}" failed`);
-  // whatever else it is called, it is the check that failed, not the conversation
+  // The validation failed, whatever name the authority gives the problem.
   throw checkFailures.has(problem.type) ? problem : new AcmeProblem("incorrectResponse", problem.message);
 }
 
@@ -98,7 +99,7 @@ function checkOrder(answer: AcmeAnswer, statuses: readonly string[]): void {
   if (!statuses.includes(String(status))) throw readProblem(error, "the order was not fulfilled");
 }
 
-/** Nothing is taken on trust: what cannot be served is a failed order. */
+/** Verifies that the chain can be served. Otherwise the order failed. */
 function readChain(pem: string, name: string): string {
   const certificates = readPemCertificates(pem, maxChain);
   if (typeof certificates === "string") {

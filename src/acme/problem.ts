@@ -1,11 +1,11 @@
-/** What went wrong with an ACME server, or what it said was wrong with us. */
+/** Failures of communication with an ACME server, and problems that it reports. */
 
-/** The names of RFC 8555 §6.7, without their prefix, and these of ours. */
+/** The problem names of RFC 8555 §6.7 without their prefix, and additional names. */
 export type AcmeProblemType = "unreachable" | "malformedAnswer" | "timeout" | (string & {});
 
 export class AcmeProblem extends Error {
   readonly type: AcmeProblemType;
-  /** When the server wants to be asked again at the earliest. */
+  /** Earliest time for a retry, as requested by the server. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -20,10 +20,10 @@ export class AcmeProblem extends Error {
 }
 
 const prefix = "urn:ietf:params:acme:error:";
-/** Of the server's words, which are shown to users. */
+/** Maximum length of the server's text, which is shown to users. */
 const maxDetail = 1000;
 
-/** A problem document (RFC 7807) as it stands in answers, authorizations and orders. */
+/** Parses a problem document (RFC 7807) from an answer, authorization or order. */
 export function readProblem(document: unknown, what: string, retryAfterMs?: number): AcmeProblem {
   const { type, detail, subproblems } = (typeof document === "object" && document !== null ? document : {}) as {
     readonly [name: string]: unknown;

@@ -16,7 +16,7 @@ import { readRenewalWindow, renewalId } from "./renewal-info.ts";
 const now = Date.now();
 const authority = await createAuthority({ commonName: "Test", now });
 
-/** `pem` with another serial number, and these extensions alone. */
+/** Returns `pem` with another serial number and only these extensions. */
 async function rewritten(pem: string, serial: Buffer, extensions: readonly Buffer[]): Promise<string> {
   const [whole] = readDer(new X509Certificate(pem).raw);
   const [body] = readDer(whole?.body ?? Buffer.alloc(0));
@@ -45,7 +45,7 @@ function answering(document: object, retryAfterMs?: number, status = 200): { ask
 }
 
 describe("renewal information", () => {
-  it("renewal information is asked for under the id that RFC 9773 §4.1 gives the certificate of its example", async () => {
+  it("renewal information is requested under the id of the example in RFC 9773 §4.1", async () => {
     const { certificatePem } = await issueLeaf(authority, { names: ["a.example.com"], now, days: 1 });
     const keyId = Buffer.from("69885b6b87464041e1b37b847ba0ae2cde01c8d4", "hex");
     const named = extension("2.5.29.35", sequence(contextPrimitive(0, keyId)));
@@ -53,13 +53,13 @@ describe("renewal information", () => {
     assert.equal(renewalId(example), "aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE");
   });
 
-  it("renewal information is not asked for when the certificate does not name its authority's key", async () => {
+  it("renewal information is not requested if the certificate does not name its authority's key", async () => {
     const { certificatePem } = await createSelfSigned({ names: ["a.example.com"], now, days: 1 });
     const other = extension("2.5.29.37", sequence());
     assert.equal(renewalId(await rewritten(certificatePem, Buffer.from([1]), [other])), undefined);
   });
 
-  it("renewal information is a window and when to ask again, from a minute to a day, six hours unless told", async () => {
+  it("renewal information has a window and a time for the next request: a minute to a day, by default six hours", async () => {
     const suggestedWindow = { start: "2026-01-02T04:00:00Z", end: "2026-01-03T04:00:00Z" };
     const hour = 3_600_000;
     const start = Date.UTC(2026, 0, 2, 4);
@@ -76,7 +76,7 @@ describe("renewal information", () => {
     }
   });
 
-  it("renewal information that cannot be read is refused", async () => {
+  it("malformed renewal information is refused", async () => {
     const backwards = { suggestedWindow: { start: "2026-01-03T04:00:00Z", end: "2026-01-02T04:00:00Z" } };
     for (const document of [{}, { suggestedWindow: null }, { suggestedWindow: { start: "x", end: "y" } }, backwards]) {
       await assert.rejects(

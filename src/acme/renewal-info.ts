@@ -9,16 +9,19 @@ export interface RenewalWindow {
   /** Milliseconds since 1970; `end` is after `start`. */
   readonly start: number;
   readonly end: number;
-  /** When to ask again. */
+  /** Time until the next request. */
   readonly retryAfterMs: number;
 }
 
-/** RFC 9773 §4.3: what a server asks for is kept to within this, and without it 6 hours are good. */
+/** RFC 9773 §4.3: the server's value is limited to this range. The default is 6 hours. */
 const leastRetryMs = 60_000;
 const longestRetryMs = 24 * 60 * 60 * 1000;
 export const usualRetryMs = 6 * 60 * 60 * 1000;
 
-/** RFC 9773 §4.1: the authority's key and the serial number. Undefined for a certificate that does not name the key. */
+/**
+ * RFC 9773 §4.1: the authority's key id and the serial number. Returns undefined for a certificate that does not name
+ * the key.
+ */
 export function renewalId(certificatePem: string): string | undefined {
   const [certificate] = readDer(new X509Certificate(certificatePem).raw);
   const fields = readDer(readDer(certificate?.body ?? Buffer.alloc(0))[0]?.body ?? Buffer.alloc(0));

@@ -1,14 +1,14 @@
 import { hexValue } from "./bytes.ts";
 
-/** A host and the port that was named with it; 0 for none. */
+/** A host and an optional port; port 0 means none was given. */
 export interface Authority {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Reads `host` or `host:port` (RFC 9110 §7.2) into lower case without a trailing dot. Undefined when it is
- * empty, has user information, or is otherwise no name, IPv4 or bracketed IPv6 address.
+ * Parses `host` or `host:port` (RFC 9110 §7.2) into lower case without a trailing dot. Returns undefined if the text is
+ * empty, has user information, or is not a name, an IPv4 address or a bracketed IPv6 address.
  */
 export function parseAuthority(text: string): Authority | undefined {
   let at = 0;
@@ -48,14 +48,15 @@ export function parseAuthority(text: string): Authority | undefined {
   return port >= 1 && port <= 65_535 ? { host, port } : undefined;
 }
 
-/** Of an IPv6 address without zone: hexadecimal digits, colons, dots. */
+/** Characters of an IPv6 address without zone: hexadecimal digits, colons, dots. */
 function isAddressCode(code: number): boolean {
   return code === 58 || code === 46 || (code < 128 && hexValue[code] !== 255);
 }
 
 /**
- * The origin form of a request target (RFC 9112 §3.2): path and query. An absolute target must name the host that
- * the Host field names, by http or https, without user information. Undefined for anything else, such as `*`.
+ * Returns the origin form of a request target (RFC 9112 §3.2): path and query. An absolute target must use http or
+ * https, name the same host as the Host field, and have no user information. Returns undefined for anything else, such
+ * as `*`.
  */
 export function originForm(target: string, authority: Authority): string | undefined {
   if (target.charCodeAt(0) === 47) return target;

@@ -5,12 +5,12 @@ import { BodyReader } from "./body-reader.ts";
 interface Outcome {
   readonly body: string;
   readonly trailers: readonly (readonly [string, string])[];
-  /** What follows the message; undefined when the message did not end or was refused. */
+  /** Bytes after the message; undefined if the message was incomplete or refused. */
   readonly rest: string | undefined;
   readonly refused: boolean;
 }
 
-/** Reads `pieces` as one body of unknown length, or of `length`. */
+/** Reads `pieces` as one body of length `length`, or of unknown length. */
 function read(pieces: readonly Buffer[], length?: number): Outcome {
   const reader = new BodyReader();
   if (length === undefined) reader.startChunked();
@@ -71,7 +71,7 @@ const refused: readonly (readonly [what: string, text: string])[] = [
 ];
 
 describe("a chunked body", () => {
-  it("a chunked body comes out without its framing, and what follows is left alone", () => {
+  it("a chunked body is returned without framing, and the bytes after it are left alone", () => {
     for (const [text, body] of good) {
       const outcome = whole(text);
       assert.deepEqual([outcome.body, outcome.rest, outcome.refused], [body, "NEXT", false], text);
@@ -88,7 +88,7 @@ describe("a chunked body", () => {
   for (const [what, text] of refused)
     it(`a chunked body: ${what} is refused`, () => assert.equal(whole(text).refused, true));
 
-  it("a chunked body means the same however it is cut into pieces", () => {
+  it("a chunked body has the same meaning however it is split into pieces", () => {
     for (const text of [...good.map(([text]) => text), ...refused.map(([, text]) => text)]) {
       const bytes = Buffer.from(text, "latin1");
       const expected = whole(text);
@@ -104,13 +104,13 @@ describe("a chunked body", () => {
     }
   });
 
-  it("a chunked body is not over before its last line is", () => {
+  it("a chunked body ends only with its last line", () => {
     assert.equal(whole("5\r\nhello\r\n0\r\n").rest, undefined);
   });
 });
 
 describe("a body with a length", () => {
-  it("a body with a length ends where its length says", () => {
+  it("a body with a length ends after that length", () => {
     assert.deepEqual(whole("helloNEXT", 5), { body: "hello", trailers: [], rest: "NEXT", refused: false });
     assert.equal(whole("hell", 5).rest, undefined);
     assert.equal(whole("NEXT", 0).rest, "NEXT");

@@ -6,7 +6,7 @@ import { admitTrailers } from "./trailer-fields.ts";
 
 /** Hexadecimal digits of a chunk's size, leading zeros included. */
 const maxSizeDigits = 12;
-/** Of one chunk, and of all chunks of a message together (security W7). */
+/** Maximum for one chunk, and for all chunks of a message together (security W7). */
 const maxExtensionBytes = 256;
 const maxTotalExtensionBytes = 4096;
 const maxTrailerBytes = 8192;
@@ -25,14 +25,14 @@ const untilEnd = 9;
 const finished = 10;
 
 /**
- * Takes the framing off a message body (RFC 9112 §6, §7), strictly. One per connection, set anew for each message.
- * Call `step` until it has gone through the bytes or `done`; after each step there may be a piece of the body
- * in [`pieceStart`, `pieceEnd`) of the same bytes.
+ * Removes the framing of a message body (RFC 9112 §6, §7), strictly. Each connection has one reader, which is reset for
+ * each message. Call `step` until it has consumed the bytes or reports `done`. After each step, a piece of the body may
+ * be in [`pieceStart`, `pieceEnd`) of the same bytes.
  */
 export class BodyReader {
   pieceStart = 0;
   pieceEnd = 0;
-  /** Present behind a chunked body that had some. */
+  /** Set after a chunked body with trailers. */
   trailers: FieldTable | undefined;
   #state = finished;
   #left = 0;
@@ -59,14 +59,14 @@ export class BodyReader {
     this.#start(atSize);
   }
 
-  /** The body lasts as long as the connection (responses only). */
+  /** The body lasts until the connection ends (responses only). */
   startUntilClose(): void {
     this.#start(untilEnd);
   }
 
   /**
-   * Goes on from `at`, over framing and at most one piece. Returns the new position, or `malformed`; the
-   * reason is then in `fault`.
+   * Continues at `at`, over framing and at most one piece of the body. Returns the new position, or `malformed` with
+   * the reason in `fault`.
    */
   step(bytes: Buffer, at: number): number {
     const { length } = bytes;
@@ -101,7 +101,7 @@ export class BodyReader {
     return end;
   }
 
-  /** Chunk framing, up to the first byte of data, of the trailers, or the end of what there is. */
+  /** Reads chunk framing up to the first byte of data or of the trailers, or to the end of the bytes. */
   #frame(bytes: Buffer, start: number, length: number): number {
     let at = start;
     while (at < length) {
@@ -158,7 +158,7 @@ export class BodyReader {
       return at + 2;
     }
     const before = kept?.length ?? 0;
-    // The section is read as if an empty line preceded it, which lets one search find its end.
+    // The section is parsed as if an empty line preceded it, so that one search finds its end.
     const buffer = (this.#trailerBytes ??= new HeadBuffer());
     if (before === 0) buffer.add(lineEnd, maxTrailerBytes);
     const skipped = before === 0 ? lineEnd.length : 0;

@@ -1,16 +1,16 @@
 /** Character classes of RFC 9110 §5.6 and RFC 9112 §3.2 as one lookup per byte. */
 
-/** May be in a token (field names, methods). */
+/** Allowed in a token (field names, methods). */
 export const tokenByte = 1;
-/** May be in a token, but is neither letter, digit nor "-". */
+/** Allowed in a token, but not a letter, digit or "-". */
 export const oddTokenByte = 2;
-/** May be in a field value: HTAB, SP, visible ASCII, 0x80–0xFF. */
+/** Allowed in a field value: HTAB, SP, visible ASCII, 0x80–0xFF. */
 export const valueByte = 4;
-/** May be in a request target: visible ASCII without "#". */
+/** Allowed in a request target: visible ASCII without "#". */
 export const targetByte = 8;
 
 export const byteClass = new Uint8Array(256);
-/** Value of a hexadecimal digit, else 255. */
+/** Value of a hexadecimal digit, otherwise 255. */
 export const hexValue = new Uint8Array(256).fill(255);
 /** ASCII lower case. */
 export const lowerByte = new Uint8Array(256);
@@ -36,7 +36,7 @@ export const colon = 58;
 export const semicolon = 59;
 export const comma = 44;
 
-/** Whether the bytes are `text`, which is lower case, without regard to case. */
+/** Whether the bytes equal `text` (lower case), ignoring case. */
 export function equalsText(bytes: Uint8Array, start: number, end: number, text: string): boolean {
   if (end - start !== text.length) return false;
   for (let at = 0; at < text.length; at += 1) {

@@ -1,8 +1,8 @@
 import type { FieldTable } from "./field-table.ts";
 
 /**
- * Whether a request expects 100-continue and nothing else: one member in all of its Expect lines together, a list with
- * empty members allowed (RFC 9110 §5.6.1, §10.1.1). Ask only where `expectIndex` says that there is one.
+ * Whether a request expects only 100-continue: one member in all of its Expect lines together, where empty list members
+ * are allowed (RFC 9110 §5.6.1, §10.1.1). Call it only if `expectIndex` is set.
  */
 export function expectsOnlyContinue(fields: FieldTable): boolean {
   const members = fields

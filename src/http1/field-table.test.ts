@@ -19,18 +19,18 @@ function written(table: FieldTable): string {
 }
 
 describe("a field table", () => {
-  it("a field table copies lines that nobody touched as they were", () => {
+  it("a field table copies unchanged lines as received", () => {
     assert.equal(
       written(tableOf("Host: a\r\nX-One: b\r\nCookie: c=d; e\r\n\r\n")),
       "Host: a\r\nX-One: b\r\nCookie: c=d; e\r\n",
     );
   });
 
-  it("W1: a field table writes lines anew that are not in the usual form", () => {
+  it("W1: a field table rewrites lines that do not have the usual form", () => {
     assert.equal(written(tableOf("A:b\r\nC: \t d \t \r\nE:\r\nF: g\r\n\r\n")), "A: b\r\nC: d\r\nE: \r\nF: g\r\n");
   });
 
-  it("a field table is the same in memory of its own, and holds none of what it came in", () => {
+  it("a field table that owns its memory has the same content, and no longer refers to the received bytes", () => {
     const text = "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\nA:b\r\nGone: 2\r\nCookie: c=d\r\n\r\n";
     const bytes = Buffer.from(text.padEnd(65_536), "latin1");
     const start = text.indexOf("Host");
@@ -56,7 +56,7 @@ describe("a field table", () => {
     assert.equal(written(empty), "a: b\r\n");
   });
 
-  it("a field table cuts out what is deleted, first, middle or last", () => {
+  it("a field table omits deleted fields, wherever they are", () => {
     for (const gone of ["a", "b", "c"]) {
       const table = tableOf("A: 1\r\nB: 2\r\nC: 3\r\n\r\n");
       table.delete(gone.toUpperCase());
@@ -68,7 +68,7 @@ describe("a field table", () => {
     }
   });
 
-  it("a field table replaces every value of a name, and appends behind them", () => {
+  it("a field table replaces every value of a name, and appends new values after them", () => {
     const table: HeaderFields & FieldTable = tableOf("X: 1\r\nY: 2\r\nx: 3\r\n\r\n");
     table.set("X", "4");
     table.append("x", "5");
@@ -79,7 +79,7 @@ describe("a field table", () => {
     assert.deepEqual(table.entries(), [["y", "2"]]);
   });
 
-  it("a field table has the fields of a block like any others, before what else was added", () => {
+  it("a field table treats the fields of a block like any others, and puts them before added fields", () => {
     const fresh = (): FieldTable => {
       const table = tableOf("X: 1\r\n\r\n");
       table.append("after", "2");
@@ -105,7 +105,7 @@ describe("a field table", () => {
     assert.equal(written(more), "X: 1\r\none: a\r\ntwo: b\r\none: c\r\nafter: 2\r\nthree: e\r\n");
   });
 
-  it("P4: a field table takes no name or value that would break the message", () => {
+  it("P4: a field table rejects names and values that would break the message", () => {
     const fields = emptyFields();
     for (const value of ["a\r\nB: c", "a\nb", "a\0", "a\rb", " a", "a ", "a\u0100"]) {
       assert.throws(() => fields.append("x", value), value);
@@ -115,7 +115,7 @@ describe("a field table", () => {
     assert.deepEqual(fields.entries(), []);
   });
 
-  it("a field table keeps apart what was read one after the other", () => {
+  it("field tables that were read one after the other stay separate", () => {
     const tables = Array.from({ length: 3000 }, (_, index) => tableOf(`Host: h${index}\r\nX: ${index}\r\n\r\n`));
     for (const [index, table] of tables.entries()) {
       assert.deepEqual(table.entries(), [
@@ -125,7 +125,7 @@ describe("a field table", () => {
     }
   });
 
-  it("a field table knows its names in any case, and no others", () => {
+  it("a field table finds its names in any case, and no other names", () => {
     for (const [id, name] of knownNames.entries()) {
       if (id === 0) continue;
       for (const text of [name, name.toUpperCase()]) {

@@ -6,26 +6,26 @@ import { putBytes, putLatin1 } from "./slab.ts";
 
 /** Integers per field: start and end of its name, start and end of its value, kind. */
 export const intsPerField = 5;
-/** Parts of a field's kind; below them is its number in `known`, or 0. */
+/** Bits of a field's kind. The low byte is its number in `known`, or 0. */
 const knownMask = 0xff;
 const droppedKind = 0x100;
-/** The name has token characters besides letters, digits and "-". */
+/** The name has token characters other than letters, digits and "-". */
 export const oddKind = 0x200;
-/** The line is not `name: value` with one space, so that it must be written anew. */
+/** The line is not `name: value` with one space, so it must be rewritten. */
 export const untidyKind = 0x400;
 
-/** So few that a message which lasts holds 16 KiB at most. */
+/** Small enough that a long-lived message pins at most 16 KiB. */
 const slabInts = 4 * 1024;
 let intSlab = new Int32Array(slabInts);
 let intsUsed = 0;
 
 /**
- * The field lines of one message: offsets into the bytes that they came in, and what was added since. Strings
- * are made when someone asks; lines that nobody touched are copied on as they are. What framing and forwarding
- * need to know is noted here by the one pass that reads the lines (`readFields`).
+ * The field lines of one message: offsets into the received bytes, and fields added later. Strings are created on
+ * demand, and unchanged lines are copied as received. The pass that reads the lines (`readFields`) also records what
+ * framing and forwarding need.
  *
- * Names may be asked for in any case; names that are added must be tokens, and values must be free of control
- * characters, else `set` and `append` throw (a module's value can never break the framing).
+ * Names may be looked up in any case. Added names must be tokens, and added values must be free of control characters.
+ * The caller checks both.
  */
 export class FieldTable {
   #bytes: Buffer;
@@ -33,16 +33,16 @@ export class FieldTable {
   #base: number;
   #isOwn = false;
   #count = 0;
-  /** A bit for each length that names of lines have, modulo 32: most names that are asked for are not there. */
+  /** One bit per name length modulo 32. Most looked-up names are absent, and this rules them out. */
   #lengths = 0;
-  /** Before all others that were added; undefined again when one of its fields was changed. */
+  /** Fields that precede all other added ones. Undefined again after one of them was changed. */
   #block: FieldBlock | undefined;
-  /** Name and value in turns, or undefined while nothing else was added. */
+  /** Alternating names and values; undefined while nothing was added. */
   #added: string[] | undefined;
-  /** Values that somebody has asked for, by their index: several rules may ask for the same one. */
+  /** Values that were read, by index, because several rules may read the same one. */
   #values: (string | undefined)[] | undefined;
 
-  /** The length declared; -1 without a Content-Length. */
+  /** The declared length; -1 without a Content-Length. */
   contentLength = -1;
   chunked = false;
   hostCount = 0;
@@ -50,14 +50,14 @@ export class FieldTable {
   hostIndex = -1;
   upgradeIndex = -1;
   expectIndex = -1;
-  /** Options of Connection. */
+  /** Options of the Connection field. */
   connectionClose = false;
   connectionKeepAlive = false;
   connectionUpgrade = false;
-  /** Connection names further fields, which go no further than this hop. */
+  /** Connection names further fields, which must not be forwarded. */
   connectionNames = false;
 
-  /** @param maxFields room that is claimed until `seal`; only one table is being filled at any time */
+  /** @param maxFields room reserved until `seal`; only one table is filled at any time */
   constructor(bytes: Buffer, maxFields: number) {
     if (intsUsed + maxFields * intsPerField > intSlab.length) {
       intSlab = new Int32Array(Math.max(slabInts, maxFields * intsPerField));
@@ -72,12 +72,12 @@ export class FieldTable {
     return this.#bytes;
   }
 
-  /** Field lines in the table, dropped ones included. */
+  /** Number of field lines in the table, including dropped ones. */
   get count(): number {
     return this.#count;
   }
 
-  /** Notes a line; the caller has checked it. */
+  /** Records a line that the caller has checked. */
   push(nameStart: number, nameEnd: number, valueStart: number, valueEnd: number, kind: number): void {
     const at = this.#base + this.#count * intsPerField;
     const ints = this.#ints;
@@ -90,14 +90,14 @@ export class FieldTable {
     this.#lengths |= 1 << (nameEnd - nameStart);
   }
 
-  /** Gives back the room that was not needed. */
+  /** Returns unused room. */
   seal(): void {
     if (this.#ints === intSlab) intsUsed = this.#base + this.#count * intsPerField;
   }
 
   /**
-   * Copies the lines into memory of their own. Before, they are in blocks together with those of other messages, and a
-   * block lasts as long as the longest of these. Call it for a message that lasts.
+   * Copies the lines into memory of their own. Before that, they share blocks with other messages, and a block lives as
+   * long as its longest message. Call this for a long-lived message.
    */
   own(): void {
     if (this.#isOwn) return;
@@ -116,7 +116,7 @@ export class FieldTable {
     this.#base = 0;
   }
 
-  /** The field's number in `known`, 0 for others, -1 when it was dropped. */
+  /** The field's number in `known`; 0 for other names, -1 if it was dropped. */
   knownAt(index: number): number {
     const kind = this.#int(index, 4);
     return (kind & droppedKind) === 0 ? kind & knownMask : -1;
@@ -158,7 +158,7 @@ export class FieldTable {
     return this.#int(index, 3);
   }
 
-  /** The first value, or undefined. */
+  /** Returns the first value, or undefined. */
   get(name: string): string | undefined {
     const lower = name.toLowerCase();
     const index = this.#find(lower, 0);
@@ -169,7 +169,7 @@ export class FieldTable {
   getAll(name: string): readonly string[] {
     const lower = name.toLowerCase();
     const first = this.#find(lower, 0);
-    // Mostly there is one, and a list of its length takes less to make than one that grows.
+    // There is usually one value, and a list of fixed length is cheaper than one that grows.
     const values = first < 0 ? [] : [this.#valueOf(first)];
     for (let at = this.#find(lower, first + 1); at >= 0; at = this.#find(lower, at + 1)) values.push(this.#valueOf(at));
     if (this.#block !== undefined) pushOf(this.#block.fields, lower, values);
@@ -211,7 +211,7 @@ export class FieldTable {
     for (let at = added.length - 2; at >= 0; at -= 2) if (added[at] === lower) added.splice(at, 2);
   }
 
-  /** Every field that was not dropped, then those added. */
+  /** All fields that were not dropped, then the added ones. */
   entries(): readonly (readonly [name: string, value: string])[] {
     const entries: (readonly [string, string])[] = [];
     for (let index = 0; index < this.#count; index += 1) {
@@ -222,7 +222,7 @@ export class FieldTable {
     return entries;
   }
 
-  /** At most as many bytes as `write` writes. */
+  /** An upper bound for the bytes that `write` produces. */
   get byteBound(): number {
     let bound = 0;
     if (this.#count > 0) bound = this.#int(this.#count - 1, 3) - this.#int(0, 0) + 4 * this.#count;
@@ -233,8 +233,8 @@ export class FieldTable {
   }
 
   /**
-   * Writes the lines without the empty one behind them. Neighbouring lines that were left alone are one copy.
-   * Returns where it ended.
+   * Writes the lines without the final empty one. Adjacent unchanged lines are copied together. Returns the end
+   * position.
    */
   write(target: Buffer, start: number): number {
     let at = start;
@@ -278,7 +278,7 @@ export class FieldTable {
     return at;
   }
 
-  /** Index of the first line from `from` on with this lower-case name, or -1. */
+  /** Index of the first line at or after `from` with this lower-case name, or -1. */
   #find(name: string, from: number): number {
     const { length } = name;
     if ((this.#lengths & (1 << length)) === 0) return -1;
@@ -307,7 +307,7 @@ export class FieldTable {
   }
 }
 
-/** The first value of a lower-case name among fields in turns. */
+/** Returns the first value of a lower-case name in a list of alternating names and values. */
 function firstOf(fields: readonly string[] | undefined, name: string): string | undefined {
   if (fields === undefined) return undefined;
   for (let at = 0; at < fields.length; at += 2) if (fields[at] === name) return fields[at + 1];
@@ -326,7 +326,7 @@ function pushPairs(fields: readonly string[], pairs: (readonly [string, string])
   for (let at = 0; at < fields.length; at += 2) pairs.push([fields[at] as string, fields[at + 1] as string]);
 }
 
-/** A table without lines, to which fields can be added. */
+/** Returns a table without lines, to which fields can be added. */
 export function emptyFields(): FieldTable {
   return new FieldTable(noBytes, 0);
 }

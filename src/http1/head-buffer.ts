@@ -3,8 +3,8 @@ import { cr, lf } from "./bytes.ts";
 const firstBytes = 1024;
 
 /**
- * Keeps the pieces of a head that did not arrive whole, and says when it is worth reading again, so that a peer
- * that sends it byte by byte costs what it sends and not its square.
+ * Collects the pieces of an incomplete head and decides when it is worth parsing again, so that a peer that sends it
+ * byte by byte causes linear instead of quadratic work.
  */
 export class HeadBuffer {
   #bytes: Buffer | undefined;
@@ -14,7 +14,7 @@ export class HeadBuffer {
     return this.#length;
   }
 
-  /** Takes more bytes, copying them. True when there may be a whole head, a line that is not ended by CR LF, or too much. */
+  /** Copies more bytes. Returns true if there may be a complete head, a line without CR LF, or too many bytes. */
   add(bytes: Buffer, maxBytes: number): boolean {
     const from = this.#length;
     const needed = from + bytes.length;
@@ -34,7 +34,7 @@ export class HeadBuffer {
     return false;
   }
 
-  /** What is kept; not to be changed. */
+  /** The collected bytes. Must not be modified. */
   bytes(): Buffer {
     return (this.#bytes ?? Buffer.alloc(0)).subarray(0, this.#length);
   }

@@ -13,7 +13,7 @@ function fieldsWith(host: string): RequestRead["fields"] {
 }
 
 describe("the reader of a connection's Host fields", () => {
-  it("the reader of a connection's Host fields reads each for what it says, whatever the one before said", () => {
+  it("the reader of a connection's Host fields parses each field, whatever the previous one was", () => {
     const reader = new HostReader();
     const said = [
       "a.example.com",
@@ -29,7 +29,7 @@ describe("the reader of a connection's Host fields", () => {
     }
   });
 
-  it("the reader of a connection's Host fields takes none for valid because the one before was", () => {
+  it("the reader of a connection's Host fields accepts none because the previous one was valid", () => {
     const reader = new HostReader();
     for (const text of ["a.example.com", "a.example..com", "a.example.com", "", "a.example.com"]) {
       assert.equal(reader.read(fieldsWith(text))?.text, text === "a.example.com" ? text : undefined);

@@ -2,22 +2,25 @@ import { parseAuthority } from "./authority.ts";
 import type { Authority } from "./authority.ts";
 import type { FieldTable } from "./field-table.ts";
 
-/** A Host field as it was sent, and what it names. */
+/** A Host field as sent, with the host and port that it names. */
 export interface HostField extends Authority {
   readonly text: string;
 }
 
-/** Reads the Host fields of one connection's requests, which mostly are the same again: read, and kept, once. */
+/**
+ * Parses the Host fields of one connection's requests. Most requests repeat the same value, so the last result is
+ * cached.
+ */
 export class HostReader {
   #last: HostField | undefined;
 
-  /** The field that the table notes; undefined where it is no authority (RFC 9110 §7.2). */
+  /** Parses the table's Host field. Returns undefined if it is not an authority (RFC 9110 §7.2). */
   read(fields: FieldTable): HostField | undefined {
     const last = this.#last;
     return last !== undefined && isSame(fields, last.text) ? last : this.readText(fields.valueAt(fields.hostIndex));
   }
 
-  /** The same of a text, such as HTTP/2's `:authority`. */
+  /** Parses text such as HTTP/2's `:authority`. */
   readText(text: string): HostField | undefined {
     if (this.#last?.text === text) return this.#last;
     const authority = parseAuthority(text);

@@ -1,6 +1,6 @@
 import { equalsText, lowerByte } from "./bytes.ts";
 
-/** Fields that framing, routing or forwarding look at; the numbers are what a field table holds. */
+/** Fields that framing, routing or forwarding use. Field tables store these numbers. */
 export const known = {
   host: 1,
   "content-length": 2,
@@ -49,14 +49,14 @@ export const known = {
   "front-end-https": 45,
 } as const;
 
-/** By number; [0] is no field. */
+/** Indexed by number; [0] is unused. */
 export const knownNames: readonly string[] = ["", ...Object.keys(known)];
 
 const slots = 1024;
 const multipliers = findMultipliers();
 const slotOf = fillSlots(...multipliers);
 
-/** The number of a field name, 0 when it is none of `known`. */
+/** Returns the number of a field name, or 0 if it is not in `known`. */
 export function knownField(bytes: Uint8Array, start: number, end: number): number {
   if (end - start < 2) return 0;
   const id = slotOf[
@@ -76,7 +76,7 @@ function slot(length: number, first: number, lastButOne: number, last: number, a
   return (length * a + first * b + lastButOne * 31 + last * 7) & (slots - 1);
 }
 
-/** Multipliers under which no two known names share a slot. */
+/** Finds multipliers under which no two known names share a slot. */
 function findMultipliers(): readonly [number, number] {
   for (let a = 1; a < 512; a += 2) {
     for (let b = 1; b < 512; b += 2) {

@@ -15,12 +15,12 @@ import { oddKind, untidyKind } from "./field-table.ts";
 import type { FieldTable } from "./field-table.ts";
 import { known, knownField } from "./known-fields.ts";
 
-/** What a reader returns instead of a position: more bytes are needed, or the message must be refused. */
+/** Returned instead of a position: more bytes are needed, or the message must be refused. */
 export const incomplete = -1;
 export const malformed = -2;
-/** More fields, or a longer head, than the limits allow (431). */
+/** The head exceeds the limits (431). */
 export const tooLarge = -3;
-/** 414. */
+/** The target exceeds the limit (414). */
 export const targetTooLong = -4;
 
 export interface HeadLimits {
@@ -31,10 +31,10 @@ export interface HeadLimits {
   readonly maxTargetBytes: number;
 }
 
-/** Why the last message was refused: a clause for logs. Valid right after a reader returned less than -1. */
+/** Why the last message was refused, as a clause for logs. Valid directly after a reader returned less than -1. */
 export let fault = "";
 
-/** Notes why a message is refused. */
+/** Records why a message is refused. */
 export function refuse(reason: string): typeof malformed {
   fault = reason;
   return malformed;
@@ -45,10 +45,10 @@ const maxLengthDigits = 15;
 
 /**
  * Reads field lines from `start` to the empty line, strictly (RFC 9112 §5; security W1): no folding, no blank before
- * the colon, CR LF only, no control characters. In the same pass framing fields are understood and contradictions
- * refused. Returns the position behind the empty line, or a negative outcome.
+ * the colon, CR LF only, no control characters. The same pass evaluates framing fields and refuses contradictions.
+ * Returns the position after the empty line, or a negative outcome.
  *
- * @param end bytes from here on are not looked at
+ * @param end bytes from here on are not read
  */
 export function readFields(table: FieldTable, start: number, end: number, maxFields: number): number {
   const { bytes } = table;
@@ -110,7 +110,7 @@ export function readFields(table: FieldTable, start: number, end: number, maxFie
   }
 }
 
-/** Understands a field that framing depends on. 0, or `malformed`. */
+/** Evaluates a field that framing depends on. Returns 0 or `malformed`. */
 function note(table: FieldTable, index: number, id: number, start: number, end: number): number {
   const { bytes } = table;
   switch (id) {

@@ -18,7 +18,7 @@ function head(text: string): Exclude<ReturnType<typeof readRequestHead>, undefin
   return result;
 }
 
-/** Heads that must be refused, by what is wrong with them. */
+/** Heads that must be refused, by reason. */
 const refused: readonly (readonly [what: string, text: string])[] = [
   ["W1: Content-Length and Transfer-Encoding", post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n")],
   ["W1: Transfer-Encoding and Content-Length", post("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n")],
@@ -107,7 +107,7 @@ describe("a request head", () => {
     });
   }
 
-  it("a request head comes out as it was sent", () => {
+  it("a request head is returned as sent", () => {
     const { method, target, minorVersion, fields, end } = head(
       "PUT /a/b?c=%20 HTTP/1.1\r\nHost: App.Example.com:8443\r\nX-One:  two \r\nx-one: three\r\nEmpty:\r\n\r\nbody",
     );
@@ -127,14 +127,14 @@ describe("a request head", () => {
     assert.equal(head("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n").method, "GET");
   });
 
-  it("a request head notes how its body is framed", () => {
+  it("a request head records how its body is framed", () => {
     assert.equal(head(post("Content-Length: 12\r\n")).fields.contentLength, 12);
     assert.equal(head(post("Content-Length: 007\r\n")).fields.contentLength, 7);
     assert.equal(head(post("Transfer-Encoding: Chunked\r\n")).fields.chunked, true);
     assert.equal(head(post("")).fields.contentLength, -1);
   });
 
-  it("a request head notes what Connection asks for", () => {
+  it("a request head records the options of Connection", () => {
     const { fields } = head(post("Connection: keep-alive, Upgrade\r\nConnection: ,x-mine,\r\n"));
     assert.deepEqual(
       [fields.connectionKeepAlive, fields.connectionUpgrade, fields.connectionClose, fields.connectionNames],
@@ -154,9 +154,9 @@ describe("a request head", () => {
     assert.equal(head(`GET /${"a".repeat(511)} HTTP/1.1\r\nHost: a\r\n\r\n`).target.length, 512);
   });
 
-  it("a request head means the same however it is cut into pieces", () => {
+  it("a request head has the same meaning however it is split into pieces", () => {
     const texts = [
-      // Some are seen to be wrong in the middle of a line; in pieces that is when the line has ended.
+      // Some faults are visible in the middle of a line, but in pieces only at its end.
       ...refused.map(([, text]) => `${text}\r\n\r\n`),
       "PUT /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nCookie: x=y\r\n\r\nbody",
       `GET /${"a".repeat(600)} HTTP/1.1\r\nHost: a\r\n\r\n`,
@@ -173,7 +173,7 @@ describe("a request head", () => {
     }
   });
 
-  it("a request head that arrives byte by byte costs no more than a few readings", () => {
+  it("a request head that arrives byte by byte is parsed only a few times", () => {
     const whole = Buffer.from(post(`X: ${"a".repeat(3000)}\r\nY: b\r\n`), "latin1");
     const kept = new HeadBuffer();
     let readings = 0;
@@ -182,7 +182,7 @@ describe("a request head", () => {
   });
 });
 
-/** As a connection does it: the first piece is tried, the rest is gathered. */
+/** Like a connection: tries the first piece and collects the rest. */
 function inPieces(pieces: readonly Buffer[]): unknown {
   const kept = new HeadBuffer();
   for (const [index, piece] of pieces.entries()) {
@@ -196,13 +196,13 @@ function inPieces(pieces: readonly Buffer[]): unknown {
 
 function summary(result: ReturnType<typeof readRequestHead>): unknown {
   if (result === undefined) return undefined;
-  // What is refused may be refused for another reason once less of it is there.
+  // An incomplete head may be refused for a different reason than the complete one.
   if ("outcome" in result) return { outcome: result.outcome };
   return { method: result.method, target: result.target, fields: result.fields.entries() };
 }
 
 describe("an authority", () => {
-  it("an authority is read in lower case, without port and final dot", () => {
+  it("an authority is returned in lower case, without port and final dot", () => {
     assert.deepEqual(parseAuthority("App.Example.COM"), { host: "app.example.com", port: 0 });
     assert.deepEqual(parseAuthority("a.b.:443"), { host: "a.b", port: 443 });
     assert.deepEqual(parseAuthority("127.0.0.1:80"), { host: "127.0.0.1", port: 80 });
@@ -234,7 +234,7 @@ describe("an authority", () => {
 describe("a request target in absolute form", () => {
   const authority = { host: "a.example", port: 0 };
 
-  it("a request target in absolute form is taken when it names the Host", () => {
+  it("a request target in absolute form is accepted if it names the Host", () => {
     assert.equal(originForm("https://A.example/b?c", authority), "/b?c");
     assert.equal(originForm("HTTP://a.example", authority), "/");
     assert.equal(originForm("http://a.example?c", authority), "/?c");

@@ -3,20 +3,20 @@ import { FieldTable } from "./field-table.ts";
 import { fault, incomplete, malformed, readFields, refuse, targetTooLong, tooLarge } from "./read-fields.ts";
 import type { HeadLimits } from "./read-fields.ts";
 
-/** Longest method; the longest one registered has 17 letters. */
+/** Longest accepted method. The longest registered one has 17 letters. */
 const maxMethodBytes = 32;
 const methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
 /** `HTTP/1.` */
 const versionStart = [72, 84, 84, 80, 47, 49, 46];
-/** Method, target and version with their separators, at the least: `A / HTTP/1.1` and CR LF. */
+/** Minimum length of method, target and version with separators: `A / HTTP/1.1` and CR LF. */
 const versionBytes = versionStart.length + 1;
 
-/** A request head as it was read. */
+/** A parsed request head. */
 export interface RequestRead {
   readonly method: string;
   /** As sent: visible ASCII without "#"; any of the four forms of RFC 9112 §3.2. */
   readonly target: string;
-  /** 0 or 1: the digit behind `HTTP/1.`. */
+  /** 0 or 1: the digit after `HTTP/1.`. */
   readonly minorVersion: number;
   readonly fields: FieldTable;
   /** Where the body, or the next message, starts. */
@@ -31,9 +31,9 @@ export interface HeadRefusal {
 }
 
 /**
- * Reads one request head from `start` on, in one pass and strictly (RFC 9112; security W1). Undefined while it is
- * incomplete. Framing has been checked: exactly one Host, no contradiction between lengths, no transfer coding
- * before HTTP/1.1.
+ * Parses one request head at `start`, strictly and in one pass (RFC 9112; security W1). Returns undefined if it is
+ * incomplete. The framing has been checked: exactly one Host, no contradicting lengths, no transfer coding before
+ * HTTP/1.1.
  */
 export function readRequestHead(
   bytes: Buffer,
@@ -43,7 +43,7 @@ export function readRequestHead(
   const { length } = bytes;
   const end = Math.min(length, start + limits.maxHeadBytes);
   let at = start;
-  // An empty line before the request line is to be ignored (RFC 9112 §2.2): one, not any number.
+  // One empty line before the request line is ignored (RFC 9112 §2.2), but not several.
   if (at < end && bytes[at] === cr) {
     if (at + 1 >= end) return undefined;
     if (bytes[at + 1] !== lf) return refused(refuse("bare CR"));
@@ -104,7 +104,7 @@ function refused(outcome: number): HeadRefusal {
   return { outcome: outcome === tooLarge ? tooLarge : malformed, reason: fault };
 }
 
-/** The usual methods without making a string. */
+/** Returns common methods without allocating a string. */
 function methodText(bytes: Buffer, start: number, end: number): string {
   for (const method of methods) {
     if (method.length !== end - start || method.charCodeAt(0) !== bytes[start]) continue;

@@ -42,7 +42,7 @@ describe("a response head", () => {
     });
   }
 
-  it("a response head comes out as it was sent", () => {
+  it("a response head is returned as sent", () => {
     const result = read("HTTP/1.1 404 Not here\r\nContent-Length: 3\r\nSet-Cookie: a\r\nSet-Cookie: b\r\n\r\nabc");
     assert.ok(result !== undefined && !("outcome" in result));
     assert.deepEqual([result.status, result.reason, result.fields.contentLength], [404, "Not here", 3]);
@@ -50,7 +50,7 @@ describe("a response head", () => {
     assert.equal(result.fields.bytes.toString("latin1", result.end), "abc");
   });
 
-  it("a response head may leave the reason out", () => {
+  it("a response head may omit the reason phrase", () => {
     for (const text of ["HTTP/1.1 200 \r\n\r\n", "HTTP/1.1 200\r\n\r\n"]) {
       const result = read(text);
       assert.ok(result !== undefined && !("outcome" in result));
@@ -58,7 +58,7 @@ describe("a response head", () => {
     }
   });
 
-  it("a response head is waited for until it is whole", () => {
+  it("an incomplete response head is awaited", () => {
     const text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
     for (let length = 0; length < text.length; length += 1) assert.equal(read(text.slice(0, length)), undefined);
   });

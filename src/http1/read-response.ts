@@ -4,11 +4,11 @@ import { fault, incomplete, malformed, readFields, refuse, tooLarge } from "./re
 import type { HeadLimits } from "./read-fields.ts";
 import type { HeadRefusal } from "./read-request.ts";
 
-/** A response head as it was read. */
+/** A parsed response head. */
 export interface ResponseRead {
   readonly status: number;
   readonly reason: string;
-  /** 0 or 1: the digit behind `HTTP/1.`. */
+  /** 0 or 1: the digit after `HTTP/1.`. */
   readonly minorVersion: number;
   readonly fields: FieldTable;
   /** Where the body, or the next message, starts. */
@@ -20,8 +20,8 @@ const versionStart = [72, 84, 84, 80, 47, 49, 46];
 const okReason = "OK";
 
 /**
- * Reads one response head from `start` on, as strictly as a request (security W4). Undefined while it is
- * incomplete. Statuses outside 100–599 and interim responses with a body are refused.
+ * Parses one response head at `start`, as strictly as a request (security W4). Returns undefined if it is incomplete.
+ * Statuses outside 100–599 and interim responses with a body are refused.
  */
 export function readResponseHead(
   bytes: Buffer,
@@ -37,7 +37,7 @@ export function readResponseHead(
       return refused(refuse(isTls(bytes[start]) ? "TLS, not HTTP" : "not an HTTP/1 response"));
     at += 1;
   }
-  // `1 200 ` and what follows: looked at once all of it is there.
+  // `1 200 ` and the next byte are examined when all of them have arrived.
   if (at + 6 > end) return unfinished(end < length, limits);
   const minorVersion = (bytes[at] as number) - 48;
   if (minorVersion !== 0 && minorVersion !== 1) return refused(refuse("HTTP version other than 1.0 and 1.1"));
@@ -81,7 +81,7 @@ function unfinished(atLimit: boolean, { maxHeadBytes }: Pick<HeadLimits, "maxHea
   return atLimit ? { outcome: tooLarge, reason: `its head is longer than ${maxHeadBytes} bytes` } : undefined;
 }
 
-/** A TLS record with an alert or a handshake message: the service wants TLS. */
+/** A TLS record with an alert or a handshake message, which means that the service expects TLS. */
 function isTls(byte: number | undefined): boolean {
   return byte === 21 || byte === 22;
 }

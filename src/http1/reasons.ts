@@ -1,4 +1,4 @@
-/** Reason phrases of RFC 9110 §15, for responses that come without one. */
+/** Reason phrases of RFC 9110 §15, for responses without one. */
 const reasons: Readonly<Record<number, string>> = {
   100: "Continue",
   101: "Switching Protocols",

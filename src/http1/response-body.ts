@@ -3,13 +3,16 @@ import type { BodyReader } from "./body-reader.ts";
 import type { ResponseRead } from "./read-response.ts";
 
 export interface ResponseBody {
-  /** Bytes of the body; -1 when only its end will tell. */
+  /** Length of the body; -1 if only its end determines it. */
   readonly length: number;
-  /** The connection may carry another response behind it. */
+  /** Whether the connection can carry another response. */
   readonly leavesReusable: boolean;
 }
 
-/** How a response's body is framed (RFC 9112 §6.3): sets the reader to it. @param isHead it answers a HEAD */
+/**
+ * Prepares the reader for a response's body (RFC 9112 §6.3).
+ * @param isHead the response answers a HEAD request
+ */
 export function startResponseBody(
   body: BodyReader,
   { fields, status, minorVersion }: ResponseRead,
@@ -18,7 +21,7 @@ export function startResponseBody(
   const stays = !fields.connectionClose && (minorVersion === 1 || fields.connectionKeepAlive);
   if (isHead || isBodiless(status)) {
     body.startLength(0);
-    // A 204 has no body whatever it says; where it says that it has one, that may be on its way.
+    // A 204 response has no body. If its fields announce one, that body may still arrive.
     const claimsBody = status === 204 && (fields.chunked || fields.contentLength > 0);
     return { length: 0, leavesReusable: stays && !claimsBody };
   }

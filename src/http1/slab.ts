@@ -1,6 +1,6 @@
 /**
- * Memory that messages are written into: one large block, handed out front to back and never reused, so that what
- * was written can be passed on by reference. A block is freed when the last message in it is.
+ * Memory for outgoing messages: one large block, allocated front to back and never reused, so that written bytes can be
+ * passed on by reference. A block is freed together with its last message.
  */
 const slabBytes = 64 * 1024;
 
@@ -12,17 +12,17 @@ export interface Slab {
 
 export const slab: Slab = { bytes: Buffer.allocUnsafeSlow(slabBytes), used: 0 };
 
-/** Makes room for `size` bytes at `slab.used`; the caller moves `slab.used` behind what it wrote. */
+/** Reserves `size` bytes at `slab.used`. The caller advances `slab.used` past what it writes. */
 export function reserve(size: number): void {
   if (slab.bytes.length - slab.used >= size) return;
   slab.bytes = Buffer.allocUnsafeSlow(Math.max(slabBytes, size));
   slab.used = 0;
 }
 
-/** Longest text for which a loop beats the call into native code. */
+/** Longest text for which a loop is faster than the call into native code. */
 const loopLength = 24;
 
-/** Writes code points up to U+00FF; returns where it ended. */
+/** Writes code points up to U+00FF. Returns the end position. */
 export function putLatin1(target: Buffer, at: number, text: string): number {
   const { length } = text;
   if (length > loopLength) {
@@ -33,7 +33,7 @@ export function putLatin1(target: Buffer, at: number, text: string): number {
   return at + length;
 }
 
-/** Copies `source[start, end)`; returns where it ended. */
+/** Copies `source[start, end)`. Returns the end position. */
 export function putBytes(target: Buffer, at: number, source: Uint8Array, start: number, end: number): number {
   (source as Buffer).copy(target, at, start, end);
   return at + end - start;

@@ -2,12 +2,15 @@ import type { FieldTable } from "./field-table.ts";
 import { known } from "./known-fields.ts";
 
 /**
- * What may not be a trailer field (RFC 9110 §6.5.1), in requests and responses, of any version of HTTP: whoever reads
- * it behind the body has acted without it, and whoever merges both sections takes it for a header field that nobody
- * here has looked at.
+ * Fields that may not be trailers (RFC 9110 §6.5.1), in requests and responses of every HTTP version. A recipient that
+ * reads them after the body has already acted without them, and a recipient that merges both sections takes them for
+ * header fields that the edge never checked.
  */
 
-/** They say where the message ends, where it goes or what becomes of its connection: it cannot be trusted. */
+/**
+ * They determine where the message ends, where it goes, or what happens to its connection, so the message cannot be
+ * trusted.
+ */
 const malformed: ReadonlySet<number> = new Set([
   known.host,
   known["content-length"],
@@ -17,7 +20,7 @@ const malformed: ReadonlySet<number> = new Set([
   known.expect,
 ]);
 
-/** They are left out (RFC 9110 §6.5.2 lets an intermediary do so). */
+/** They are dropped (RFC 9110 §6.5.2 lets an intermediary do so). */
 const dropped: ReadonlySet<string> = new Set([
   // this connection
   "http2-settings",
@@ -56,11 +59,14 @@ const dropped: ReadonlySet<string> = new Set([
   "warning",
 ]);
 
-/** The content's format is all of `Content-*`, except what can only be known behind it (RFC 9530 §2, RFC 1864). */
+/**
+ * All of `Content-*` describes the content's format, except fields that can only be computed after it (RFC 9530 §2, RFC
+ * 1864).
+ */
 const contentPrefix = "content-";
 const contentSums: ReadonlySet<string> = new Set(["content-digest", "content-md5"]);
 
-/** Drops from a message's trailers what may not be there. False when the whole message must be refused for it. */
+/** Drops forbidden fields from a message's trailers. Returns false if the whole message must be refused. */
 export function admitTrailers(trailers: FieldTable): boolean {
   for (let index = 0; index < trailers.count; index += 1) {
     const id = trailers.knownAt(index);

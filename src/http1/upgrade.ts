@@ -1,18 +1,21 @@
-/** Changing the protocol of a connection (RFC 9110 §7.8): what a client offers, and whether a 101 takes it up. */
+/**
+ * Protocol upgrades of a connection (RFC 9110 §7.8): the protocols that a client offers, and whether a 101 response
+ * selects one.
+ */
 import { isHttpToken } from "../lib/http-token.ts";
 import { websocketProof } from "../lib/websocket-proof.ts";
 import { equalsText } from "./bytes.ts";
 import type { FieldTable } from "./field-table.ts";
 
 /**
- * Names that are not offered on as they come. Behind HTTP in any form, and TLS with HTTP in it, requests would follow
- * that nobody here sees (W5); a WebSocket is asked for by itself, or not at all.
+ * Protocols that are not offered to the upstream. After a switch to any form of HTTP, or to TLS with HTTP inside,
+ * requests would bypass the edge (W5). A WebSocket must be requested alone.
  */
 const withheld: ReadonlySet<string> = new Set(["h2", "h2c", "http", "tls", "websocket"]);
 
 /**
- * What an Upgrade field offers to the upstream: "websocket", or the protocols that are passed on as bytes, in the
- * client's order; "" when there are none. A request that offers nothing is an ordinary one.
+ * Returns the part of an Upgrade field to offer to the upstream: "websocket", or the protocols that are passed through
+ * as bytes, in the client's order; "" if there are none. A request without an offer is an ordinary request.
  *
  * @param isHandshake whether the request may open a WebSocket: GET without a body (RFC 6455 §4.1)
  */
@@ -23,15 +26,15 @@ export function upgradeOffer(value: string, isHandshake: boolean): string {
   return protocols.filter((protocol) => !withheld.has(nameOf(protocol))).join(", ");
 }
 
-/** What a 101 must answer to. */
+/** The request that a 101 response must match. */
 export interface UpgradeRequest {
-  /** As `upgradeOffer` has it. */
+  /** The result of `upgradeOffer`. */
   readonly upgrade?: string | undefined;
   readonly websocket: boolean;
   readonly headers: { getAll(name: string): readonly string[] };
 }
 
-/** What is wrong with a 101 as an answer to the request, as a clause for logs; undefined when it holds. */
+/** Returns why a 101 response does not match the request, as a clause for logs; undefined if it matches. */
 export function switchFault(fields: FieldTable, request: UpgradeRequest): string | undefined {
   const { upgrade = "", websocket, headers } = request;
   if (upgrade === "") return "uninvited 101";

@@ -2,12 +2,12 @@ import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { FieldTable } from "./field-table.ts";
 import { putBytes, putLatin1, reserve, slab } from "./slab.ts";
 
-/** Pieces up to this size are copied next to their framing; larger ones go by reference. */
+/** Pieces up to this size are copied next to their framing. Larger ones are passed by reference. */
 const copyBytes = 4096;
-/** Size line and line end around a chunk, at most. */
+/** Maximum size of the size line and line end around a chunk. */
 const framingBytes = 16;
 
-/** Writes `bytes`, which is not empty, as one chunk (RFC 9112 §7.1). False as `ByteStream.write`. */
+/** Writes `bytes`, which must not be empty, as one chunk (RFC 9112 §7.1). Returns false like `ByteStream.write`. */
 export function writeChunk(stream: Pick<ByteStream, "write">, bytes: Buffer): boolean {
   const { length } = bytes;
   if (length === 0) return true;

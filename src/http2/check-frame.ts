@@ -1,12 +1,12 @@
 import { errorCode, flag, frameType, readUint31 } from "./frames.ts";
 
-/** What ends the connection. */
+/** An error that ends the connection. */
 export interface ConnectionError {
   readonly code: number;
   readonly reason: string;
 }
 
-/** What a frame's type says of its stream id and length (RFC 9113 §6). */
+/** Constraints that a frame's type puts on its stream id and length (RFC 9113 §6). */
 interface Rule {
   readonly on: "stream" | "connection" | "either";
   fits(length: number, flags: number): boolean;
@@ -27,7 +27,8 @@ const rules: Readonly<Record<number, Rule>> = {
 };
 
 /**
- * What is wrong with a frame whatever the state of its stream, or undefined. Frames of unknown type are fine.
+ * Returns what is wrong with a frame regardless of its stream's state, or undefined. Frames of unknown type are
+ * accepted.
  *
  * @param lastId highest stream id that the client has used
  */

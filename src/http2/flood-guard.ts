@@ -1,26 +1,23 @@
-/** What a client may do only so often, because it costs the server more than the client (security D1). */
+/** Actions that cost the server more than the client, and whose rate is therefore limited (security D1). */
 export type Nuisance = keyof typeof budgets;
 
-/**
- * How many at once, and how many a second in the long run. Well above what browsers, gRPC and load generators do
- * and far below what hurts.
- */
+/** Burst and sustained rate per second. Well above browsers, gRPC and load generators, and far below harmful rates. */
 export const budgets = {
-  /** Streams reset by the client, and those that it made us reset or refuse (CVE-2023-44487, CVE-2025-8671). */
+  /** Streams that the client reset, or made the server reset or refuse (CVE-2023-44487, CVE-2025-8671). */
   resets: { burst: 200, perSecond: 30 },
   settings: { burst: 20, perSecond: 1 },
   pings: { burst: 100, perSecond: 10 },
   priorities: { burst: 500, perSecond: 50 },
-  /** Frames without payload that end nothing, and types that mean nothing here. */
+  /** Frames without payload that end nothing, and frames of meaningless types. */
   hollow: { burst: 100, perSecond: 10 },
-  /** Beside those that DATA sent by us has earned. */
+  /** In addition to those that the server's DATA frames allow. */
   windowUpdates: { burst: 1000, perSecond: 100 },
 } as const;
 
-/** WINDOW_UPDATE frames that each DATA frame sent makes legitimate. */
+/** WINDOW_UPDATE frames that each sent DATA frame allows. */
 const updatesPerData = 4;
 
-/** Keeps count of nuisances on one connection. */
+/** Counts nuisances on one connection. */
 export class FloodGuard {
   readonly #spent: Record<Nuisance, number> = {
     resets: 0,
@@ -37,7 +34,7 @@ export class FloodGuard {
     this.#at = now;
   }
 
-  /** Counts one; false when there have been too many: the connection is to be closed. */
+  /** Counts one nuisance. Returns false if there were too many and the connection must be closed. */
   allow(nuisance: Nuisance, now: number): boolean {
     const spent = this.#spent;
     if (now > this.#at) {

@@ -1,22 +1,22 @@
 import { errorCode, flag, frameHeaderBytes, frameType, maxFrameBytes, preface, readUint31 } from "./frames.ts";
 
-/** Who is told of what was read. Each may end the connection, after which nothing more is read. */
+/** Receives frames. Each call may end the connection, after which nothing more is read. */
 export interface FrameHandler {
-  /** No more is to be read. */
+  /** Whether reading should stop. */
   readonly isDone: boolean;
-  /** A whole frame other than DATA: its payload is `bytes[start, end)`, which is valid during the call only. */
+  /** A complete frame other than DATA. Its payload is `bytes[start, end)`, valid only during the call. */
   frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): void;
-  /** A DATA frame begins; `length` is its payload with padding, `padding` the part of it that is not of the body. */
+  /** A DATA frame starts. `length` is its payload with padding, `padding` the part that does not belong to the body. */
   dataBegins(flags: number, streamId: number, length: number, padding: number): void;
-  /** Body bytes of the DATA frame that has begun. */
+  /** Body bytes of the current DATA frame. */
   data(bytes: Buffer): void;
   /** The DATA frame is complete. */
   dataEnds(flags: number): void;
-  /** The bytes are no HTTP/2. */
+  /** The bytes are not valid HTTP/2. */
   broken(code: number, reason: string): void;
 }
 
-/** A larger buffer than this is not kept for the next frame: most connections are idle. */
+/** A larger buffer is released after its frame, because most connections are idle. */
 const maxKeptBytes = 512;
 
 const inPreface = 0;
@@ -27,24 +27,24 @@ const inData = 4;
 const inPadding = 5;
 
 /**
- * Cuts a connection's bytes into frames. DATA is handed on as it comes, without waiting for the frame's end and
- * without copying; of other frames at most one is kept until it is whole.
+ * Splits a connection's bytes into frames. DATA is passed on as it arrives, without waiting for the end of the frame
+ * and without copying. Of other frames, at most one is buffered until it is complete.
  */
 export class FrameReader {
   readonly #handler: FrameHandler;
   #mode = inPreface;
-  /** What of the preface, a header or a frame has come so far, when it did not come in one piece. */
+  /** Received part of the preface, a header or a frame that did not arrive in one piece. */
   #partial = Buffer.allocUnsafeSlow(preface.length);
   #have = 0;
   #length = 0;
   #type = 0;
   #flags = 0;
   #streamId = 0;
-  /** Of DATA: body and padding still to come. */
+  /** Remaining body and padding of the DATA frame. */
   #body = 0;
   #padding = 0;
 
-  /** @param fromClient the bytes begin with the preface, as a client's do */
+  /** @param fromClient the bytes start with the client preface */
   constructor(handler: FrameHandler, fromClient = true) {
     this.#handler = handler;
     if (!fromClient) this.#mode = inHeader;
@@ -74,7 +74,7 @@ export class FrameReader {
     }
   }
 
-  /** The preface, a header, or a frame: taken where it lies when it is whole. */
+  /** Reads the preface, a header or a frame in place if it is complete. */
   #readWhole(bytes: Buffer, at: number): number {
     const size = this.#mode === inPreface ? preface.length : this.#mode === inHeader ? frameHeaderBytes : this.#length;
     if (this.#have === 0 && bytes.length - at >= size) {

@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { defaultWindow, errorCode, flag, maxFrameBytes, setting } from "./frames.ts";
 
 describe("the numbers of HTTP/2", () => {
-  it("the numbers of HTTP/2 are the ones that Node knows", () => {
+  it("the numbers of HTTP/2 match those of Node", () => {
     const known = (names: Readonly<Record<string, string>>): Record<string, number> =>
       Object.fromEntries(Object.entries(names).map(([name, theirs]) => [name, constants[theirs as "NGHTTP2_CANCEL"]]));
     const { noPriorities, ...settings } = setting;

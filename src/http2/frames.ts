@@ -1,4 +1,4 @@
-/** Numbers of HTTP/2 (RFC 9113 §6, §7) and how a frame begins. */
+/** Numbers of HTTP/2 (RFC 9113 §6, §7) and the frame header. */
 
 export const frameType = {
   data: 0,
@@ -41,14 +41,14 @@ export const setting = {
 
 export const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 export const frameHeaderBytes = 9;
-/** The largest payload that either side sends here: the smallest that RFC 9113 lets a receiver demand. */
+/** Largest payload that either side sends here: the smallest maximum that RFC 9113 lets a receiver announce. */
 export const maxFrameBytes = 16_384;
-/** Of a window, as of a stream id. */
+/** Maximum of a window, and of a stream id. */
 export const maxWindow = 0x7fff_ffff;
-/** Windows of both sides before anything is said about them. */
+/** Initial window of both sides. */
 export const defaultWindow = 65_535;
 
-/** Writes the nine bytes in front of a frame's payload; returns where it ended. */
+/** Writes the nine-byte header of a frame. Returns the end position. */
 export function putFrameHeader(
   target: Uint8Array,
   at: number,
@@ -73,7 +73,7 @@ export function putUint32(target: Uint8Array, at: number, value: number): number
   return at + 4;
 }
 
-/** 31 bits: the top one is reserved and ignored. */
+/** 31 bits. The reserved top bit is ignored. */
 export function readUint31(bytes: Uint8Array, at: number): number {
   return (
     (((bytes[at] as number) & 0x7f) << 24) |

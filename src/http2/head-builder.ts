@@ -4,35 +4,35 @@ import { known } from "../http1/known-fields.ts";
 import { putBytes, putLatin1, reserve, slab } from "../http1/slab.ts";
 import type { HeaderEntry } from "./header-entry.ts";
 
-/** Integers per field noted: start and end of its name, end of its value, kind. */
+/** Integers per field: start and end of its name, end of its value, kind. */
 const intsPerField = 4;
-/** The part of a field's kind that is its number in `known`. */
+/** Bits of a field's kind that hold its number in `known`. */
 const knownMask = 0xff;
 /** Longest Content-Length: digits that always fit a safe integer. */
 const maxLengthDigits = 15;
-/** The longest block, decoded: 8/5 of it, once as name and once as value. */
+/** Maximum decoded size of a block: 8/5 of its bytes, once as name and once as value. */
 const literalRoom = 2 * 110 * 1024;
 
 /**
- * Collects the fields of one header block as HTTP/1.1 lines, and its pseudo-fields as text. One serves all
- * connections: a block is decoded in one go.
+ * Collects the fields of one header block as HTTP/1.1 lines, and its pseudo-fields as text. One builder serves all
+ * connections, because each block is decoded in one synchronous call.
  */
 export class HeadBuilder {
-  /** Lines so far; a literal field is decoded right behind them. */
+  /** Lines so far. A literal field is decoded directly after them. */
   bytes: Buffer = Buffer.allocUnsafeSlow(0);
   used = 0;
-  /** The first thing wrong with the message; "" when it is well-formed so far. */
+  /** The first fault of the message; "" if it is well-formed so far. */
   fault = "";
-  /** More, or more bytes, than is taken (431). Fields are read on, and dropped. */
+  /** The head exceeds the limits (431). Further fields are decoded and dropped. */
   tooLarge = false;
-  /** Pseudo-fields by number; undefined where absent. */
+  /** Pseudo-fields by number; undefined if absent. */
   readonly pseudo: (string | undefined)[] = [];
-  /** At least one pseudo-field was there. */
+  /** Whether there was a pseudo-field. */
   hasPseudo = false;
   #fields = new Int32Array(0);
   #count = 0;
   #cookies = 0;
-  /** A field was there, also one that was dropped. */
+  /** Whether there was a regular field, even one that was dropped. */
   #passed = false;
   #listBytes = 0;
   #maxListBytes = 0;
@@ -54,12 +54,12 @@ export class HeadBuilder {
     this.#maxFields = maxFields;
   }
 
-  /** Before a literal field is written: once too large, fields overwrite one another. */
+  /** Call before a literal field is written. After the head became too large, fields overwrite one another. */
   makeRoom(): void {
     if (this.tooLarge) this.used = 0;
   }
 
-  /** A field from one of the tables. */
+  /** Adds a field from one of the tables. */
   add(entry: HeaderEntry): void {
     if (entry.pseudo !== 0) {
       this.#weigh(entry.size);
@@ -72,7 +72,7 @@ export class HeadBuilder {
     if (entry.fault !== "" && this.fault === "") this.fault = entry.fault;
   }
 
-  /** A literal field, whose line was written at `used`. */
+  /** Adds a literal field whose line was written at `used`. */
   written(nameEnd: number, valueEnd: number, pseudoNumber: number, kind: number, fault: string): void {
     const start = this.used;
     const size = valueEnd - start - 2 + 32;
@@ -86,8 +86,9 @@ export class HeadBuilder {
   }
 
   /**
-   * The fields, in memory of their own, behind a Host field with `authority`, which stands for whatever Host the
-   * client sent (RFC 9113 §8.3.1). "" adds none. Undefined when Content-Length is invalid: `fault` says so.
+   * Returns the fields in memory of their own, preceded by a Host field with `authority`, which replaces any Host that
+   * the client sent (RFC 9113 §8.3.1). "" adds none. Returns undefined if Content-Length is invalid, with the reason in
+   * `fault`.
    */
   build(authority: string): FieldTable | undefined {
     const host = authority === "" ? "" : `host: ${authority}\r\n`;
@@ -124,7 +125,7 @@ export class HeadBuilder {
     return this.fault === "" ? table : undefined;
   }
 
-  /** The Host field's value; undefined without one, "" when there are several. */
+  /** The Host field's value; undefined without one, "" if there are several. */
   hostField(): string | undefined {
     let value: string | undefined;
     for (let field = 0; field < this.#count * intsPerField; field += intsPerField) {
@@ -152,7 +153,7 @@ export class HeadBuilder {
   #addPseudo(number: number, value: string): void {
     this.hasPseudo = true;
     if (this.fault !== "") return;
-    // RFC 9113 §8.3: in front of the fields, each once.
+    // RFC 9113 §8.3: pseudo-fields precede fields and occur once.
     if (this.#passed) this.fault = "pseudo-field behind a field";
     else if (this.pseudo[number] !== undefined) this.fault = "repeated pseudo-field";
     else this.pseudo[number] = value;

@@ -2,11 +2,11 @@ import { dependsOnItself, protocolError } from "./check-frame.ts";
 import type { ConnectionError } from "./check-frame.ts";
 import { errorCode, flag, readUint31 } from "./frames.ts";
 
-/** A header block before decompression, and the frames behind its HEADERS (D1). */
+/** Maximum size of a header block before decompression, and of the CONTINUATION frames after its HEADERS (D1). */
 const maxBlockBytes = 64 * 1024;
 const maxContinuations = 16;
 
-/** A header block and the stream it is for: `bytes[start, end)`, valid until the next frame is read. */
+/** A header block and its stream: `bytes[start, end)`, valid until the next frame is read. */
 interface HeaderBlock {
   readonly streamId: number;
   readonly endStream: boolean;
@@ -15,26 +15,26 @@ interface HeaderBlock {
   readonly end: number;
 }
 
-/** The frame belongs to a block that goes on. */
+/** The frame belongs to an incomplete block. */
 export const unfinished = "unfinished";
-/** As `unfinished`, and the frame had nothing in it. */
+/** Like `unfinished`, but the frame was empty. */
 export const hollow = "hollow";
 
 export type BlockProgress = HeaderBlock | ConnectionError | typeof unfinished | typeof hollow;
 
-/** Puts header blocks together from HEADERS and CONTINUATION frames (RFC 9113 §6.2, §6.10). */
+/** Assembles header blocks from HEADERS and CONTINUATION frames (RFC 9113 §6.2, §6.10). */
 export class HeaderBlocks {
-  /** The block that is being received, and what has come of it. */
+  /** The block that is being received. */
   #open: { readonly streamId: number; readonly endStream: boolean; readonly since: number } | undefined;
   #parts: Buffer[] = [];
   #size = 0;
 
-  /** When the block that is being received began; Infinity when there is none. */
+  /** When the current block started; Infinity if there is none. */
   get openSince(): number {
     return this.#open?.since ?? Infinity;
   }
 
-  /** @param now kept for `openSince` */
+  /** @param now becomes `openSince` */
   headers(flags: number, streamId: number, bytes: Buffer, start: number, end: number, now: number): BlockProgress {
     let from = start;
     let to = end;

@@ -2,7 +2,9 @@ import { byteClass, oddTokenByte, tokenByte, valueByte } from "../http1/bytes.ts
 import { oddKind } from "../http1/field-table.ts";
 import { known, knownField } from "../http1/known-fields.ts";
 
-/** Numbers of the pseudo-fields (RFC 9113 §8.3, RFC 8441 §4), the last of them of responses; 0 is a field. */
+/**
+ * Numbers of the pseudo-fields (RFC 9113 §8.3, RFC 8441 §4); the last one belongs to responses. 0 is a regular field.
+ */
 export const pseudo = {
   ":method": 1,
   ":scheme": 2,
@@ -11,26 +13,26 @@ export const pseudo = {
   ":protocol": 5,
   ":status": 6,
 } as const;
-/** A pseudo-field that neither has. */
+/** An unknown pseudo-field. */
 const unknownPseudo = 7;
 
-/** One field of the static or dynamic table, with all that is known of it in advance. */
+/** One field of the static or dynamic table, with precomputed properties. */
 export interface HeaderEntry {
-  /** `name: value` and CR LF, as HTTP/1.1 has it. */
+  /** `name: value` and CR LF, as in HTTP/1.1. */
   readonly line: Buffer;
   readonly nameLength: number;
-  /** As the field tables of HTTP/1.1 note it: number in `known`, and flags. */
+  /** As in the field tables of HTTP/1.1: number in `known`, and flags. */
   readonly kind: number;
   readonly pseudo: number;
-  /** Of a pseudo-field. */
+  /** Value of a pseudo-field. */
   readonly value: string;
-  /** Why a message with this field is malformed; "" when it is not. */
+  /** Why a message with this field is malformed; "" if it is not. */
   readonly fault: string;
-  /** As HPACK counts (RFC 7541 §4.1). */
+  /** Size according to HPACK (RFC 7541 §4.1). */
   readonly size: number;
 }
 
-/** @param line `name: value` and CR LF; kept, not copied */
+/** @param line `name: value` and CR LF; stored without copying */
 export function headerEntry(line: Buffer, nameLength: number): HeaderEntry {
   const valueStart = nameLength + 2;
   const valueEnd = line.length - 2;
@@ -47,7 +49,7 @@ export function headerEntry(line: Buffer, nameLength: number): HeaderEntry {
   };
 }
 
-/** The number of a pseudo-field's name; 0 for the name of a field. */
+/** Returns the number of a pseudo-field's name; 0 for a regular field. */
 export function pseudoOf(bytes: Buffer, start: number, end: number): number {
   if (bytes[start] !== 58) return 0;
   const name = bytes.toString("latin1", start, end);
@@ -61,8 +63,9 @@ export function kindOf(bytes: Buffer, start: number, end: number): number {
 }
 
 /**
- * Why a message with this field is malformed (RFC 9113 §8.2.1, §8.2.2; security W3), or "": names are tokens without
- * capitals, values have no control characters and no blanks at their ends, and nothing is about the connection.
+ * Returns why a message with this field is malformed (RFC 9113 §8.2.1, §8.2.2; security W3), or "". Names are tokens
+ * without capitals, values have no control characters and no surrounding white space, and no field is
+ * connection-specific.
  */
 export function fieldFault(
   bytes: Buffer,

@@ -65,7 +65,7 @@ describe("HPACK", () => {
     });
   }
 
-  it("HPACK has a complete prefix code, and decodes every symbol at every bit position", () => {
+  it("HPACK uses a complete prefix code, and decodes every symbol at every bit position", () => {
     const codes = huffmanCodes();
     let sum = 0;
     for (const code of codes.values()) sum += 2 ** -code.length;
@@ -107,7 +107,7 @@ describe("HPACK", () => {
     for (const [what, hex] of Object.entries(bad)) assert.equal(decode(new HpackDecoder(), hex), false, what);
   });
 
-  it("HPACK forgets what no longer fits into the table", () => {
+  it("HPACK evicts fields that no longer fit into the table", () => {
     const decoder = new HpackDecoder();
     assert.ok(decode(decoder, "4001 6101 62"));
     assert.ok(decode(decoder, "be"));
@@ -116,12 +116,12 @@ describe("HPACK", () => {
     assert.equal(decode(decoder, "be"), false);
     const large = new HpackDecoder();
     assert.ok(decode(large, "4001 6101 62"));
-    // A field larger than the table empties it, and is no error.
+    // A field larger than the table empties it, which is not an error.
     assert.ok(decode(large, `4001 62 7f a1 1f ${"63".repeat(4128)}`));
     assert.equal(decode(large, "be"), false);
   });
 
-  it("D1: HPACK counts what a block comes to, not how small it was", () => {
+  it("D1: HPACK counts the decoded size of a block, not its encoded size", () => {
     const decoder = new HpackDecoder();
     assert.ok(decode(decoder, `4001 61 7f a1 1e ${"63".repeat(4000)}`));
     assert.equal(head.tooLarge, false);

@@ -4,25 +4,25 @@ import type { HeadBuilder } from "./head-builder.ts";
 import { DynamicTable, staticTable } from "./hpack-tables.ts";
 import { decodeHuffman } from "./huffman.ts";
 
-/** What we let the peer's encoder remember: the default, which needs no announcement (RFC 9113 §6.5.2). */
+/** Table size granted to the peer's encoder: the default, which needs no announcement (RFC 9113 §6.5.2). */
 const maxTableBytes = 4096;
 /** Bytes of a multi-byte integer after the first; more would pass 2^28. */
 const maxIntegerBytes = 4;
 
 /**
- * Decodes the header blocks of one connection, in the order in which they came: every block must be decoded, also
- * those of streams that are refused, or the two ends no longer agree on the table.
+ * Decodes the header blocks of one connection in order. Every block must be decoded, including those of refused
+ * streams, because otherwise the two tables diverge.
  */
 export class HpackDecoder {
   readonly #dynamic = new DynamicTable(maxTableBytes);
-  /** Where the block is read, and its end. */
+  /** The current block and its end. */
   #block: Buffer = noBytes;
   #at = 0;
   #end = 0;
 
   /**
-   * Decodes `block[start, end)` into `head`. Returns false when it cannot be decoded: a connection error,
-   * COMPRESSION_ERROR (RFC 7541 §2.3.3). What is merely wrong with a field is noted in `head`.
+   * Decodes `block[start, end)` into `head`. Returns false if it cannot be decoded, which is a connection error
+   * COMPRESSION_ERROR (RFC 7541 §2.3.3). Faults of single fields are recorded in `head`.
    */
   decode(block: Buffer, start: number, end: number, head: HeadBuilder): boolean {
     this.#block = block;
@@ -36,7 +36,7 @@ export class HpackDecoder {
         if (entry === undefined) return false;
         head.add(entry);
       } else if ((first & 0xe0) === 0x20) {
-        // A change of the table's size stands only in front (RFC 7541 §4.2).
+        // A table size update is allowed only at the start of a block (RFC 7541 §4.2).
         const size = this.#integer(5);
         if (fields > 0 || size < 0 || size > maxTableBytes) return false;
         this.#dynamic.resize(size);
@@ -78,7 +78,7 @@ export class HpackDecoder {
     if (indexed) {
       const size = nameEnd - start + valueEnd - valueStart + 32;
       if (size > maxTableBytes) {
-        // Too large to be kept, and nothing else is either (RFC 7541 §4.4).
+        // The field is larger than the table, so it empties the table (RFC 7541 §4.4).
         this.#dynamic.add(tooLargeEntry(size));
       } else {
         const entry = headerEntry(Buffer.from(bytes.subarray(start, end)), nameEnd - start);
@@ -99,7 +99,7 @@ export class HpackDecoder {
     return index <= staticTable.length ? staticTable[index - 1] : this.#dynamic.at(index - 1 - staticTable.length);
   }
 
-  /** RFC 7541 §5.1; -1 when it is cut short or too large. */
+  /** RFC 7541 §5.1. Returns -1 if the integer is truncated or too large. */
   #integer(prefixBits: number): number {
     const mask = (1 << prefixBits) - 1;
     let value = (this.#block[this.#at] as number) & mask;
@@ -115,7 +115,7 @@ export class HpackDecoder {
     return -1;
   }
 
-  /** RFC 7541 §5.2: writes it to `target` from `at` on and returns its end, or -1. */
+  /** RFC 7541 §5.2. Writes the string to `target` at `at`. Returns the end position, or -1. */
   #string(target: Buffer, at: number): number {
     if (this.#at >= this.#end) return -1;
     const huffman = ((this.#block[this.#at] as number) & 0x80) !== 0;
@@ -131,7 +131,7 @@ export class HpackDecoder {
 
 const noBytes = Buffer.alloc(0);
 
-/** Only its size is ever looked at: adding it empties the table. */
+/** Only the size is used: adding this entry empties the table. */
 function tooLargeEntry(size: number): HeaderEntry {
   return { line: noBytes, nameLength: 0, kind: 0, pseudo: 0, value: "", fault: "", size };
 }

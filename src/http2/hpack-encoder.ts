@@ -3,11 +3,11 @@ import { lowerByte } from "../http1/bytes.ts";
 import { indexedStatus, staticIndex } from "./hpack-tables.ts";
 
 /**
- * Header blocks that refer to the static table only and use no Huffman code: a few bytes more on the wire, no state
- * to keep, and nothing that a peer's table size could contradict.
+ * Encodes header blocks with the static table only and without Huffman code. This costs a few bytes on the wire, needs
+ * no state, and cannot conflict with a peer's table size.
  */
 const statusIndex = staticIndex(":status");
-/** Literal without indexing (RFC 7541 §6.2.2), with a name of its own. */
+/** Literal without indexing (RFC 7541 §6.2.2), with a literal name. */
 const literal = 0;
 const colon = 58;
 const cr = 13;
@@ -15,13 +15,13 @@ const cr = 13;
 /** HTTP/1 lines of the fields being encoded. */
 let lines = Buffer.allocUnsafeSlow(16 * 1024);
 
-/** An upper bound for what `encodeFields` writes. */
+/** An upper bound for the output of `encodeFields`. */
 export function encodedBound(fields: FieldTable): number {
-  // A line takes at least four bytes beyond name and value; lengths take one byte each, or up to four.
+  // A line has at least four bytes besides name and value. Lengths take one byte each, or up to four.
   return fields.byteBound * 2 + 16;
 }
 
-/** Writes `:status`; at most 6 bytes. Returns where it ended. */
+/** Writes `:status`, at most 6 bytes. Returns the end position. */
 export function encodeStatus(target: Buffer, at: number, status: number): number {
   const index = indexedStatus.get(status);
   if (index !== undefined) {
@@ -36,7 +36,7 @@ export function encodeStatus(target: Buffer, at: number, status: number): number
   return at + 5;
 }
 
-/** Writes every field, names in lower case. Returns where it ended. */
+/** Writes every field with its name in lower case. Returns the end position. */
 export function encodeFields(target: Buffer, start: number, fields: FieldTable): number {
   const bound = fields.byteBound;
   if (lines.length < bound) lines = Buffer.allocUnsafeSlow(bound);
@@ -62,7 +62,7 @@ export function encodeFields(target: Buffer, start: number, fields: FieldTable):
   return at;
 }
 
-/** Writes one field; `name` is in lower case, both are Latin-1. */
+/** Writes one field. `name` is lower case, and both are Latin-1. */
 export function encodeField(target: Buffer, start: number, name: string, value: string): number {
   target[start] = literal;
   let at = putLength(target, start + 1, name.length);
@@ -71,7 +71,7 @@ export function encodeField(target: Buffer, start: number, name: string, value: 
   return at + target.write(value, at, "latin1");
 }
 
-/** A field up to its value, for those that are written often: `name` is in lower case. */
+/** Encodes a field up to its value, for fields that are written often. `name` is lower case. */
 export function fieldStart(name: string, valueLength: number): Buffer {
   const start = Buffer.alloc(name.length + 11);
   start[0] = literal;

@@ -1,8 +1,8 @@
-/** The tables that HPACK's indices point into (RFC 7541 §2.3). */
+/** The static and dynamic tables of HPACK (RFC 7541 §2.3). */
 import { headerEntry } from "./header-entry.ts";
 import type { HeaderEntry } from "./header-entry.ts";
 
-/** RFC 7541 Appendix A, from index 1 on: `name` or `name value`. */
+/** RFC 7541 Appendix A, starting at index 1: `name` or `name value`. */
 const staticFields: readonly string[] = [
   ":authority",
   ":method GET",
@@ -67,7 +67,7 @@ const staticFields: readonly string[] = [
   "www-authenticate",
 ];
 
-/** By index - 1. */
+/** Indexed by HPACK index - 1. */
 export const staticTable: readonly HeaderEntry[] = staticFields.map((field) => {
   const [name = "", ...value] = field.split(" ");
   return headerEntry(Buffer.from(`${name}: ${value.join(" ")}\r\n`, "latin1"), name.length);
@@ -85,11 +85,11 @@ export function staticIndex(name: string): number {
   return staticFields.findIndex((field) => field === name || field.startsWith(`${name} `)) + 1;
 }
 
-/** Fields that the peer wants remembered, newest first; bounded by what we allow it (RFC 7541 §4). */
+/** Fields that the peer's encoder refers to, newest first, within the granted size (RFC 7541 §4). */
 export class DynamicTable {
-  /** The newest is last, so that adding moves nothing. */
+  /** The newest entry is last, so that adding moves nothing. */
   #entries: HeaderEntry[] = [];
-  /** Entries in front that were evicted. */
+  /** Number of evicted entries at the front. */
   #gone = 0;
   #size = 0;
   #maxSize: number;
@@ -98,7 +98,7 @@ export class DynamicTable {
     this.#maxSize = maxSize;
   }
 
-  /** @param index from 0, newest first */
+  /** @param index 0 is the newest */
   at(index: number): HeaderEntry | undefined {
     const position = this.#entries.length - 1 - index;
     return position < this.#gone ? undefined : this.#entries[position];

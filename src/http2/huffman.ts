@@ -1,6 +1,6 @@
-/** The Huffman code of HPACK (RFC 7541 Appendix B). It is canonical: the lengths of the codes say everything. */
+/** The Huffman code of HPACK (RFC 7541 Appendix B). It is canonical, so the code lengths define it completely. */
 
-/** Symbols by the length of their code in bits; 256 ends a string and must not occur in one. */
+/** Symbols by code length in bits. Symbol 256 ends a string and must not occur in one. */
 const symbolsByLength: readonly (readonly [bits: number, symbols: readonly number[]])[] = [
   [5, codes("012aceiost")],
   [6, codes(" %-./3456789=A_bdfghlmnpru")],
@@ -37,21 +37,24 @@ const symbolsByLength: readonly (readonly [bits: number, symbols: readonly numbe
   [30, [10, 13, 22, 256]],
 ];
 
-/** In an entry of `steps`: a symbol ends with this half byte. The symbol is above, the next state below. */
+/**
+ * Flag of an entry of `steps`: a symbol ends with this half byte. The symbol is in the upper bits, the next state in
+ * the lower ones.
+ */
 const emits = 0x100;
 const symbolShift = 9;
 const failed = -1;
 
-/** By state and half byte. A state is an inner node of the code's tree, 0 its root. */
+/** Indexed by state and half byte. A state is an inner node of the code's tree, 0 its root. */
 const steps = new Int32Array(256 * 16);
-/** States in which a string may end: at a symbol's end, or in up to 7 ones of padding (RFC 7541 §5.2). */
+/** States in which a string may end: after a symbol, or within up to 7 one-bits of padding (RFC 7541 §5.2). */
 const mayEnd = new Uint8Array(256);
 
 buildSteps();
 
 /**
- * Decodes `source[start, end)` to `target` from `at` on, which has room for 8/5 of the bytes. Returns where it
- * ended, or -1 when the bytes are no valid string.
+ * Decodes `source[start, end)` to `target` at `at`, which needs room for 8/5 of the bytes. Returns the end position, or
+ * -1 if the string is invalid.
  */
 export function decodeHuffman(source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): number {
   let state = 0;
@@ -75,7 +78,7 @@ export function decodeHuffman(source: Uint8Array, start: number, end: number, ta
   return mayEnd[state] === 1 ? out : failed;
 }
 
-/** The code of each symbol as text of zeros and ones. */
+/** Returns the code of each symbol as text of zeros and ones. */
 export function huffmanCodes(): Map<number, string> {
   const found = new Map<number, string>();
   let code = 0;

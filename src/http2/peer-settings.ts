@@ -1,16 +1,16 @@
 import { defaultWindow, errorCode, maxWindow, putUint32, setting, maxFrameBytes } from "./frames.ts";
 
-/** A dynamic table of this size needs no word about it (RFC 7541 §4.2). */
+/** The default dynamic table size, which needs no announcement (RFC 7541 §4.2). */
 const defaultTableBytes = 4096;
 
-/** What the client has said in SETTINGS, as far as it matters here. */
+/** The client's SETTINGS, as far as the server uses them. */
 export class PeerSettings {
-  /** The window of new streams towards the client. */
+  /** Initial window of new streams towards the client. */
   initialWindow = defaultWindow;
-  /** It keeps a smaller table than we might use: the next header block has to say that none is used. */
+  /** The client reduced its table below the default. The next header block must announce that no table is used. */
   tableShrunk = false;
 
-  /** Reads a payload of whole entries. Returns the code of the connection error, or 0 (RFC 9113 §6.5.2). */
+  /** Applies a payload of complete entries. Returns the code of the connection error, or 0 (RFC 9113 §6.5.2). */
   read(bytes: Buffer, start: number, end: number): number {
     for (let at = start; at < end; at += 6) {
       const fault = this.#apply(bytes.readUInt16BE(at), bytes.readUInt32BE(at + 2));
@@ -39,7 +39,7 @@ export class PeerSettings {
   }
 }
 
-/** A SETTINGS payload. */
+/** Encodes a SETTINGS payload. */
 export function renderSettings(pairs: readonly (readonly [id: number, value: number])[]): Buffer {
   const payload = Buffer.alloc(6 * pairs.length);
   let at = 0;

@@ -1,4 +1,4 @@
-/** Signatures of tokens by public keys (RFC 7518 §3.1, RFC 8037 §3.1). Those of shared secrets are not among them. */
+/** Public-key signature algorithms of tokens (RFC 7518 §3.1, RFC 8037 §3.1). Shared-secret algorithms are excluded. */
 import { constants, verify } from "node:crypto";
 import type { KeyObject, VerifyKeyObjectInput } from "node:crypto";
 
@@ -17,12 +17,12 @@ export const signatureAlgorithms = [
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 interface Scheme {
-  /** Kinds of key as Node names them: the type, or the curve of an elliptic one. */
+  /** Key types as Node names them: the type, or the curve of an elliptic key. */
   readonly keys: readonly string[];
-  /** Null where the signature scheme has its own. */
+  /** Null if the signature scheme includes its digest. */
   readonly digest: string | null;
   readonly options: Omit<VerifyKeyObjectInput, "key">;
-  /** Bytes of a signature, where it is always the same. */
+  /** Length of a signature, if it is fixed. */
   readonly signatureBytes?: number;
 }
 
@@ -34,7 +34,7 @@ const pkcs1 = (bits: number): Scheme => ({
 const pss = (bits: number): Scheme => ({
   keys: ["rsa"],
   digest: `sha${bits}`,
-  // The salt is exactly as long as the digest (RFC 7518 §3.5).
+  // The salt has exactly the length of the digest (RFC 7518 §3.5).
   options: { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },
 });
 const ecdsa = (bits: number, curve: string, signatureBytes: number): Scheme => ({
@@ -57,7 +57,7 @@ const schemes: Readonly<Record<SignatureAlgorithm, Scheme>> = {
   EdDSA: { keys: ["ed25519", "ed448"], digest: null, options: {} },
 };
 
-/** The kind of a key as `mayVerify` compares it. */
+/** Returns a key's kind in the form that `mayVerify` compares. */
 export function kindOf(key: KeyObject): string {
   return key.asymmetricKeyDetails?.namedCurve ?? key.asymmetricKeyType ?? "";
 }
@@ -66,12 +66,15 @@ export function isSignatureAlgorithm(text: string): text is SignatureAlgorithm {
   return Object.hasOwn(schemes, text);
 }
 
-/** Whether keys of this kind make such signatures. */
+/** Whether keys of this kind can make such signatures. */
 export function mayVerify(algorithm: SignatureAlgorithm, kind: string): boolean {
   return schemes[algorithm].keys.includes(kind);
 }
 
-/** Whether `key`, of a kind that `mayVerify`, made the signature. Never rejects. Works outside the calling thread. */
+/**
+ * Whether `key` made the signature. `mayVerify` must have accepted its kind. Never rejects. Runs outside the calling
+ * thread.
+ */
 export function verifySignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,

@@ -70,12 +70,12 @@ describe("a token's claims", () => {
     });
   }
 
-  it("need no audience when none is expected", () => {
+  it("a token's claims need no audience if none is expected", () => {
     assert.equal(check({ aud: undefined }, { audiences: undefined }), undefined);
     assert.equal(check({ aud: "shop" }, { audiences: [] }), "audience");
   });
 
-  it("a token's claims are judged by the kind of token", () => {
+  it("a token's claims must match the expected kind of token", () => {
     const types = [
       "JWT",
       "jwt",
@@ -107,19 +107,19 @@ describe("a token's claims", () => {
     assert.deepEqual(taken("plain"), taken("jwt"));
   });
 
-  it("a token's claims may be held to an age", () => {
+  it("a token's claims can be limited to a maximum age", () => {
     assert.equal(check({ iat: now - 360 }, { maxAgeSeconds: 300 }), undefined);
     assert.equal(check({ iat: now - 361 }, { maxAgeSeconds: 300 }), "expired");
     assert.equal(check({}, { maxAgeSeconds: 300 }), "time");
   });
 
-  it("a token's claims need no end where the reader says so", () => {
+  it("a token's claims may lack an expiry if the caller allows it", () => {
     assert.equal(check({ exp: undefined }, { mayLackExpiry: true }), undefined);
     assert.equal(check({ exp: now - 60 }, { mayLackExpiry: true }), "expired");
     assert.equal(check({ exp: null }, { mayLackExpiry: true }), "time");
   });
 
-  it("a token's claims may be read without leeway", () => {
+  it("a token's claims can be checked without leeway", () => {
     assert.equal(check({ exp: now }, { leewaySeconds: 0 }), "expired");
     assert.equal(check({ exp: now + 1, nbf: now + 1 }, { leewaySeconds: 0 }), "too_early");
   });

@@ -1,18 +1,18 @@
-/** What a token says of itself (RFC 7519 §4.1, RFC 8725 §3.8–3.12). Only worth asking of one whose signature is right. */
+/** Checks the claims of a token (RFC 7519 §4.1, RFC 8725 §3.8–3.12). Use it only after the signature was verified. */
 import type { SignedToken } from "./compact.ts";
 
 export interface ExpectedClaims {
-  /** One of them, to the character. */
+  /** Exact values, one of which must match. */
   readonly issuers: readonly string[];
-  /** One of the token's is one of them; not asked when absent. */
+  /** Audiences, one of which the token must contain. Not checked if absent. */
   readonly audiences?: readonly string[] | undefined;
-  /** Media types that `typ` may name, lower-case and without `application/`; `""` for a token without one. */
+  /** Media types allowed in `typ`, lower case and without `application/`; `""` allows a token without one. */
   readonly types: readonly string[];
-  /** Clocks may differ by so much; 60 s unless given. */
+  /** Tolerated clock difference. Default: 60 s. */
   readonly leewaySeconds?: number;
-  /** Seconds since a token was made; not asked when absent. */
+  /** Maximum age of the token, seconds. Not checked if absent. */
   readonly maxAgeSeconds?: number;
-  /** A token need not say when it ends. */
+  /** Whether the token may lack an expiry. */
   readonly mayLackExpiry?: boolean;
 }
 
@@ -26,10 +26,10 @@ export type ClaimFault =
   | "issued_later"
   | "time";
 
-/** Types of tokens that admit requests. Others (of logouts, events, proofs) are signed by the same keys. */
+/** Types of tokens that authorize requests. The same keys sign other types, such as logout tokens. */
 export const tokenTypes = {
   id_token: ["", "jwt"],
-  /** RFC 9068 §2.1 and what issuers gave before it. */
+  /** RFC 9068 §2.1, and the types that issuers used before it. */
   access_token: ["", "jwt", "at+jwt"],
   "at+jwt": ["at+jwt"],
   "it+jwt": ["it+jwt"],
@@ -40,8 +40,8 @@ export const tokenTypes = {
 const defaultLeewaySeconds = 60;
 
 /**
- * The first thing that is wrong.
- * @param nowMs since 1970
+ * Returns the first fault.
+ * @param nowMs milliseconds since 1970
  */
 export function checkClaims(
   { header, payload }: Pick<SignedToken, "header" | "payload">,
@@ -64,13 +64,13 @@ export function checkClaims(
   return now - iat > maxAgeSeconds + leewaySeconds ? "expired" : undefined;
 }
 
-/** RFC 7515 §4.1.9: without a slash, `application/` is meant; media types ignore case. */
+/** RFC 7515 §4.1.9: without a slash, `application/` is implied. Media types ignore case. */
 function typeOf(typ: unknown): string {
   if (typ === undefined) return "";
   return typeof typ === "string" && typ !== "" ? typ.toLowerCase().replace(/^application\//, "") : "none";
 }
 
-/** One text, or a list of nothing but texts. */
+/** A string, or a list of strings. */
 function audiencesOf(aud: unknown): readonly string[] {
   if (typeof aud === "string") return [aud];
   return Array.isArray(aud) && aud.every((one) => typeof one === "string") ? (aud as string[]) : [];

@@ -8,7 +8,7 @@ const body = base64url({ sub: "u1" });
 const shaped = (header: string | object, payload: string | object = {}): string =>
   `${base64url(header)}.${base64url(payload)}.AAAA`;
 
-/** Families of what is no token; each is refused, without a word of what it holds. */
+/** Families of invalid tokens. Each is refused without quoting its content. */
 const refused: Readonly<Record<string, readonly string[]>> = {
   "the number of parts": [
     "",
@@ -88,7 +88,7 @@ describe("the form of a token", () => {
     });
   }
 
-  it("the form of a token is refused, never anything else, for a good token with any byte changed or missing", () => {
+  it("a good token with any changed or missing byte is refused, and causes no other error", () => {
     const token = makeToken("ES256", { iss: "a", sub: "u1" }, { kid: "k" });
     for (let at = 0; at < token.length; at += 1) {
       for (const put of ["", ".", "=", "A", "\0", "é"]) {
@@ -101,14 +101,14 @@ describe("the form of a token", () => {
     }
   });
 
-  it("the form of a token is read up to the length that the reader gives", () => {
+  it("the form of a token is read up to the caller's maximum length", () => {
     const token = makeToken("ES256", { sub: "u1", groups: "x".repeat(maxTokenBytes) });
     assert.throws(() => readSignedToken(token), TokenFault);
     assert.throws(() => readSignedToken(token, token.length - 1), TokenFault);
     assert.equal(readSignedToken(token, token.length).payload["sub"], "u1");
   });
 
-  it("the form of a token gives what it holds when it is right", () => {
+  it("the form of a valid token is returned", () => {
     const token = makeToken("ES256", { sub: "u1" }, { kid: "k", typ: "JWT" });
     const { header, payload, algorithm, keyId, signed, signature } = readSignedToken(token);
     assert.deepEqual(

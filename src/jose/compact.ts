@@ -1,31 +1,32 @@
-/** Signed tokens as they arrive: JWS in compact form with a JSON object inside (RFC 7515 §7.1, RFC 7519 §7.2). */
+/** Parses signed tokens: JWS in compact form with a JSON object inside (RFC 7515 §7.1, RFC 7519 §7.2). */
 import { JsonIssue, parseJsonObject } from "../lib/json.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** Bytes of a token unless the reader says otherwise; longer ones are not looked at. */
+/** Default maximum size of a token, bytes. Longer ones are not parsed. */
 export const maxTokenBytes = 16 * 1024;
 
-/** A token that has the right form. Nothing in it is proven. */
+/** A well-formed token. Nothing in it is verified. */
 export interface SignedToken {
   readonly header: JsonObject;
   readonly payload: JsonObject;
   readonly algorithm: string;
-  /** Names a key of the issuer. */
+  /** Id of the issuer's key. */
   readonly keyId: string | undefined;
-  /** What is signed: header and payload as they arrived. */
+  /** The signed text: header and payload as received. */
   readonly signed: string;
   readonly signature: Buffer;
 }
 
-/** What is wrong with a token's form; the message never quotes the token. */
+/** A fault in a token's form. The message never quotes the token. */
 export class TokenFault extends Error {}
 
 const maxKeyIdLength = 1024;
 
 /**
- * Reads strictly: three parts of base64url without padding, each in its one spelling; header and payload are JSON
- * objects without repeated names. Members that point at a key (`jku`, `jwk`, `x5u`, `x5c`) are not looked at: only the
- * issuer's own keys count (RFC 8725 §3.10). Every extension is unknown, so `crit` is refused (RFC 7515 §4.1.11).
+ * Parses strictly: three parts of base64url without padding, each in its canonical spelling; header and payload are
+ * JSON objects without repeated names. Members that point to a key (`jku`, `jwk`, `x5u`, `x5c`) are ignored, because
+ * only the issuer's own keys count (RFC 8725 §3.10). No extension is supported, so `crit` is refused (RFC 7515
+ * §4.1.11).
  * @throws TokenFault
  */
 export function readSignedToken(token: string, maxBytes = maxTokenBytes): SignedToken {
@@ -38,7 +39,7 @@ export function readSignedToken(token: string, maxBytes = maxTokenBytes): Signed
   const { alg: algorithm, kid: keyId } = header;
   if (typeof algorithm !== "string") throw new TokenFault("names no algorithm");
   if (Object.hasOwn(header, "crit")) throw new TokenFault("has extensions that must be understood and are not");
-  // Without `crit` it has no meaning, and a reader that follows it anyway sees another payload (RFC 7797 §6).
+  // Without `crit` it has no effect, and a reader that applies it anyway sees a different payload (RFC 7797 §6).
   if (Object.hasOwn(header, "b64")) throw new TokenFault("has a payload in another encoding");
   if (keyId !== undefined && (typeof keyId !== "string" || keyId.length > maxKeyIdLength)) {
     throw new TokenFault("has a key id that is not a short text");
@@ -60,7 +61,7 @@ function readPart(what: string, text: string): JsonObject {
   }
 }
 
-/** Undefined for a text with padding, with characters of another alphabet, or with bits left over that are not zero. */
+/** Returns undefined for padding, characters outside the alphabet, or non-zero bits at the end. */
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;

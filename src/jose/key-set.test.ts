@@ -9,7 +9,7 @@ const rsaOf = (options: { modulusLength: number; publicExponent?: number }): obj
   generateKeyPairSync("rsa", options).publicKey.export({ format: "jwk" });
 
 describe("a key set", () => {
-  it("a key set gives the keys that verify signatures, with their names", () => {
+  it("a key set returns the keys that verify signatures, with their names", () => {
     const keys = read(
       jwkOf("RS256", { kid: "a", use: "sig", alg: "RS256" }),
       jwkOf("ES512"),
@@ -25,7 +25,7 @@ describe("a key set", () => {
     );
   });
 
-  it("a key set leaves out, and reads on behind, keys that are for something else, unknown, or unfit", () => {
+  it("a key set skips keys with another purpose, unknown keys and unfit keys", () => {
     const point = jwkOf("ES256") as { x: string };
     const unfit: readonly unknown[] = [
       null,
@@ -64,7 +64,7 @@ describe("a key set", () => {
     }
   });
 
-  it("a key set is read to its hundredth key", () => {
+  it("a key set is read up to its hundredth key", () => {
     const many = Array.from({ length: maxKeys + 50 }, (_, index) => jwkOf("EdDSA", { kid: String(index) }));
     assert.equal(read(...many).length, maxKeys);
   });

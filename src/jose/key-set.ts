@@ -1,4 +1,4 @@
-/** The public keys of an issuer as it publishes them (RFC 7517). */
+/** An issuer's published public keys (RFC 7517). */
 import { createPublicKey } from "node:crypto";
 import type { KeyObject, webcrypto } from "node:crypto";
 import { parseJsonObject } from "../lib/json.ts";
@@ -7,32 +7,32 @@ import { kindOf } from "./algorithms.ts";
 
 export interface PublicKey {
   readonly id: string | undefined;
-  /** The only algorithm it is for, where it says so. */
+  /** The only algorithm that the key is for, if stated. */
   readonly algorithm: string | undefined;
   /** `rsa`, a curve of ECDSA, or `ed25519`, `ed448`. */
   readonly kind: string;
   readonly key: KeyObject;
 }
 
-/** Keys of one set; more are left out. */
+/** Maximum number of keys used from one set. */
 export const maxKeys = 100;
 
 const minRsaBits = 2048;
-/** Time of one verification grows with the square. */
+/** The time of one verification grows quadratically with the size. */
 const maxRsaBits = 8192;
-/** Time of one verification grows with it; 65537 in practice. */
+/** The time of one verification grows with the exponent, which is 65537 in practice. */
 const maxRsaExponent = 2n ** 32n;
 
-/** @throws JsonIssue, or an error when it is no key set */
+/** @throws JsonIssue, or an error if the bytes are not a key set */
 export function readKeySet(bytes: Uint8Array): readonly PublicKey[] {
   return keysOf(parseJsonObject(bytes));
 }
 
 /**
- * Keys that can verify signatures; others are left out, as a set may hold keys for other purposes and of kinds that are
- * not known here (RFC 7517 §5). Left out too: those that show their private part, so everyone could sign with them.
- * @param set JSON that was read strictly
- * @throws an error when it is no key set
+ * Returns the keys that can verify signatures. Keys for other purposes and of unknown kinds are skipped (RFC 7517 §5),
+ * as are keys that reveal their private part, because anyone could sign with them.
+ * @param set strictly parsed JSON
+ * @throws an error if it is not a key set
  */
 export function keysOf({ keys }: JsonObject): readonly PublicKey[] {
   if (!Array.isArray(keys)) throw new Error('has no list "keys"');

@@ -11,7 +11,7 @@ const minute = 60_000;
 const jwk = generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" });
 const setOf = (...ids: string[]): string => JSON.stringify({ keys: ids.map((kid) => ({ ...jwk, kid })) });
 
-/** An issuer that answers with `answer.text`, `answer.status`; none: it does not answer. */
+/** An issuer that answers with `answer.text` and `answer.status`, or not at all. */
 function makeIssuer() {
   const clock = makeManualClock();
   const issuer = {
@@ -41,8 +41,8 @@ function makeIssuer() {
   return { issuer, sets, setsOf, idsFor };
 }
 
-describe("kept key sets", () => {
-  it("kept key sets are fetched once, and again after about 15 minutes", async () => {
+describe("cached key sets", () => {
+  it("cached key sets are fetched once, and again after about 15 minutes", async () => {
     const { issuer, idsFor, sets } = makeIssuer();
     assert.equal(sets.has(url, "one"), false);
     for (let round = 0; round < 3; round += 1) assert.deepEqual(await idsFor("one"), ["one"]);
@@ -54,7 +54,7 @@ describe("kept key sets", () => {
     assert.equal(issuer.asked.length, 2);
   });
 
-  it("kept key sets are renewed ahead of that without anyone waiting", async () => {
+  it("cached key sets are refreshed early, without delaying anyone", async () => {
     const { issuer, idsFor } = makeIssuer();
     await idsFor();
     issuer.clock.pass(12 * minute);
@@ -69,14 +69,14 @@ describe("kept key sets", () => {
     assert.equal(issuer.asked.length, 2);
   });
 
-  it("kept key sets are fetched by one request for all that wait", async () => {
+  it("cached key sets are fetched by one request for all callers", async () => {
     const { issuer, idsFor } = makeIssuer();
     const answers = await Promise.all(Array.from({ length: 50 }, () => idsFor("one")));
     assert.equal(issuer.asked.length, 1);
     assert.ok(answers.every((ids) => ids?.join() === "one"));
   });
 
-  it("I1: kept key sets are fetched anew for a key that they lack, but not for each one that somebody invents", async () => {
+  it("I1: cached key sets are fetched again for a missing key, but not for every invented one", async () => {
     const { issuer, idsFor } = makeIssuer();
     await idsFor("one");
     issuer.text = setOf("one", "two");
@@ -88,7 +88,7 @@ describe("kept key sets", () => {
     assert.equal(issuer.asked.length, 2);
   });
 
-  it("stay usable for a day while their issuer is down, and no longer", async () => {
+  it("cached key sets remain usable for a day while their issuer is down, and no longer", async () => {
     const { issuer, idsFor } = makeIssuer();
     await idsFor("one");
     issuer.text = undefined;
@@ -114,7 +114,7 @@ describe("kept key sets", () => {
     ["one with keys that are no list", { text: '{"keys":{}}' }],
   ];
   for (const [what, change] of bad) {
-    it(`kept key sets do not come from an answer that is ${what}`, async () => {
+    it(`cached key sets reject an answer that is ${what}`, async () => {
       const { issuer, idsFor } = makeIssuer();
       Object.assign(issuer, change);
       assert.equal(await idsFor("one"), undefined);
@@ -126,7 +126,7 @@ describe("kept key sets", () => {
     });
   }
 
-  it("I1: kept key sets may look at once for a key that they lack, and then not again for a while", async () => {
+  it("I1: cached key sets fetch immediately for a missing key, and then not again for a while", async () => {
     const clock = makeManualClock();
     const times = {
       freshMs: 5 * minute,
@@ -173,7 +173,7 @@ describe("kept key sets", () => {
     assert.equal(sets.failureAt(url), undefined);
   });
 
-  it("kept key sets are bounded in number and in fetches at once, and never reject", async () => {
+  it("cached key sets are bounded in number and concurrent fetches, and never reject", async () => {
     const { issuer, sets } = makeIssuer();
     let release = (): void => {};
     issuer.hold = new Promise((resolve) => (release = resolve));
@@ -187,7 +187,7 @@ describe("kept key sets", () => {
     assert.equal(await sets.keysFor("no URL", "one"), undefined);
   });
 
-  it("D9: kept key sets are each account's own: what one asks for costs another neither its keys nor its fetches", async () => {
+  it("D9: cached key sets are separate for each account, so that one account cannot evict or delay those of another", async () => {
     const { issuer, setsOf } = makeIssuer();
     const [greedy, quiet] = [setsOf("ac_greedy"), setsOf("ac_quiet")];
     assert.equal(setsOf("ac_quiet"), quiet);

@@ -1,6 +1,6 @@
 /**
- * Key sets of issuers, fetched when they are first needed and kept (security I1, I7). One fetch of a set is under way
- * at a time, and tokens cannot cause more than a few: who sends them chooses the name of the key that is looked for.
+ * Caches issuers' key sets, fetched on demand (security I1, I7). Each set has at most one fetch at a time, and tokens
+ * can cause only a few fetches, because the sender of a token chooses the requested key id.
  */
 import type { Clock } from "../lib/clock.ts";
 import { Lru } from "../lib/collections/lru.ts";
@@ -10,46 +10,46 @@ import type { PublicKey } from "./key-set.ts";
 
 export interface KeySets {
   /**
-   * Keys at a URL. Undefined when there are none to be had: then nothing can be verified.
-   * @param keyId name that a token gives its key; a set without it is fetched anew, as keys may have changed
+   * Returns the keys at a URL. Undefined if none can be fetched, so that nothing can be verified.
+   * @param keyId key id in the token; a set without it is fetched again, because keys may have changed
    */
   keysFor(url: string, keyId: string | undefined): Promise<readonly PublicKey[] | undefined>;
-  /** Whether `keysFor` would answer from what it has. */
+  /** Whether `keysFor` would answer from the cache. */
   has(url: string, keyId: string | undefined): boolean;
 }
 
 export interface KeptKeySets extends KeySets {
-  /** What the last fetch of a set failed with; undefined when it did not. For logs: it says who is called. */
+  /** Error of the last fetch of a set; undefined if it succeeded. For logs, because it names the remote server. */
   failureAt(url: string): unknown;
 }
 
 export interface KeySetTimes {
-  /** Keys are taken as they are for so long. */
+  /** Age up to which keys are used without a refresh. */
   readonly freshMs: number;
-  /** Asked for again from here on, without anyone waiting. */
+  /** Age from which keys are refreshed in the background. */
   readonly agingMs: number;
-  /** While the issuer does not answer, keys are used for so long. */
+  /** Age up to which keys are used while the issuer does not answer. */
   readonly usableMs: number;
-  /** Between two requests for one set, whatever they are for. */
+  /** Minimum time between two requests for the same set. */
   readonly coolDownMs: number;
-  /** Between two requests for a key that a set lacks. */
+  /** Minimum time between two requests because of a missing key. */
   readonly missingMs: number;
 }
 
 export interface KeySetSource {
   readonly clock: Clock;
   readonly times: KeySetTimes;
-  /** Sets that are kept; more push out the one unused for longest. */
+  /** Maximum number of cached sets. The least recently used one is evicted. */
   readonly maxSets: number;
-  /** Fetches under way at a time. */
+  /** Maximum number of concurrent fetches. */
   readonly maxFetches: number;
-  /** Shared with others, where all together are bounded as well. */
+  /** Shared counter, if several caches have a common bound. */
   readonly together?: FetchesTogether;
-  /** Rejects when there is no set to be had. Bounds time and size, and says where key sets may be. */
+  /** Rejects if the set cannot be fetched. Enforces bounds of time, size and allowed addresses. */
   fetchKeys(url: string): Promise<readonly PublicKey[]>;
 }
 
-/** Fetches of several sources, counted as one. */
+/** Counts the concurrent fetches of several caches. */
 interface FetchesTogether {
   underWay: number;
   readonly max: number;
@@ -57,21 +57,21 @@ interface FetchesTogether {
 
 interface KeptSet {
   keys: readonly PublicKey[] | undefined;
-  /** When they came. */
+  /** When the keys were fetched. */
   fetchedAt: number;
-  /** When they were last asked for, whatever came of it. */
+  /** When the keys were last requested, successfully or not. */
   askedAt: number;
-  /** When they were last asked for because of a key that they lacked. */
+  /** When they were last requested because of a missing key. */
   missedAt: number;
   asking: Promise<void> | undefined;
   failure: unknown;
 }
 
-/** Of one account: what it asks for costs others neither their sets nor their fetches. */
+/** Per account, so that one account cannot evict the sets of others or use up their fetches. */
 const maxSets = 256;
 const maxFetches = 16;
 const maxFetchesTogether = 256;
-/** Accounts whose sets are kept. */
+/** Maximum number of accounts with cached sets. */
 const maxAccounts = 4096;
 const minute = 60_000;
 const times: KeySetTimes = {
@@ -88,7 +88,7 @@ const jsonTypes =
 /** The key sets of each account, by its id. */
 export type KeySetsOf = (accountId: string) => KeySets;
 
-/** @param outbound bounds of time and size, and where key sets may be */
+/** @param outbound enforces bounds of time, size and allowed addresses */
 export function openKeySets(outbound: Outbound): KeySetsOf {
   const accounts = new Lru<string, KeySets>(maxAccounts);
   const together = { underWay: 0, max: maxFetchesTogether };
@@ -112,7 +112,7 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
   const isFree = (): boolean => fetching < maxFetches && together.underWay < together.max;
   const mayAsk = (set: KeptSet): boolean => isFree() && monotonic() - set.askedAt >= times.coolDownMs;
   const mayMiss = (set: KeptSet): boolean => monotonic() - set.missedAt >= times.missingMs;
-  /** Never rejects: without an answer, the set stays as it is. */
+  /** Never rejects. Without an answer, the set stays unchanged. */
   const ask = (url: string, set: KeptSet): Promise<void> => {
     set.askedAt = monotonic();
     fetching += 1;

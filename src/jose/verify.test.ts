@@ -17,7 +17,7 @@ const verdict = (
   allowed: readonly SignatureAlgorithm[] = signatureAlgorithms,
 ) => verifyToken(readSignedToken(token), allowed, keys);
 
-/** Algorithms that the same kind of key serves. */
+/** Algorithms that use the same kind of key. */
 const family = (algorithm: SignatureAlgorithm): string =>
   algorithm.startsWith("RS") || algorithm.startsWith("PS") ? "RSA" : algorithm;
 
@@ -25,7 +25,7 @@ describe("a token's signature", () => {
   for (const algorithm of signatureAlgorithms) {
     const keys = keySet(jwkOf(algorithm));
 
-    it(`${algorithm}: is proven by the issuer's key, and by no other of the kind`, async () => {
+    it(`${algorithm}: only the issuer's key verifies the signature`, async () => {
       const token = makeToken(algorithm, payload);
       assert.equal(await verdict(token, keys), "verified");
       const options = {
@@ -40,7 +40,7 @@ describe("a token's signature", () => {
       assert.equal(await verdict(makeToken(algorithm, payload, {}, other), keys), "signature");
     });
 
-    it(`${algorithm}: covers every bit of header, payload and signature`, async () => {
+    it(`${algorithm}: the signature covers every bit of header, payload and signature`, async () => {
       const token = makeToken(algorithm, payload);
       const [head, body, signature] = token.split(".") as [string, string, string];
       const other = base64url({ sub: "u2" });
@@ -65,13 +65,13 @@ describe("a token's signature", () => {
       }
     });
 
-    it(`${algorithm}: is not asked for when the reader does not allow it`, async () => {
+    it(`${algorithm}: the signature is not checked if the caller does not allow the algorithm`, async () => {
       const others = signatureAlgorithms.filter((one) => one !== algorithm);
       assert.equal(await verdict(makeToken(algorithm, payload), keys, others), "algorithm");
       assert.equal(await verdict(makeToken(algorithm, payload), keys, []), "algorithm");
     });
 
-    it(`${algorithm}: is proven by no key of another kind, nor by one that is for another algorithm`, async () => {
+    it(`${algorithm}: keys of another kind or for another algorithm do not verify the signature`, async () => {
       const token = makeToken(algorithm, payload);
       for (const other of signatureAlgorithms) {
         const isAlike = family(other) === family(algorithm);
@@ -81,7 +81,7 @@ describe("a token's signature", () => {
       }
     });
 
-    it(`${algorithm}: signed as one and called another is refused`, async () => {
+    it(`${algorithm}: a token that names a different algorithm is refused`, async () => {
       for (const other of signatureAlgorithms) {
         if (other === algorithm) continue;
         const token = makeToken(algorithm, payload, { alg: other });
@@ -94,7 +94,7 @@ describe("a token's signature", () => {
     });
   }
 
-  it("I1: a token's signature is none for algorithms without a public key, whatever the secret and the spelling", async () => {
+  it("I1: a token's signature fails for algorithms without a public key, whatever the secret and the spelling", async () => {
     const keys = keySet(...signatureAlgorithms.map((one) => jwkOf(one)), { kty: "oct", k: base64url("secret") });
     const everything = [...signatureAlgorithms, "HS256", "none"] as SignatureAlgorithm[];
     const { publicKey } = issuers.RS256;
@@ -130,7 +130,7 @@ describe("a token's signature", () => {
     }
   });
 
-  it("a token's signature is judged by the key that the token names, among the issuer's only", async () => {
+  it("a token's signature is checked with the key that the token names, among the issuer's keys only", async () => {
     const keys = keySet(jwkOf("RS256", { kid: "one" }), jwkOf("ES256", { kid: "two" }), jwkOf("EdDSA"));
     assert.equal(await verdict(makeToken("RS256", payload, { kid: "one" }), keys), "verified");
     assert.equal(await verdict(makeToken("ES256", payload, { kid: "two" }), keys), "verified");
@@ -144,7 +144,7 @@ describe("a token's signature", () => {
     assert.equal(await verdict(makeToken("RS256", payload, { kid: "one" }), twins), "verified");
   });
 
-  it("I1: a token's signature is not judged by a key that the token brings along", async () => {
+  it("I1: a token's signature is not checked with a key inside the token", async () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 });
     const jwk = other.publicKey.export({ format: "jwk" });
     const keys = keySet(jwkOf("RS256", { kid: "one" }));
@@ -159,7 +159,7 @@ describe("a token's signature", () => {
     }
   });
 
-  it("a token's signature of RSA-PSS has a salt of the digest's length", async () => {
+  it("a token's RSA-PSS signature has a salt of the digest's length", async () => {
     const keys = keySet(jwkOf("PS256"));
     const signed = `${base64url({ alg: "PS256" })}.${base64url(payload)}`;
     for (const saltLength of [0, 20, 31, 33, constants.RSA_PSS_SALTLEN_MAX_SIGN]) {
@@ -169,19 +169,19 @@ describe("a token's signature", () => {
     }
   });
 
-  it("a token's signature of ECDSA is not taken in DER", async () => {
+  it("a token's ECDSA signature is refused in DER encoding", async () => {
     const signed = `${base64url({ alg: "ES256" })}.${base64url(payload)}`;
     const signature = sign("sha256", Buffer.from(signed), issuers.ES256.privateKey).toString("base64url");
     assert.equal(await verdict(`${signed}.${signature}`, keySet(jwkOf("ES256"))), "signature");
   });
 
-  it("by Ed448 is an EdDSA one", async () => {
+  it("a token's Ed448 signature has the algorithm name EdDSA", async () => {
     const pair = generateKeyPairSync("ed448");
     const token = makeToken("EdDSA", payload, {}, pair);
     assert.equal(await verdict(token, keySet(pair.publicKey.export({ format: "jwk" }))), "verified");
   });
 
-  it("a token's signature is tried with ten keys at most", async () => {
+  it("a token's signature is checked with at most ten keys", async () => {
     const wrong = Array.from({ length: 10 }, () => generateKeyPairSync("ed25519").publicKey.export({ format: "jwk" }));
     const token = makeToken("EdDSA", payload);
     assert.equal(await verdict(token, keySet(...wrong.slice(1), jwkOf("EdDSA"))), "verified");

@@ -1,18 +1,18 @@
-/** Whether an issuer's key signed a token. */
+/** Verifies that an issuer's key signed a token. */
 import { isSignatureAlgorithm, mayVerify, verifySignature } from "./algorithms.ts";
 import type { SignatureAlgorithm } from "./algorithms.ts";
 import type { SignedToken } from "./compact.ts";
 import type { PublicKey } from "./key-set.ts";
 
-/** `no_key`: none of the keys is the one that the token names, or fits it. */
+/** `no_key`: no key has the id that the token names, or fits its algorithm. */
 export type Verdict = "verified" | "algorithm" | "no_key" | "signature";
 
-/** Keys that are tried for a token that names none. */
+/** Maximum number of keys to try for a token without key id. */
 const maxTried = 10;
 
 /**
- * @param allowed algorithms that the reader chose; what the token says only picks one of them (RFC 8725 §3.1)
- * @param keys of the issuer; a token that names its key is tried with keys of that name, or with keys without a name
+ * @param allowed algorithms that the caller accepts; the token selects one of them (RFC 8725 §3.1)
+ * @param keys keys of the issuer; a token with a key id is checked with keys of that id, or with keys without an id
  */
 export async function verifyToken(
   { algorithm, keyId, signed, signature }: SignedToken,
@@ -30,7 +30,7 @@ export async function verifyToken(
   return "signature";
 }
 
-/** `kid` is a hint (RFC 7515 §4.1.4): an issuer may publish keys without one and still name a key in its tokens. */
+/** `kid` is a hint (RFC 7515 §4.1.4): an issuer may publish keys without id and still send one in its tokens. */
 function candidates(keyId: string | undefined, keys: readonly PublicKey[]): readonly PublicKey[] {
   if (keyId === undefined) return keys;
   const named = keys.filter(({ id }) => id === keyId);
