@@ -1,40 +1,40 @@
-/** Logins as rules of policies ask for them, of the server that the policy runs in. */
+/** Logins that traffic policy rules require, as the server that runs the policy sees them. */
 
-/** What is asked of visitors, and of whom. */
+/** The login that visitors need. */
 export type AskedLogin = AskedCodeLogin | AskedSamlLogin;
 
 interface Asked {
-  /** Logins of one host with the same provider, client and `auth_id` are one: "" where none is named. */
+  /** Logins of one host with the same provider, client and `auth_id` are the same login; "" if none is named. */
   readonly authId: string;
   /** Seconds; 0: no limit. */
   readonly maximumDuration: number;
   readonly inactivityTimeout: number;
-  /** Seconds; 0: the provider is asked at login only. */
+  /** Seconds; 0 means that the provider is contacted at login only. */
   readonly checkInterval: number;
 }
 
-/** By the authorization code flow. */
+/** A login with the authorization code flow. */
 export interface AskedCodeLogin extends Asked {
-  /** A provider that is known by name, or an issuer of OpenID Connect. */
+  /** A provider known by name, or an OpenID Connect issuer. */
   readonly provider:
     | { readonly kind: "oauth"; readonly name: string }
     | { readonly kind: "oidc"; readonly issuer: string };
-  /** Undefined: the server's own app. */
+  /** Undefined for the server's shared app. */
   readonly client: AskedClient | undefined;
   readonly scopes: readonly string[];
-  /** More parameters of the address to which visitors are sent. */
+  /** Additional parameters of the authorization URL. */
   readonly authorizeParameters: Readonly<Record<string, string>>;
   readonly emailAddresses: readonly string[];
   readonly emailDomains: readonly string[];
 }
 
-/** By SAML 2.0. */
+/** A login with SAML 2.0. */
 export interface AskedSamlLogin extends Asked {
   readonly provider: { readonly kind: "saml" };
-  /** XML of the provider's EntityDescriptor, and where it is to be had; "" for one of them. */
+  /** The provider's EntityDescriptor as XML, and the URL to fetch it from; one of them is "". */
   readonly idpMetadata: string;
   readonly idpMetadataUrl: string;
-  /** What the rule expects to be known by at the provider, "" where it does not say. */
+  /** Entity id of this service at the provider; "" if the rule names none. */
   readonly entityId: string;
   readonly acsUrl: string;
   readonly nameIdFormat: string;
@@ -44,10 +44,10 @@ export interface AskedSamlLogin extends Asked {
 }
 
 export interface AskedClient {
-  /** How its id is found: the id itself, or what it is made by. */
+  /** How to find the client: its id, or the expression that produces it. */
   readonly name: string;
-  /** Whether it may be another one later. */
+  /** Whether it can change later. */
   readonly mayChange: boolean;
-  /** What it is now; undefined where that cannot be made. */
+  /** Returns the current credentials; undefined if they cannot be computed. */
   read(): { readonly id: string; readonly secret: string } | undefined;
 }

@@ -2,22 +2,22 @@ import { Transform } from "node:stream";
 import type { TransformCallback } from "node:stream";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
 
-/** What a response body goes through on its way to the client: a stream that is made for it, or one step of the whole. */
+/** One transformation of a response body on its way to the client: a stream, or a single step for the whole body. */
 export type BodyStage = (() => Transform) | WholeStage;
 
-/** For bodies whose length is known and small: a stream for each would cost more than what is done to them. */
+/** For small bodies of known length, where a stream per body would cost more than the transformation. */
 export interface WholeStage {
-  /** A body that turns out to be longer, in bytes, fails. */
+  /** Maximum size of the body, bytes. A longer body fails. */
   readonly maxBytes: number;
   readonly change: (body: Buffer) => Buffer;
 }
 
-/** The stage as a stream, as it is when there are others beside it. */
+/** Converts a stage to a stream, which is needed beside other stages. */
 export function streamOf(stage: BodyStage): Transform {
   return typeof stage === "function" ? stage() : new WholeStream(stage);
 }
 
-/** A body that is being collected for a stage. */
+/** Collects a body for a whole-body stage. */
 export class WholeBody {
   readonly #stage: WholeStage;
   readonly #bytes = new GatheredBytes();
@@ -26,10 +26,10 @@ export class WholeBody {
     this.#stage = stage;
   }
 
-  /** Throws when there are more bytes than announced. */
+  /** Throws if there are more bytes than announced. */
   write(chunk: Buffer): void {
     this.#bytes.add(chunk);
-    // The edge holds upstreams to their Content-Length; this only bounds what a fault in that could cost.
+    // The edge enforces the upstream's Content-Length. This check limits the damage of a bug there.
     if (this.#bytes.length > this.#stage.maxBytes) throw new Error("change a body: it is longer than announced");
   }
 

@@ -1,4 +1,4 @@
-/** Requests that rules of traffic policies send (`http-request`), and how the edge carries them to internal endpoints. */
+/** Requests that traffic policy rules send (`http-request`), and how the edge carries them to internal endpoints. */
 import type { ConnectionFacts } from "./exchange.ts";
 
 export type CallMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
@@ -14,45 +14,45 @@ export interface CallRequest {
 
 export interface CallAnswer {
   readonly status: number;
-  /** By lower-case name; without a prototype. */
+  /** By lower-case name, in an object without prototype. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: Buffer;
-  /** IP address that answered; "" for internal endpoints. */
+  /** IP address of the server; "" for internal endpoints. */
   readonly address: string;
 }
 
-/** Whose rule sends it, and on which request. */
+/** The account and the request whose rule sends the call. */
 export interface CallOrigin {
   readonly accountId: string;
-  /** Of the request that the rule acts on: whoever is called sees its client. */
+  /** Connection of the request that the rule handles. The called endpoint sees its client. */
   readonly connection: ConnectionFacts;
   readonly chain: CallChain;
 }
 
-/** What began with one client's request: a call may lead to rules that call again. */
+/** Everything that started with one client's request, because a call may run rules that call again. */
 export interface CallChain {
-  /** Calls that led here, one from the other. */
+  /** Depth of nested calls. */
   readonly hops: number;
-  /** Calls that may still be made for the client's request, whoever makes them. */
+  /** Number of calls that the client's request may still cause in total. */
   readonly left: { count: number };
 }
 
 export interface CallBounds {
   readonly timeoutMs: number;
-  /** Of the body, as it is sent. */
+  /** Maximum size of the response body as sent. */
   readonly maxAnswerBytes: number;
 }
 
-/** The internal endpoints of accounts, each reached by requests of its own account alone. */
+/** The internal endpoints of each account, reachable only by the account's own requests. */
 export interface InternalCalls {
   /**
-   * Rejects with why there is no answer, with `AnswerTooLong` where it has more bytes than it may. The chain is the one
-   * that the endpoint's own rules go on with.
+   * Rejects with the reason if there is no response, and with `AnswerTooLong` if it exceeds its limit. The endpoint's
+   * own rules continue the same chain.
    */
   send(request: CallRequest, origin: CallOrigin, bounds: CallBounds): Promise<CallAnswer>;
 }
 
-/** Calls for one client's request. */
+/** Maximum number of calls per client request. */
 const maxCalls = 32;
 
 export function newChain(): CallChain {

@@ -5,54 +5,54 @@ import type { Handshake } from "./handshake.ts";
 import type { DescribedVisitor, LoginCookies, Visitor } from "./login.ts";
 import type { Step } from "./step.ts";
 
-/** A request and its response in flight, as modules see them; the same for HTTP/1.1 and HTTP/2. */
+/** A request and its response in flight, as modules see them. The same for HTTP/1.1 and HTTP/2. */
 export interface Exchange {
-  /** The request id: in the log, the error page, `X-Request-Id` to the upstream and the trace. */
+  /** The request id, shown in the log, the error page, `X-Request-Id` to the upstream, and the trace. */
   readonly id: string;
   readonly connection: ConnectionFacts;
   readonly request: RequestHead;
-  /** The account that the host belongs to, once that is known. */
+  /** The account of the host, once it is known. */
   readonly accountId?: string | undefined;
   /** When its head was read, milliseconds since 1970. */
   readonly receivedAt: number;
-  /** When its body had come whole, as `receivedAt`; undefined until then. */
+  /** When its body was complete, milliseconds since 1970; undefined until then. */
   readonly bodyReceivedAt?: number | undefined;
-  /** Present from the upstream's response head on. */
+  /** Set when the upstream's response head has arrived. */
   readonly response: ResponseHead | undefined;
-  /** The upstream's connection had carried a request before; known once there is a response of it. */
+  /** Whether the upstream's connection had carried an earlier request. Known once there is a response. */
   readonly connectionReused?: boolean | undefined;
-  /** What opening that connection took for this request, 0 for one that was reused; known as `connectionReused` is. */
+  /** Time to open that connection, 0 if it was reused. Known when `connectionReused` is. */
   readonly dialDurationMs?: number | undefined;
-  /** What was decided so far, in order. */
+  /** The decisions so far, in order. */
   readonly steps: Step[];
-  /** What rules of a traffic policy have noted for the event of the request. */
+  /** Log entries that policy rules added to the request's event. */
   logs?: readonly Readonly<Record<string, unknown>>[] | undefined;
-  /** Requests of policies that led to this one; absent until its own rules send one. */
+  /** The chain of policy calls that led to this request; absent until its own rules make a call. */
   calls?: CallChain | undefined;
-  /** The client went away before there was a response: that there is none says nothing about the upstream. */
+  /** The client disconnected before there was a response, so the missing response says nothing about the upstream. */
   readonly abandoned: boolean;
-  /** Login cookies, which were cut from the request. */
+  /** Login cookies, which were removed from the request. */
   readonly loginCookies?: LoginCookies | undefined;
-  /** Who is logged in, once a module has found out. */
+  /** The logged-in visitor, once a module has determined it. */
   login?: Visitor | undefined;
-  /** Whose it is, where the host belongs to no account: its trace is shown there. */
+  /** The account that sees the trace if the host belongs to no account. */
   ownerAccount?: string | undefined;
-  /** Whom it is rehearsed as, where it is described: whoever asks for a login takes them for logged in. */
+  /** In a dry run with a described visitor: login modules treat the visitor as logged in. */
   readonly rehearsedAs?: DescribedVisitor | undefined;
-  /** Told once when it is over. */
+  /** Called once when the exchange has ended. */
   watcher?: ExchangeWatcher | undefined;
-  /** Nothing more comes of it; absent where it is described. */
+  /** Whether the exchange has ended; absent in a dry run. */
   readonly isOver?: boolean;
-  /** Bytes of bodies, and of what it was upgraded to, in both directions so far; absent where it is described. */
+  /** Bytes of bodies and upgraded connections in both directions so far; absent in a dry run. */
   readonly bytesMoved?: number;
-  /** Breaks it off, whatever it is at; absent where it is described. */
+  /** Aborts the exchange in whatever state it is; absent in a dry run. */
   breakOff?(): void;
   /**
-   * The whole request body, read up to `maxBytes`; the upstream still gets it unchanged.
-   * Rejects with a `Refusal` (payload_too_large, request_timeout, bad_request).
+   * Reads the whole request body, up to `maxBytes`. The upstream still receives it unchanged. Rejects with a `Refusal`
+   * (payload_too_large, request_timeout, bad_request).
    */
   body(maxBytes: number): Promise<Buffer>;
-  /** What the upstream gets instead of the body that `body` has resolved with; throws before that. */
+  /** Replaces the body that `body` resolved with. Throws before that. */
   replaceBody(bytes: Buffer): void;
 }
 
@@ -62,38 +62,38 @@ export interface ExchangeWatcher {
 
 export interface ConnectionFacts {
   /**
-   * Where it comes from, as text, IPv4-mapped IPv6 unmapped: "192.0.2.1". The peer, or whom a trusted proxy names by
-   * a PROXY protocol header or, for each request, by X-Forwarded-For.
+   * Client address as text, with IPv4-mapped IPv6 addresses unmapped: "192.0.2.1". This is the peer, or the client that
+   * a trusted proxy names in a PROXY protocol header or, per request, in X-Forwarded-For.
    */
   readonly source: string;
-  /** 0 where the proxy did not say. */
+  /** 0 if the proxy did not name it. */
   readonly sourcePort: number;
-  /** Where it came to. */
+  /** The local end of the connection. */
   readonly local: LocalEnd;
   readonly localPort: number;
   /** Wall clock at accept, milliseconds since 1970. */
   readonly startedAt: number;
-  /** What has gone over the connection so far, TLS included; absent where it is described and not made. */
+  /** Bytes transferred so far, including TLS; absent in a dry run. */
   readonly traffic?: ConnectionTraffic | undefined;
-  /** Absent on plain connections, and where TLS is not ended at the edge or not yet. */
+  /** Absent on plain connections, and while the edge has not terminated TLS. */
   readonly tls: TlsFacts | undefined;
-  /** What the client began TLS with; absent on plain connections. */
+  /** The ClientHello; absent on plain connections. */
   readonly hello?: HelloFacts | undefined;
 }
 
-/** The system is asked for it when somebody wants to know, which few do. */
+/** Read from the system on demand, because few callers need it. */
 export interface LocalEnd {
-  /** Absent once the connection has closed, and where it is described and not made. */
+  /** Absent after the connection has closed, and in a dry run. */
   readonly localAddress?: string | undefined;
 }
 
-/** What a ClientHello says in the clear. */
+/** The unencrypted content of a ClientHello. */
 export interface HelloFacts {
-  /** Lower case, without a trailing dot; "" when the client names no server. */
+  /** Lower case, without a trailing dot; "" if the client sends no server name. */
   readonly serverName: string;
   /** Protocols offered, in the client's order (RFC 7301). */
   readonly alpn: readonly string[];
-  /** The client's fingerprint; absent where a connection is described and not made. */
+  /** The client's fingerprint; absent in a dry run. */
   readonly ja4?: string;
 }
 
@@ -104,20 +104,20 @@ export interface ConnectionTraffic {
 }
 
 export interface TlsFacts {
-  /** As in `HelloFacts`. */
+  /** See `HelloFacts`. */
   readonly serverName: string;
   readonly version: string;
   readonly cipher: string;
-  /** What the handshake was bound to; absent where a connection is described and not made. */
+  /** Requirements of the handshake; absent in a dry run. */
   readonly demands?: Handshake;
-  /** The protocol that ALPN has chosen, "" for none; absent where a connection is described and not made. */
+  /** The protocol that ALPN selected, "" for none; absent in a dry run. */
   readonly alpn?: string;
   /**
-   * The client certificate, DER, where one was asked for and given: verified, unless the handshake was told by a
-   * policy not to verify it.
+   * The client certificate, DER, if one was requested and sent. It is verified, unless a policy disabled verification
+   * for the handshake.
    */
   readonly clientCertificate: Buffer | undefined;
-  /** Shown in the handshake; absent where a connection is described and not made. */
+  /** The certificate sent in the handshake; absent in a dry run. */
   readonly serverCertificate?: ServedCertificate | undefined;
 }
 
@@ -129,57 +129,57 @@ export interface ServedCertificate {
 export interface RequestHead {
   readonly httpVersion: "1.0" | "1.1" | "2";
   readonly method: string;
-  /** Canonical path (RFC 3986 §6.2.2): routes, modules and policies judge this one. */
+  /** Canonical path (RFC 3986 §6.2.2), which routes, modules and policies use. */
   path: string;
-  /** Path and query as the client sent them: what signatures over the URL cover. */
+  /** Path and query as the client sent them, which signatures over the URL cover. */
   readonly target: string;
   /** Raw query with its `?`, or "". */
   query: string;
-  /** Path and query as a rule left them, which the upstream receives; absent until a rule changes them. */
+  /** Path and query for the upstream after a rule changed them; absent until then. */
   rewritten?: string | undefined;
   /** Host, lower case, without port. */
   readonly host: string;
   readonly scheme: "https" | "http";
-  /** The client asks to turn the exchange into a WebSocket (RFC 6455 §4.1, RFC 8441). */
+  /** Whether the client requests a WebSocket (RFC 6455 §4.1, RFC 8441). */
   readonly websocket: boolean;
   /**
-   * What the exchange becomes when the upstream agrees, both directions as bytes that no module sees: "websocket" or
-   * the protocols that the client offers by Upgrade (RFC 9110 §7.8). "" or absent: nothing.
+   * The protocol to switch to if the upstream agrees: "websocket", or the protocols that the client offers in Upgrade
+   * (RFC 9110 §7.8). Modules do not see the bytes after the switch. "" or absent: no switch.
    */
   readonly upgrade?: string | undefined;
   readonly headers: HeaderFields;
-  /** The client's Accept-Encoding, where the upstream is sent another one. */
+  /** The client's Accept-Encoding, if the upstream receives a different one. */
   acceptedCodings?: readonly string[] | undefined;
-  /** What came behind the body; known once all of it has come. */
+  /** Trailer fields, once the body is complete. */
   readonly trailers?: HeaderFields | undefined;
 }
 
 export interface ResponseHead {
   status: number;
   readonly headers: HeaderFields;
-  /** What came behind the body, once `body` has resolved or the upstream was done before the hooks were. */
+  /** Trailer fields, once `body` has resolved, or if the upstream finished before the hooks did. */
   readonly trailers?: HeaderFields | undefined;
   /**
-   * The whole body as the upstream has sent it, or as it was replaced, read up to `maxBytes` while the head waits. For
-   * response hooks. Rejects with a `Refusal` (payload_too_large, or one that says that the edge is full): then the body passes as it is.
+   * Reads the whole body up to `maxBytes`, as sent by the upstream or as replaced, while the head waits. For response
+   * hooks. Rejects with a `Refusal` (payload_too_large, or one for a full edge). The body then passes unchanged.
    */
   body(maxBytes: number): Promise<Buffer>;
-  /** What the client gets instead of the body that `body` has resolved with; its length is told in the head. */
+  /** Replaces the body that `body` resolved with. Its length is set in the head. */
   replaceBody(bytes: Buffer): void;
-  /** Adds a stage to the response body; the last one added is nearest to the client. */
+  /** Adds a stage to the response body. The last stage added is nearest to the client. */
   transform(stage: BodyStage): void;
 }
 
-/** Header fields in order; names are matched without regard to case and are lower case on the way out. */
+/** Header fields in order. Names match in any case, and are sent in lower case. */
 export interface HeaderFields {
-  /** The first value, or undefined. */
+  /** Returns the first value, or undefined. */
   get(name: string): string | undefined;
   getAll(name: string): readonly string[];
   has(name: string): boolean;
   /** Replaces every value of `name`. */
   set(name: string, value: string): void;
   append(name: string, value: string): void;
-  /** Adds its fields, before others that were added. */
+  /** Adds the fields of a block, before other added fields. */
   appendBlock(block: FieldBlock): void;
   delete(name: string): void;
   entries(): readonly (readonly [name: string, value: string])[];

@@ -1,15 +1,15 @@
-/** What a site demands of TLS handshakes. */
+/** A site's requirements for TLS handshakes. */
 export interface Handshake {
   readonly minVersion?: TlsVersion;
   readonly maxVersion?: TlsVersion;
-  /** PEM of the authorities that client certificates must chain to. */
+  /** PEM of the authorities to which client certificates must chain. */
   readonly clientAuthorities?: string;
   /**
-   * Whether clients are asked for a certificate: `verify`, which `clientAuthorities` alone mean, refuses those without
-   * one that chains to them; `any` those without one, whoever issued it; `request` nobody.
+   * Which client certificates are required. `verify`, the default with `clientAuthorities`, refuses clients without a
+   * certificate that chains to them. `any` requires a certificate from any issuer. `request` refuses no client.
    */
   readonly clientCertificates?: "verify" | "any" | "request";
-  /** TLS is not terminated here. */
+  /** The edge does not terminate TLS. */
   readonly passthrough?: boolean;
 }
 

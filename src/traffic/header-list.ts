@@ -4,11 +4,11 @@ import type { HeaderFields } from "./exchange.ts";
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
-/** Header fields in memory, as strict as those on the wire: nothing that would break a message can be put in. */
+/** Header fields in memory, with the same validation as fields on the wire, so that they cannot break a message. */
 export class HeaderList implements HeaderFields {
   #pairs: (readonly [name: string, value: string])[] = [];
 
-  /** Throws as `append` does. */
+  /** Throws like `append`. */
   constructor(pairs: HeaderPairs = []) {
     for (const [name, value] of pairs) this.append(name, value);
   }
@@ -32,7 +32,7 @@ export class HeaderList implements HeaderFields {
     this.append(name, value);
   }
 
-  /** Throws when `name` is no token or `value` has control characters. */
+  /** Throws if `name` is not a token or `value` has control characters. */
   append(name: string, value: string): void {
     if (!isHttpToken(name)) throw new Error(`append header: "${name}" is not a header name`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))

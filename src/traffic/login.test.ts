@@ -14,7 +14,7 @@ const nearly = [
   "__host-session.abcdefgh",
 ];
 
-/** As it reads in RFC 6265 §5.4, one pair after the other. */
+/** A direct implementation of RFC 6265 §5.4, pair by pair. */
 function cutSlowly(lines: readonly string[]): { readonly taken: readonly string[]; readonly left: readonly string[] } {
   const taken: string[] = [];
   const left: string[] = [];
@@ -32,13 +32,13 @@ function pairsOf(headers: HeaderList): readonly string[] {
 }
 
 describe("I2: login cookies", () => {
-  it("I2: login cookies have one of two forms, and nothing else is one", () => {
+  it("I2: login cookies have one of two forms, and no other cookie counts as one", () => {
     for (const name of [session, flow, "__Host-session.00000000", "__Host-a.b.session.abcdefgh"])
       assert.ok(isLoginCookie(name), name);
     for (const name of [...others, ...nearly]) assert.ok(!isLoginCookie(name), name);
   });
 
-  it("I2: login cookies are cut out of a request however its Cookie fields are written", () => {
+  it("I2: login cookies are removed from a request however its Cookie fields are written", () => {
     const random = seededRandom(10);
     const names = [session, flow, ...others, ...nearly];
     const gaps = ["", " ", "  ", "\t", "\u00a0"];
@@ -57,14 +57,14 @@ describe("I2: login cookies", () => {
     }
   });
 
-  it("I2: login cookies cannot be set by a service, and other cookies can", () => {
+  it("I2: services cannot set login cookies, but can set other cookies", () => {
     const kept = [...others, ...nearly].map((name) => `${name}=1; Path=/`);
     const headers = new HeaderList([...kept, `${session}=1`, ` ${flow} =2; Path=/`].map((one) => ["set-cookie", one]));
     dropLoginCookies(headers);
     assert.deepEqual(headers.getAll("set-cookie"), kept);
   });
 
-  it("I2: login cookies cannot be set by a service as cookies without a name", () => {
+  it("I2: services cannot set login cookies through cookies without a name", () => {
     for (const planted of [
       `=${session}=1; Path=/; Secure`,
       ` = ${session} = 1`,

@@ -1,49 +1,49 @@
 /**
- * Logins as the rest of the traffic sees them. Login cookies have one of two forms; on every route
- * of a site that has a login they are cut from requests and may not be set by responses: another service on the same
- * host must neither read nor plant one (security I2).
+ * Logins as the rest of the traffic code sees them. Login cookies have one of two forms. On every route of a site with
+ * a login they are removed from requests, and responses may not set them, because another service on the same host must
+ * neither read nor plant one (security I2).
  */
 import type { Exchange, HeaderFields } from "./exchange.ts";
 import type { Step } from "./step.ts";
 
-/** Lets visitors in who have logged in: a module, or what a rule of a policy asks. */
+/** Admits logged-in visitors: a login module, or the login of a policy rule. */
 export interface LoginGuard {
   request(exchange: Exchange): Step | Promise<Step>;
-  /** What `request` would answer now, without its side effects. */
+  /** Returns what `request` would answer now, without side effects. */
   rehearse(exchange: Exchange): Step | Promise<Step>;
 }
 
-/** A login that holds, as rules of a policy read it. */
+/** A valid login, as policy rules read it. */
 export interface VisitorSession {
-  /** Public ids of it and of its user. */
+  /** Public ids of the session and its user. */
   readonly id: string;
   readonly userId: string;
-  /** The provider's, each "" unless the service behind may have it. */
+  /** Tokens from the provider; each is "" unless the service may receive it. */
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly idToken: string;
   /** Milliseconds since 1970. */
   readonly loginAt: number;
   readonly checkedAt: number;
-  /** When it ends if it is not used any more, milliseconds since 1970. */
+  /** When the session ends without further use, milliseconds since 1970. */
   readonly endsAt: number;
 }
 
-/** Who is logged in, as far as variables and reports tell of it. */
+/** The logged-in visitor, as far as variables and reports need it. */
 export interface Visitor {
   readonly module: string;
   readonly clientId: string;
   readonly subject: string;
   readonly email: string;
-  /** The provider answers for the address. */
+  /** Whether the provider has verified the address. */
   readonly emailVerified: boolean;
   readonly name: string;
-  /** Teams, organizations or groups; as `session`, where a rule of a policy has asked for the login. */
+  /** Teams, organizations or groups. Present like `session`, if a policy rule requires the login. */
   readonly groups?: readonly string[];
   readonly session?: VisitorSession | undefined;
 }
 
-/** Somebody as a dry run describes them: what a provider would say. */
+/** A visitor described for a dry run, with the provider's data. */
 export interface DescribedVisitor {
   readonly email: string;
   readonly emailVerified: boolean;
@@ -54,12 +54,12 @@ export interface DescribedVisitor {
   readonly groups: readonly string[];
 }
 
-/** Name and value in turns. */
+/** Alternating names and values. */
 export type LoginCookies = readonly string[];
 
 const named = String.raw`__Host-[A-Za-z0-9.]*(?:session\.[0-9a-z]{8}|nonce\.[0-9a-z]{8}\.[\w-]{6})`;
 const form = new RegExp(`^${named}$`);
-/** One of them with what parts it from the one before: name and value, which may be missing. */
+/** A login cookie with the separator before it: name and optional value. */
 const inCookie = new RegExp(String.raw`(?:^|;)\s*(${named})\s*(?:=([^;]*))?(?=;|$)`, "g");
 const leadingSeparators = /^[;\s]+/;
 const host = "__Host-";
@@ -69,7 +69,7 @@ export function isLoginCookie(name: string): boolean {
   return form.test(name);
 }
 
-/** Takes the login cookies out of a request's fields, and returns them. */
+/** Removes the login cookies from a request's fields, and returns them. */
 export function cutLoginCookies(headers: HeaderFields): LoginCookies {
   const lines = headers.getAll("cookie");
   if (!lines.some(mayHold)) return none;
@@ -85,7 +85,7 @@ export function cutLoginCookies(headers: HeaderFields): LoginCookies {
   return taken;
 }
 
-/** Returns what is left of a Cookie field; what is taken goes to `taken`. */
+/** Returns the rest of a Cookie field. Removed cookies are added to `taken`. */
 function cutFrom(line: string, taken: string[]): string {
   let left = "";
   let from = 0;
@@ -99,14 +99,14 @@ function cutFrom(line: string, taken: string[]): string {
   return withoutBlanksBehind((left + line.slice(from)).replace(leadingSeparators, ""));
 }
 
-/** A field's value ends with neither space nor tab; what preceded a cookie that was cut may. */
+/** A field value must not end with a space or tab, which may have preceded a removed cookie. */
 function withoutBlanksBehind(text: string): string {
   let end = text.length;
   while (end > 0 && (text.charCodeAt(end - 1) === 0x20 || text.charCodeAt(end - 1) === 0x09)) end -= 1;
   return text.slice(0, end);
 }
 
-/** Drops what would set a cookie of a login from a response's fields. */
+/** Removes the fields that would set a login cookie from a response. */
 export function dropLoginCookies(headers: HeaderFields): void {
   if (!headers.has("set-cookie")) return;
   const fields = headers.getAll("set-cookie");
@@ -118,8 +118,8 @@ export function dropLoginCookies(headers: HeaderFields): void {
 }
 
 /**
- * A cookie without a name is sent back as its value alone, which may read as a name with a value: "=name=value" and "name"
- * plant a cookie just as "name=value" does, in browsers older than that rule of RFC 6265bis §5.7.
+ * Browsers send a nameless cookie back as its value alone, which can look like a name with a value: "=name=value" and
+ * "name" plant a cookie just as "name=value" does, in browsers that predate that rule of RFC 6265bis §5.7.
  */
 function setsLoginCookie(field: string): boolean {
   const [pair = ""] = field.split(";", 1);
@@ -128,7 +128,7 @@ function setsLoginCookie(field: string): boolean {
   return isLoginCookie((sentAs.split("=", 1)[0] as string).trim());
 }
 
-/** The first cookie of that name; undefined when there is none. */
+/** Returns the first cookie with that name, or undefined. */
 export function loginCookie(cookies: LoginCookies | undefined, name: string): string | undefined {
   if (cookies === undefined) return undefined;
   for (let at = 0; at < cookies.length; at += 2) if (cookies[at] === name) return cookies[at + 1];

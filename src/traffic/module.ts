@@ -24,11 +24,11 @@ import type { OpenConnection } from "./open-connection.ts";
 import type { Step } from "./step.ts";
 import type { UpstreamPlan } from "./upstream-plan.ts";
 
-/** When a module can act, in this order: `connection` is of edges that pass connections on whole. */
+/** The phases in which a module can act, in order. `connection` belongs to edges that forward whole connections. */
 export const phases = ["connection", "handshake", "request", "response"] as const;
 export type Phase = (typeof phases)[number];
 
-/** What a module may do. `refuse` ends with an error, `answer` with a response of the edge's own. */
+/** What a module can do. `refuse` ends with an error, `answer` with a response made at the edge. */
 export type Power =
   | "refuse"
   | "answer"
@@ -44,18 +44,21 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
   readonly schemaName: string;
   readonly on: readonly Place[];
   readonly doc: string;
-  /** What it may do when; empty for one that cannot be enforced yet: all that has it is refused. */
+  /**
+   * What the module can do in each phase. Empty for a module that cannot be enforced yet, whose configurations are
+   * refused.
+   */
   readonly acts: Readonly<Partial<Record<Phase, readonly Power[]>>>;
-  /** `enabled` is added to every module and is not listed here. */
+  /** Without `enabled`, which every module has. */
   readonly fields: F;
-  /** What must hold between fields: pure; each returns an issue (`path`, `message`) or undefined. */
+  /** Constraints across fields, as pure functions that return an issue (`path`, `message`) or undefined. */
   readonly rules?: readonly ((config: StoredOf<F>, place: Place) => Issue | undefined)[];
-  /** What is allowed in a configuration, and probably not meant: pure. */
+  /** Warnings for valid configurations that are probably mistakes. Pure. */
   doubts?(config: StoredOf<F>, place: Place): readonly Issue[];
   /**
-   * For a module with an identity of its own (a key, URLs that others are told of): makes its read-only and
-   * internal fields when it is set, and later changes keep them. Awaited before the write that sets it; the
-   * function that it resolves with is called in that write, when the owner's id is known.
+   * For a module with an identity (a key, URLs that others know): creates its read-only and internal fields when the
+   * module is set. Later changes preserve them. It is awaited before the write, and the function that it resolves with
+   * is called in the write, when the owner's id is known.
    */
   identify?(nowMs: number): Promise<(owner: ModuleOwner) => Partial<StoredOf<F>>>;
   compile(config: StoredOf<F>, scope: Scope, place: Place): CompiledModule;
@@ -66,104 +69,110 @@ export interface ModuleOwner {
   readonly id: string;
   /** The server's own host names. */
   readonly names: ServerNames;
-  /** The port of HTTPS in public URLs. */
+  /** The HTTPS port of public URLs. */
   readonly httpsPort: number;
 }
 
-/** What `compile` may look at. Everything asked for is remembered: a change of it compiles the owner again. */
+/** Objects that `compile` may read. Everything read is recorded, and a change to it recompiles the owner. */
 export interface Look {
-  /** The account of the edge; references never leave it. */
+  /** Account of the edge. References never leave it. */
   readonly accountId: string;
-  /** The stored object, or undefined when it does not exist in this account. */
+  /** The stored object, or undefined if this account has none. */
   get(kind: string, id: string): ResourceObject | undefined;
   /** All objects of `kind` owned by `parentId`, such as the rules of a policy. */
   children(kind: string, parentId: string): readonly ResourceObject[];
 }
 
 export interface Scope extends Look {
-  /** The edge or route that the module is attached to, and the revision that it has. */
+  /** The edge or route with the module, and its revision. */
   readonly ownerId: string;
-  /** What serves the owner's hosts: the edge, or an agent's account and host, which are the same when it comes back. */
+  /**
+   * The site that serves the owner's hosts: the edge, or an agent's account and host, which stay the same across
+   * reconnects.
+   */
   readonly siteId: string;
-  /** Where it is published, if the owner is an agent's endpoint, which has another id when it comes back. */
+  /** Published host of an agent's endpoint, whose id changes with each connection. */
   readonly endpointHost?: string;
   readonly revision: number;
   readonly clock: Clock;
   /**
-   * What `make` computes from configuration, once for all in the account who ask by the same key; computed
-   * again, and they compiled again, when something that it looked at changes.
+   * Returns the result of `make`, which is shared by all callers in the account with the same key. It is computed
+   * again, and the callers recompiled, when something that it read changes.
    */
   shared<T>(key: string, make: (look: Look) => T): T;
-  /** State that must survive recompiling: the first caller makes it, later ones get the same. */
+  /** State that survives recompilation: the first caller creates it, later ones get the same. */
   keep<T>(key: string, make: () => T): T;
 }
 
 /** The functions that act on traffic. Absent ones cost nothing. */
 export interface CompiledModule {
-  /** What the TLS handshake of an edge demands. */
+  /** Requirements for the TLS handshake of an edge. */
   readonly handshake?: Handshake;
-  /** Decides over a TLS or TCP connection before any of its bytes are read. */
+  /** Decides about a TLS or TCP connection before its bytes are read. */
   connection?(source: string): Step;
-  /** Decides over a TLS or TCP connection that was let in, with everything that is known of it. */
+  /** Decides about an admitted TLS or TCP connection, with everything known about it. */
   opened?(connection: OpenConnection): OpenedDecision | Promise<OpenedDecision>;
-  /** What `opened` would decide now, without its side effects. */
+  /** Returns what `opened` would decide now, without side effects. */
   rehearseOpened?(connection: OpenConnection): OpenedDecision | Promise<OpenedDecision>;
-  /** `opened` may end TLS: the edge leaves that to it, and does it afterwards where it has not. */
+  /**
+   * `opened` may terminate TLS. The edge leaves that to the module, and terminates TLS afterwards if the module did
+   * not.
+   */
   readonly endsTls?: boolean;
-  /** Decides over, or changes, a request. A step with an `answer` ends the exchange. */
+  /** Decides about a request, or changes it. A step with an `answer` ends the exchange. */
   request?(exchange: Exchange): Step | Promise<Step>;
-  /** What `request` would answer now, without its side effects; absent when it has none. */
+  /** Returns what `request` would answer now, without side effects. Absent if `request` has none. */
   rehearse?(exchange: Exchange): Step | Promise<Step>;
-  /** Where the request goes, as data; the edge carries it out. */
+  /** Destination of the request as data, which the edge executes. */
   readonly upstream?: UpstreamPlan;
-  /** Stands between an upgraded client and a plain byte stream to the upstream, instead of HTTP. */
+  /** Connects an upgraded client to a plain byte stream to the upstream, instead of HTTP. */
   readonly converter?: Converter;
-  /** What it decides by may depend on the request's path. */
+  /** Whether its decisions may depend on the request's path. */
   readonly readsPath?: boolean;
-  /** Takes encoded slashes where routes or rules tell paths apart. */
+  /** Accepts encoded slashes where routes or rules distinguish paths. */
   readonly allowsEncodedSlashes?: boolean;
-  /** How long a request may wait for the response head, instead of the server's setting. */
+  /** Time limit for the response head, instead of the server's setting. */
   readonly responseTimeoutMs?: number | undefined;
-  /** What of it lets in who has logged in: itself, or what is inside it. */
+  /** The login guards of this module: itself, or those inside it. */
   readonly logins?: readonly LoginGuard[] | undefined;
   /**
-   * What comes before a login inside it says of the request, without side effects; undefined where that lets it come
-   * to the login. Absent where nothing comes before one.
+   * What the rules before a nested login decide about the request, without side effects; undefined if they let it reach
+   * the login. Absent if no rules precede a login.
    */
   beforeLogin?(login: LoginGuard, exchange: Exchange): Step | undefined | Promise<Step | undefined>;
-  /** Changes the response head, or sets a transform of its body. A step with an `answer` takes its place. */
+  /** Changes the response head, or adds a transformation of the body. A step with an `answer` replaces the response. */
   response?(exchange: Exchange): Step | Promise<Step>;
-  /** `response` reads bodies: the upstream is asked for a whole body that is not compressed. */
+  /** `response` reads bodies, so the upstream is asked for an uncompressed, complete body. */
   readonly readsResponseBody?: boolean;
-  /** `response` never removes, changes or refuses what the upstream says in fields of its own. */
+  /** `response` never removes, changes or refuses the upstream's own fields. */
   readonly changesBodiesOnly?: true;
-  /** What `response` would do, without its side effects; absent when it has none. */
+  /** Returns what `response` would do, without side effects. Absent if `response` has none. */
   rehearseResponse?(exchange: Exchange): Step | Promise<Step>;
   /**
-   * Told once how the upstream did: its status, or undefined when it could not be reached or sent no response,
-   * and when `exchange.abandoned`.
+   * Called once with the outcome at the upstream: its status, or undefined if it could not be reached, sent no
+   * response, or `exchange.abandoned` is set.
    */
   settled?(exchange: Exchange, upstreamStatus: number | undefined): void;
 }
 
-/** What was decided over a connection that was let in. */
+/** The decision about an admitted connection. */
 export interface OpenedDecision {
   readonly steps: readonly Step[];
   readonly closes: boolean;
-  /** It goes to this internal endpoint of the account, instead of to the site's own upstream. */
+  /** Forwards the connection to this internal endpoint of the account, instead of the site's own upstream. */
   readonly forwardTo?: InternalAddress | undefined;
-  /** What its event tells of it. */
+  /** Log entries for the connection's event. */
   readonly logs: readonly Readonly<Record<string, unknown>>[];
 }
 
 export interface Converter {
-  /** Header fields of the 101 that the edge answers once the upstream's stream is open. */
+  /** Header fields of the 101 response, which the edge sends once the upstream's stream is open. */
   accept(exchange: Exchange): Readonly<Record<string, string>>;
-  /** Takes over both streams, from their receivers to their end. Writes nothing before it returns. */
+  /** Takes over both streams until they end. Must not write before it returns. */
   join(client: ByteStream, upstream: ByteStream): void;
 }
 
-/** Declares a module; the type parameter ties `compile` to `fields`. */
+/** Declares a module. The type parameter ties `compile` to `fields`. */
 export function defineModule<const F extends Fields>(declaration: ModuleDeclaration<F>): ModuleDeclaration<F> {
   return declaration;
 }

@@ -1,16 +1,16 @@
-/** A whole connection that was let in, as what decides over it sees and changes it. */
+/** An admitted connection, as rules see and change it. */
 import type { OwnCertificate } from "../lib/certificates/own-certificate.ts";
 import type { ConnectionFacts, TlsFacts } from "./exchange.ts";
 import type { Handshake } from "./handshake.ts";
 
 export interface OpenConnection {
-  /** What is known of it now: more once TLS was ended. */
+  /** What is known about it. Grows when TLS is terminated. */
   readonly facts: ConnectionFacts;
   /**
-   * Ends TLS here, so that what follows gets the decrypted bytes. Resolves with an error when the handshake fails: the
-   * connection is of no use any more. Absent where no TLS is left to end.
+   * Terminates TLS, so that the upstream receives decrypted bytes. Resolves with an error if the handshake fails, which
+   * makes the connection unusable. Absent if there is no TLS left to terminate.
    *
-   * @param certificate what is shown; the one that the account has for the name unless given
+   * @param certificate certificate to send; by default the account's certificate for the name
    */
   readonly endTls?:
     | ((handshake: Handshake, certificate: OwnCertificate | undefined) => Promise<TlsFacts | Error>)

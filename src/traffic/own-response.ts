@@ -1,4 +1,4 @@
-/** An answer of the edge's own, as response hooks see and change it. */
+/** A response made at the edge, as response hooks see and change it. */
 import { Refusal } from "../lib/errors.ts";
 import type { BodyStage } from "./body-stage.ts";
 import type { HeaderFields, ResponseHead } from "./exchange.ts";
@@ -34,7 +34,7 @@ export class OwnResponse implements ResponseHead {
     this.#stages.push(stage);
   }
 
-  /** As it is after the hooks. Rejects when one of their changes to the body fails. */
+  /** The response after the hooks. Rejects if one of their body changes fails. */
   answer(): FixedAnswer | Promise<FixedAnswer> {
     const body = this.#body;
     if (this.#stages.length === 0) return this.#with(body);

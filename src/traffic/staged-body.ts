@@ -4,7 +4,7 @@ import { GatheredBytes } from "../lib/gathered-bytes.ts";
 import { streamOf } from "./body-stage.ts";
 import type { BodyStage } from "./body-stage.ts";
 
-/** A whole body, through the stages that response rules have put on it. Rejects when one of them fails. */
+/** Passes a whole body through the stages of response rules. Rejects if one of them fails. */
 export async function throughStages(body: Buffer, stages: readonly BodyStage[]): Promise<Buffer> {
   let bytes = body;
   for (const stage of stages) bytes = await through(streamOf(stage), bytes);

@@ -1,44 +1,44 @@
 import type { RefusalName } from "../lib/errors.ts";
 
 /**
- * What the router or a module decided, and why. The error page, the log, the request trace and `explain`
- * all show the same steps. Steps that do not depend on the request are made when the module is compiled.
+ * A decision of the router or a module, with its reason. The error page, the log, the request trace and `explain` show
+ * the same steps. Steps that do not depend on the request are created when the module is compiled.
  */
 export interface Step {
   /** Name of the module, or `router`. */
   readonly by: string;
   readonly outcome: "passed" | "changed" | "denied" | "answered" | "skipped";
-  /** One clause without full stop: "allowed by rule ipr_…, 192.0.2.0/24". For operators; visitors never see it. */
+  /** One clause without full stop, for operators: "allowed by rule ipr_…, 192.0.2.0/24". Visitors never see it. */
   readonly reason: string;
-  /** The object that decided, and the revision that it has. */
+  /** The object that decided, and its revision. */
   readonly decidedBy?: { readonly kind: string; readonly id: string; readonly revision: number };
-  /** The tunnel that was chosen. */
+  /** The selected tunnel. */
   readonly tunnelId?: string;
-  /** Of a policy's rule in a dry run: what its expressions were, and what its actions did. */
+  /** For a policy rule in a dry run: the values of its expressions, and the effects of its actions. */
   readonly rule?: StepRule;
-  /** Nothing could be decided, because an expression or action failed. */
+  /** An expression or action failed, so nothing could be decided. */
   readonly failed?: boolean;
-  /** Present when the exchange ends here. */
+  /** Set if the exchange ends here. */
   readonly answer?: Answer;
-  /** The request goes to this internal endpoint of the account, instead of to the route's own upstream. */
+  /** Forwards the request to this internal endpoint of the account, instead of the route's own upstream. */
   readonly forwardTo?: string;
-  /** The client is sent nothing: its connection is dropped, whatever `answer` says. */
+  /** Drops the client's connection without a response, whatever `answer` contains. */
   readonly drops?: boolean;
 }
 
 export interface StepRule {
   readonly phase: string;
-  /** In its phase, from 0. */
+  /** Position in its phase, starting at 0. */
   readonly index: number;
-  /** How often its conditions have held on real traffic since they are what they are. */
+  /** How often its conditions matched real traffic since they last changed. */
   readonly matched: number;
-  /** How often one of them could not be decided, or an action could not do what it is for. */
+  /** How often a condition could not be evaluated, or an action failed. */
   readonly failed: number;
   readonly values: readonly ExplainedValue[];
   readonly actions: readonly { readonly type: string; readonly outcome: string; readonly reason: string }[];
 }
 
-/** An expression and the parts that decided it. */
+/** An expression with the parts that decided its value. */
 export interface ExplainedValue {
   readonly expression: string;
   readonly outcome: "true" | "false" | "error";
@@ -48,19 +48,19 @@ export interface ExplainedValue {
 /** A response made at the edge. */
 export type Answer = ErrorAnswer | FixedAnswer;
 
-/** Shown as a page or as JSON, by `Accept`, with code and request id. */
+/** Rendered as a page or as JSON, according to `Accept`, with code and request id. */
 export interface ErrorAnswer {
   readonly error: RefusalName;
-  /** For the client: which limit was exceeded, or what was wrong. One clause without full stop. */
+  /** For the client: the exceeded limit, or the fault. One clause without full stop. */
   readonly detail?: string;
   readonly headers?: AnswerHeaders;
 }
 
-/** Field lines of an answer by name; several values are as many lines, as `Set-Cookie` needs them (RFC 6265 §3). */
+/** Field lines of an answer by name. Several values become several lines, as `Set-Cookie` requires (RFC 6265 §3). */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export interface FixedAnswer {
-  /** What it refuses, where it is a refusal with a page or text of its own. */
+  /** The refusal, if this answer is one with its own page or text. */
   readonly refused?: RefusalName;
   readonly status: number;
   readonly headers: AnswerHeaders;

@@ -3,9 +3,9 @@ import { certificateExtensions } from "../lib/certificates/certificate-extension
 import type { CertificateExtension } from "../lib/certificates/certificate-extensions.ts";
 import type { ServedCertificate, TlsFacts } from "./exchange.ts";
 
-/** A certificate, as header fields and variables show them. */
+/** A certificate, in the form that header fields and variables use. */
 export interface TlsCertificate {
-  /** By attribute as in RFC 4514, e.g. `CN`; the first value of each. */
+  /** By attribute name of RFC 4514, such as `CN`; the first value of each. */
   readonly subject: Readonly<Record<string, string>>;
   readonly issuer: Readonly<Record<string, string>>;
   readonly dnsNames: readonly string[];
@@ -14,7 +14,7 @@ export interface TlsCertificate {
   readonly uris: readonly string[];
   /** Lower-case hexadecimal. */
   readonly serialNumber: string;
-  /** As OpenSSL calls it: `ecdsa-with-SHA256`. */
+  /** In OpenSSL's spelling: `ecdsa-with-SHA256`. */
   readonly signatureAlgorithm: string;
   /** RFC 3339. */
   readonly notBefore: string;
@@ -22,12 +22,12 @@ export interface TlsCertificate {
   readonly extensions: readonly CertificateExtension[];
 }
 
-/** Read once per connection, and only when somebody asks. */
+/** Parsed once per connection, on demand. */
 const ofClients = new WeakMap<TlsFacts, TlsCertificate>();
-/** Read once per certificate. */
+/** Parsed once per certificate. */
 const ofServer = new WeakMap<ServedCertificate, TlsCertificate>();
 
-/** The verified certificate of the client. */
+/** The client's verified certificate. */
 export function clientCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
   if (!tls?.clientCertificate) return undefined;
   let certificate = ofClients.get(tls);
@@ -35,7 +35,7 @@ export function clientCertificate(tls: TlsFacts | undefined): TlsCertificate | u
   return certificate;
 }
 
-/** The certificate that the client was shown. */
+/** The certificate sent to the client. */
 export function serverCertificate(tls: TlsFacts | undefined): TlsCertificate | undefined {
   const served = tls?.serverCertificate;
   if (!served) return undefined;
@@ -44,7 +44,7 @@ export function serverCertificate(tls: TlsFacts | undefined): TlsCertificate | u
   return certificate;
 }
 
-/** @param encoded DER, or PEM of which the first certificate counts */
+/** @param encoded DER, or PEM whose first certificate is used */
 function parse(encoded: Buffer | string): TlsCertificate {
   const certificate = new X509Certificate(encoded);
   const { subject, issuer } = certificate.toLegacyObject();
@@ -62,7 +62,7 @@ function parse(encoded: Buffer | string): TlsCertificate {
     signatureAlgorithm: certificate.signatureAlgorithm ?? "",
     notBefore: certificate.validFromDate.toISOString(),
     notAfter: certificate.validToDate.toISOString(),
-    // Read when somebody asks: hardly anybody does.
+    // Parsed on demand, because it is rarely needed.
     get extensions() {
       return (extensions ??= certificateExtensions(certificate.raw));
     },
@@ -75,7 +75,7 @@ function attributes(name: object): Record<string, string> {
   );
 }
 
-/** Node's own form: `DNS:a.example, email:"with, comma"`, values with anything unusual as JSON strings. */
+/** Parses Node's format: `DNS:a.example, email:"with, comma"`, where unusual values are JSON strings. */
 function alternativeNames(text: string): { type: string; value: string }[] {
   return Array.from(text.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g), ([, type = "", value = ""]) => ({
     type,
@@ -84,8 +84,8 @@ function alternativeNames(text: string): { type: string; value: string }[] {
 }
 
 /**
- * `text` as a header value: "%", control characters and everything beyond ASCII percent-encoded as UTF-8, and
- * `also` (separators of a list).
+ * Encodes `text` as a header value: "%", control characters, non-ASCII characters (as UTF-8) and the characters in
+ * `also` (list separators) are percent-encoded.
  */
 export function fieldText(text: string, also = ""): string {
   if (/^[\x20-\x24\x26-\x2b\x2d-\x7e]*$/.test(text)) return text;
@@ -98,14 +98,14 @@ export function fieldText(text: string, also = ""): string {
 }
 
 /**
- * `text` as a whole header value, or as an entry of a list. No value may begin or end with a blank (RFC 9110 §5.5), so
- * blanks there are encoded too: without them, a name that somebody else has would be shown.
+ * Encodes `text` as a whole header value or list entry. A value must not start or end with white space (RFC 9110 §5.5),
+ * so white space there is encoded too. Otherwise the value could equal another person's name.
  */
 export function wholeFieldText(text: string, also = ""): string {
   return fieldText(text, also).replace(/^ +| +$/g, (blanks) => "%20".repeat(blanks.length));
 }
 
-/** The same for a text that is percent-encoded already, such as a path: its "%" stay. */
+/** The same for text that is already percent-encoded, such as a path: its "%" are preserved. */
 export function encodeUnprintable(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return text;
   let out = "";

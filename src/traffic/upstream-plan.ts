@@ -1,16 +1,16 @@
 /**
- * Where traffic may go, as plain data: what a backend compiles to and the edge carries out. `id` and `revision` are
- * those of the backend.
+ * Destinations of traffic as plain data: backends compile to them, and the edge executes them. `id` and `revision`
+ * belong to the backend.
  */
 export type UpstreamPlan =
-  /** An agent's endpoint: the tunnel behind it. */
+  /** An agent's endpoint with its tunnel. */
   { readonly kind: "tunnel"; readonly id: string; readonly beside?: Beside } | BackendPlan;
 
-/** Whose tunnels may stand in for an endpoint's own: pooled endpoints of its URL that do the same to traffic. */
+/** Tunnels that can replace an endpoint's own: pooled endpoints of the same URL that treat traffic in the same way. */
 export interface Beside {
-  /** As the register of agents has it. */
+  /** Name in the register of agents. */
   readonly name: string;
-  /** The same text for the same options. */
+  /** Equal for equal options. */
   readonly likeness: string;
 }
 

@@ -1,12 +1,15 @@
-/** Content codings that the edge can make, best first: what is chosen among equals. */
+/** Content codings that the edge can produce, in order of preference. */
 export const codings = ["zstd", "br", "gzip", "deflate"] as const;
 export type Coding = (typeof codings)[number];
 
-/** Choices by field value: clients send few different ones. Emptied when it gets large. */
+/** Choices by field value, because clients send few different values. Cleared when it becomes large. */
 const known = new Map<string, Coding | undefined>();
 const maxKnown = 256;
 
-/** The coding that an Accept-Encoding wants most (RFC 9110 §12.5.3), or undefined when it wants none of ours. @param among codings to choose from */
+/**
+ * Returns the coding that an Accept-Encoding prefers (RFC 9110 §12.5.3), or undefined if it accepts none of ours.
+ * @param among codings to choose from
+ */
 export function chooseCoding(accept: string | undefined, among: readonly Coding[] = codings): Coding | undefined {
   if (accept === undefined) return undefined;
   if (among !== codings) return choose(accept, among);
@@ -23,7 +26,7 @@ function choose(accept: string, among: readonly Coding[]): Coding | undefined {
     const [name = "", ...parameters] = item.split(";").map((part) => part.trim().toLowerCase());
     if (name === "") continue;
     const q = parameters.find((parameter) => parameter.startsWith("q="))?.slice(2);
-    // A weight that cannot be read asks for nothing.
+    // A malformed weight counts as 0.
     const weight = q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0;
     weights.set(name === "x-gzip" ? "gzip" : name, weight);
   }
@@ -35,6 +38,6 @@ function choose(accept: string, among: readonly Coding[]): Coding | undefined {
     const weight = weights.get(coding) ?? others;
     if (weight > most) [best, most] = [coding, weight];
   }
-  // Without a weight of its own, identity is what is sent when nothing better is wanted.
+  // Without an explicit weight, identity is used if no better coding is accepted.
   return most >= (weights.get("identity") ?? 0) ? best : undefined;
 }

@@ -1,8 +1,8 @@
-/** Authorities that client certificates may chain to. */
+/** Certificate authorities for client certificates. */
 import { X509Certificate } from "node:crypto";
 import type { Look } from "../module.ts";
 
-/** The certificates of an authority of the account, as PEM. Throws when there is none, or it is of no use. */
+/** Returns the certificates of an account's authority as PEM. Throws if it does not exist or cannot be used. */
 export function authorityPem(look: Look, id: string): string {
   const authority = look.get("certificate_authority", id);
   if (!authority) throw new Error(`find certificate authority "${id}": it does not exist`);
@@ -11,7 +11,7 @@ export function authorityPem(look: Look, id: string): string {
   return read.pem;
 }
 
-/** The certificates alone, or what the text "must". */
+/** Returns the certificates alone, or the requirement that the text violates. */
 export function readAuthorities(text: string): { readonly pem: string } | { readonly must: string } {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g);
   if (!blocks) return { must: "hold a certificate in PEM" };

@@ -5,7 +5,7 @@ import type { ResourceObject } from "../../schema/object.ts";
 import type { Look } from "../module.ts";
 import type { UpstreamPlan } from "../upstream-plan.ts";
 
-/** Backends that a plan may hold, each time that one is referred to. */
+/** Maximum number of backends in a plan, counting repeated references. */
 const maxMembers = 1000;
 
 /**

@@ -1,25 +1,25 @@
 export interface BreakerLimits {
-  /** Requests in the window below which it never trips. */
+  /** Minimum number of requests in the window before the breaker can trip. */
   readonly volume: number;
-  /** Failures per request, 0 to 1, from which on it trips. */
+  /** Failure rate from 0 to 1 at which it trips. */
   readonly share: number;
   readonly trippedMs: number;
 }
 
 export type Admission = "closed" | "probe" | "open";
 
-/** The state of one circuit: what happened in a rolling window of buckets, and whether it is open. */
+/** The state of one circuit: outcomes in a rolling window of buckets, and whether it is open. */
 export class Breaker {
   readonly #bucketMs: number;
   readonly #totals: Float64Array;
   readonly #failures: Float64Array;
-  /** Number of the current bucket since the clock's start. */
+  /** Number of the current bucket, counted from the clock's start. */
   #bucket = 0;
   #total = 0;
   #failed = 0;
-  /** When it opened; undefined while closed. */
+  /** When the circuit opened; undefined while closed. */
   #openedAt: number | undefined;
-  /** The request that found it half-open, and since when. */
+  /** The probe request of the half-open state, and when it started. */
   #probe: object | undefined;
   #probedAt = 0;
 
@@ -29,7 +29,7 @@ export class Breaker {
     this.#failures = new Float64Array(buckets);
   }
 
-  /** Admits everything, whatever the time is. */
+  /** Whether everything is admitted, regardless of time. */
   get isClosed(): boolean {
     return this.#openedAt === undefined;
   }
@@ -47,13 +47,13 @@ export class Breaker {
   wouldAdmit(now: number, { trippedMs }: BreakerLimits): Admission {
     if (this.#openedAt === undefined) return "closed";
     if (now - this.#openedAt < trippedMs) return "open";
-    // A probe that hangs is not waited for: after as long again the next request takes its place.
+    // A probe that hangs is replaced: after the same time again, the next request becomes the probe.
     return this.#probe && now - this.#probedAt < trippedMs ? "open" : "probe";
   }
 
   settle(request: object, failed: boolean, now: number, limits: BreakerLimits): void {
     if (this.#openedAt !== undefined) {
-      // Of those sent before it opened nothing new is learned.
+      // Requests that were sent before the circuit opened provide no new information.
       if (request !== this.#probe) return;
       this.#probe = undefined;
       if (failed) this.#openedAt = now;
@@ -74,12 +74,12 @@ export class Breaker {
     }
   }
 
-  /** The client went away: nothing is known of the upstream, and the next request may probe it. */
+  /** The client disconnected, so the outcome is unknown. The next request may become the probe. */
   abandon(request: object): void {
     if (request === this.#probe) this.#probe = undefined;
   }
 
-  /** Forgets the buckets that have left the window. */
+  /** Discards buckets that have left the window. */
   #roll(now: number): void {
     const bucket = Math.floor(now / this.#bucketMs);
     const size = this.#totals.length;

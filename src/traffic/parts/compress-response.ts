@@ -1,4 +1,4 @@
-/** Compresses a response's body as the client's Accept-Encoding asks: what the module and the policies' action share. */
+/** Compresses a response body according to the client's Accept-Encoding. Shared by the module and the policy action. */
 import { FieldBlock } from "../../lib/field-block.ts";
 import type { Exchange, HeaderFields, ResponseHead } from "../exchange.ts";
 import type { Step } from "../step.ts";
@@ -8,7 +8,7 @@ import { compressor } from "./compressor.ts";
 import { onlyValue, repeated } from "./only-value.ts";
 
 export interface Compressed {
-  /** One clause: what was done, or why not. */
+  /** One clause: the result, or why the body was not compressed. */
   readonly reason: string;
   readonly coding?: Coding;
   readonly isEncoded: boolean;
@@ -29,7 +29,7 @@ const done: Readonly<Record<Coding, Compressed>> = {
   deflate: { reason: "compressed with deflate", coding: "deflate", isEncoded: false },
 };
 
-/** What is added to a response, written once. */
+/** Added to every compressed response; encoded once. */
 const varies = new FieldBlock(["vary", "accept-encoding"]);
 const naming = (coding: Coding): FieldBlock => new FieldBlock(["content-encoding", coding]);
 const namesCoding: Readonly<Record<Coding, FieldBlock>> = {
@@ -39,7 +39,7 @@ const namesCoding: Readonly<Record<Coding, FieldBlock>> = {
   deflate: naming("deflate"),
 };
 
-/** @param among codings to choose from; all of them unless given */
+/** @param among codings to choose from; all by default */
 export function compressResponse(
   request: Exchange["request"],
   response: ResponseHead | undefined,
@@ -58,7 +58,7 @@ export function compressResponse(
   const type = onlyValue(headers, "content-type");
   if (type === repeated || !shrinks(type)) return incompressible;
   vary(headers);
-  // An attacker who can choose part of a compressed page reads the rest from its length (BREACH; control D6).
+  // An attacker who controls part of a compressed page can deduce the rest from its length (BREACH; control D6).
   if (request.query !== "" && steps.some(isLogin)) return reflecting;
   const accepts = request.acceptedCodings ?? request.headers.getAll("accept-encoding");
   const chosen = chooseCoding((accepts.length === 1 ? accepts[0] : accepts.join(",")) || undefined, among);
@@ -70,14 +70,14 @@ export function compressResponse(
   if (isNamed) headers.delete("content-encoding");
   headers.appendBlock(namesCoding[chosen]);
   const etag = onlyValue(headers, "etag");
-  // The bytes are others now: a strong tag would lie (RFC 9110 §8.8.3.3).
+  // Compression changes the bytes, so a strong tag would be wrong (RFC 9110 §8.8.3.3).
   if (etag === repeated) headers.delete("etag");
   else if (etag?.startsWith('"')) headers.set("etag", `W/${etag}`);
   response.transform(compressor(chosen, length === undefined ? undefined : Number(length)));
   return done[chosen];
 }
 
-/** Whether a coding is named that is one. */
+/** Whether a real content coding is named. */
 function isEncoded(headers: HeaderFields): boolean {
   const codings = headers.getAll("content-encoding").flatMap((value) => value.split(","));
   return codings.some((coding) => coding.trim().toLowerCase() !== "identity");
@@ -96,7 +96,7 @@ function vary(headers: HeaderFields): void {
   if (!/(?:^|[\s,])(?:\*|accept-encoding)(?:$|[\s,])/.test(present)) headers.appendBlock(varies);
 }
 
-/** Text in some form; images, archives, audio and video are compressed already. */
+/** Text formats. Images, archives, audio and video are already compressed. */
 function shrinks(contentType: string | undefined): boolean {
   if (contentType === undefined) return false;
   if (compressible.has(contentType)) return true;

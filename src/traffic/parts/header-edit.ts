@@ -18,7 +18,10 @@ const headerValue: StringFormat = {
 const maxEdits = 32;
 const name = f.string("A header name.", { maxBytes: 256, format: headerName });
 
-/** The fields of both header modules. @param sensitive how added values are concealed */
+/**
+ * The fields of both header modules.
+ * @param sensitive how added values are concealed
+ */
 export function headerEditFields(sensitive: true | Concealment) {
   return {
     add: f.map(
@@ -36,8 +39,9 @@ export function headerEditFields(sensitive: true | Concealment) {
 type Edit = (exchange: Exchange, headers: HeaderFields) => void;
 
 /**
- * What `remove`, then `add` do to header fields. Throws for what no configuration may touch, in case one came here
- * without having been validated. @param replaced names that can be there only once
+ * Applies `remove`, then `add` to header fields. Throws for protected fields, in case a configuration arrives here
+ * without validation.
+ * @param replaced names that can occur only once
  */
 export function compileHeaderEdit(
   { add, remove }: { readonly add: Readonly<Record<string, string>>; readonly remove: readonly string[] },
@@ -51,7 +55,7 @@ export function compileHeaderEdit(
     value: compileValue(value),
     replaces: replaced.has(name.toLowerCase()),
   }));
-  // What is the same for every message is checked and written once.
+  // Everything that is equal for all messages is validated and encoded once.
   const block = new FieldBlock(
     additions.flatMap(({ name, value, replaces }) => (typeof value === "string" && !replaces ? [name, value] : [])),
   );
@@ -72,12 +76,12 @@ function demand(format: StringFormat, text: string): void {
   if (wrong !== undefined) throw new Error(`edit the header field ${JSON.stringify(text)}: it must ${wrong}`);
 }
 
-/** Bytes that the variables of one value may come to. */
+/** Maximum size of the variables in one value, bytes. */
 const maxFilledBytes = 8192;
 
 type Part = string | ((exchange: Exchange) => string);
 
-/** Literal text, or text and variables in turns. */
+/** Compiles to literal text, or to alternating text and variables. */
 function compileValue(template: string): string | readonly Part[] {
   const parts = template
     .split(/(\$\{[^{}]*\})/)
@@ -86,7 +90,10 @@ function compileValue(template: string): string | readonly Part[] {
   return parts.every((part) => typeof part === "string") ? parts.join("") : parts;
 }
 
-/** Values of variables come from anywhere: what no field value may hold is percent-encoded (control P4). */
+/**
+ * Variable values can come from anywhere, so characters that a field value must not contain are percent-encoded
+ * (control P4).
+ */
 function variablePart(name: string): Part {
   const read = variable(name);
   const encode = isVerbatim(name) ? encodeUnprintable : fieldText;

@@ -5,15 +5,17 @@ import type { Look } from "../module.ts";
 import { denied, passed } from "../step.ts";
 import type { Step } from "../step.ts";
 
-/** The rules of one IP policy, for both families and actions. A look-up answers with the step of the rule. */
+/**
+ * The rules of one IP policy, for both address families and actions. A look-up returns the step of the matching rule.
+ */
 export interface CompiledPolicy {
   readonly denies: Ranges;
   readonly allows: Ranges;
-  /** What is said of a source that none of them holds. */
+  /** Step for sources that no rule matches. */
   readonly noRule: Step;
 }
 
-/** Throws when the policy does not exist in the account or a rule cannot be read. */
+/** Throws if the policy does not exist in the account or a rule cannot be parsed. */
 export function compilePolicy(look: Look, id: string): CompiledPolicy {
   const policy = look.get("ip_policy", id);
   if (!policy) throw new Error(`find IP policy "${id}": it does not exist`);
@@ -29,8 +31,8 @@ export function compilePolicy(look: Look, id: string): CompiledPolicy {
 }
 
 /**
- * Networks of which none contains another: those that lie within a wider one decide nothing. So a binary search
- * by first address finds the only one that can hold an address.
+ * Disjoint networks: a network inside a wider one of the same action changes nothing and is dropped. A binary search by
+ * first address therefore finds the only candidate.
  */
 export class Ranges {
   readonly #first4: Uint32Array;
@@ -52,7 +54,7 @@ export class Ranges {
     this.#steps6 = six.map(({ step }) => step);
   }
 
-  /** The step of the rule that holds the address, as `readAddress` gives it. */
+  /** Returns the step of the rule that contains the address, in the form of `readAddress`. */
   find(family: 4 | 6, words: Uint32Array): Step | undefined {
     return family === 4 ? this.#find4(words[0] as number) : this.#find6(words);
   }
@@ -87,7 +89,7 @@ interface Entry {
   readonly step: Step;
 }
 
-/** A policy is compiled whole when one of its rules changes; the others need not be read again. */
+/** A policy is recompiled as a whole when one rule changes. Unchanged rules are not parsed again. */
 const entries = new WeakMap<ResourceObject, Entry>();
 
 function entryOf(rule: ResourceObject): Entry {
@@ -108,7 +110,7 @@ function entryOf(rule: ResourceObject): Entry {
   return entry;
 }
 
-/** Sorted as numbers of first address and position: exact below 2⁵³, and ten times faster than comparing objects. */
+/** Sorts numbers made of first address and position: exact below 2⁵³, and ten times faster than comparing objects. */
 function sortedIpv4(list: readonly Entry[]): readonly Entry[] {
   const room = 2 ** 21;
   if (list.length > room)
@@ -121,7 +123,7 @@ function sortedIpv4(list: readonly Entry[]): readonly Entry[] {
   return sorted;
 }
 
-/** Of entries sorted by first address, those that lie in no other. Networks nest or are disjoint. */
+/** Of entries sorted by first address, keeps those that lie in no other. Networks are nested or disjoint. */
 function widest(sorted: readonly Entry[]): readonly Entry[] {
   const kept: Entry[] = [];
   for (const entry of sorted) {

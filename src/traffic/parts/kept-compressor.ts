@@ -2,7 +2,7 @@
 import { constants, createDeflate, createGzip, createZstdCompress } from "node:zlib";
 import type { Deflate, Gzip, ZstdCompress } from "node:zlib";
 
-/** What Node's compressors have inside, by which its own synchronous calls compress. */
+/** Internals of Node's compressors, which its own synchronous calls use. */
 interface Inside {
   readonly _handle: {
     writeSync(
@@ -16,26 +16,25 @@ interface Inside {
     ): void;
     reset(): void;
   };
-  /** Behind a write: bytes of the output that are left, and bytes of the input that were not read. */
+  /** After a write: remaining bytes of the output buffer, and bytes of the input that were not read. */
   readonly _writeState: Uint32Array;
 }
 
-/** More than any of them adds to a body that does not shrink, bytes. */
+/** More than any of them adds to an incompressible body, bytes. */
 const maxOverhead = 1024;
-/** Of the output that Node's object has, and nobody uses, bytes; its least. */
+/** Minimum size of the output buffer inside Node's object, which is not used here. */
 const leastChunk = { chunkSize: 64 };
 
 /**
- * Compresses whole bodies at once, one after another, each by itself: nothing of one is in the next. Throws when a body
- * cannot be compressed.
- * @param end what ends a body
+ * Compresses whole bodies synchronously and independently of each other. Throws if a body cannot be compressed.
+ * @param end flush mode at the end of a body
  */
 function keep(make: () => Deflate | Gzip | ZstdCompress, end: number, maxBytes: number): (body: Buffer) => Buffer {
   let kept: Inside | undefined;
   let output: Buffer | undefined;
   const begin = (): Inside => {
     const made = make();
-    // What goes wrong shows in what is left: see below.
+    // Errors are detected by the remaining bytes below.
     made.on("error", () => undefined);
     return made as unknown as Inside;
   };
@@ -43,13 +42,13 @@ function keep(make: () => Deflate | Gzip | ZstdCompress, end: number, maxBytes: 
     const compressor = (kept ??= begin());
     output ??= Buffer.allocUnsafeSlow(maxBytes + maxOverhead);
     const { _handle: handle, _writeState: left } = compressor;
-    // One that fails is not used again.
+    // A compressor that failed is not used again.
     kept = undefined;
     handle.reset();
     handle.writeSync(end, body, 0, body.length, output, 0, output.length);
     const outputLeft = left[0] as number;
     const inputLeft = left[1] as number;
-    // Not even an empty body comes to nothing.
+    // Even an empty body produces output.
     const isDone = inputLeft === 0 && outputLeft > 0 && outputLeft < output.length;
     if (!isDone) throw new Error("compress a body: the compressor failed");
     kept = compressor;
@@ -57,17 +56,17 @@ function keep(make: () => Deflate | Gzip | ZstdCompress, end: number, maxBytes: 
   };
 }
 
-/** @param maxBytes of a body */
+/** @param maxBytes maximum size of a body */
 export function keepGzip(level: number, maxBytes: number): (body: Buffer) => Buffer {
   return keep(() => createGzip({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
 }
 
-/** As {@link keepGzip}. */
+/** See {@link keepGzip}. */
 export function keepDeflate(level: number, maxBytes: number): (body: Buffer) => Buffer {
   return keep(() => createDeflate({ ...leastChunk, level }), constants.Z_FINISH, maxBytes);
 }
 
-/** As {@link keepGzip}. */
+/** See {@link keepGzip}. */
 export function keepZstd(level: number, maxBytes: number): (body: Buffer) => Buffer {
   const params = { [constants.ZSTD_c_compressionLevel]: level };
   return keep(() => createZstdCompress({ ...leastChunk, params }), constants.ZSTD_e_end, maxBytes);

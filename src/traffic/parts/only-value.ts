@@ -8,10 +8,10 @@ import type { HeaderFields } from "../exchange.ts";
  */
 type OnlyField = "content-type" | "etag" | "sec-websocket-version" | "user-agent";
 
-/** More lines than can be. */
+/** There are several lines. */
 export const repeated = Symbol("repeated");
 
-/** The field's value, undefined without one. */
+/** Returns the field's value, or undefined without one. */
 export function onlyValue(
   headers: Pick<HeaderFields, "getAll">,
   name: OnlyField,

@@ -16,7 +16,7 @@ const name = webhookVerificationName;
 
 export type TakenWebhooks = TakenRequests<Exchange>;
 
-/** The messages that were taken under a key; undefined where the operator does not want them remembered. */
+/** The accepted messages of a key; undefined if the operator does not want replay protection. */
 export function takenWebhooks(
   { webhookRefuseReplays }: Pick<WebhookSettings, "webhookRefuseReplays">,
   key: string,
@@ -26,15 +26,15 @@ export function takenWebhooks(
 }
 
 export interface WebhookCheckOptions {
-  /** Of a body that is held. */
+  /** Maximum size of a buffered body. */
   readonly maxBytes: number;
   readonly demands: WebhookDemands;
-  /** Messages that were taken before are refused. Absent: they are not. */
+  /** Refuses messages that were accepted before. Absent: replays are not refused. */
   readonly taken: TakenWebhooks | undefined;
   readonly clock: Clock;
 }
 
-/** Decides about a request of the provider. `isRehearsal`: without side effects. */
+/** Decides about a webhook request. `isRehearsal`: without side effects. */
 export type WebhookCheck = (exchange: Exchange, isRehearsal: boolean) => Promise<Step>;
 
 export function webhookCheck(
@@ -59,7 +59,7 @@ export function webhookCheck(
     const { request } = exchange;
     const { headers, method } = request;
     const head: Omit<WebhookMessage, "body"> = { method, url: publicUrl(exchange), headers };
-    // What an upgraded connection carries is covered by no signature.
+    // No signature covers the bytes of an upgraded connection.
     if (request.upgrade) return refused("the request asks to change the protocol of its connection");
     const handshake = answerHandshake(provider, secret, head);
     if (handshake) return answered(name, `answered the endpoint test of ${provider}`, handshake);
@@ -88,7 +88,7 @@ export function webhookCheck(
   };
 }
 
-/** As the sender wrote it: the port is in Host when it is not the scheme's own. */
+/** The URL as the sender wrote it. Host includes the port if it is not the scheme's default. */
 function publicUrl({ request }: Exchange): string {
   return `${request.scheme}://${request.headers.get("host") ?? request.host}${request.target}`;
 }

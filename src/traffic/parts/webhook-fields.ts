@@ -1,4 +1,4 @@
-/** Fields that the module and the action that verify webhooks have in common. */
+/** Fields shared by the module and the action that verify webhooks. */
 import { f } from "../../schema/fields.ts";
 import type { WebhookDemands } from "../../webhooks/options.ts";
 
@@ -19,7 +19,7 @@ interface Given {
   readonly sns_topics?: readonly string[] | undefined;
 }
 
-/** What was configured before there were such fields demands nothing. */
+/** Configurations from before these fields existed require nothing. */
 export function demandsOf({ newest_signature_only, sns_topics }: Given): WebhookDemands {
   return { newestSignatureOnly: newest_signature_only ?? false, snsTopics: sns_topics ?? [] };
 }

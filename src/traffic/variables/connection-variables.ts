@@ -6,7 +6,7 @@ import type { VariableDeclaration, Variables } from "./variable.ts";
 
 const noPlaces = "Postern has no location data for addresses";
 
-/** What variables call the attributes of a name, and what RFC 4514 does. */
+/** Maps variable names of subject attributes to those of RFC 4514. */
 export const nameAttributes = {
   common_name: "CN",
   country: "C",
@@ -18,7 +18,7 @@ export const nameAttributes = {
   street_address: "street",
 };
 
-/** What is known of the connection that a request came on. */
+/** Variables of the connection that carries a request. */
 export const connectionVariables: Variables = {
   "conn.bytes_in": of("bytes from the client so far, TLS included", ({ traffic }) => text(traffic?.bytesRead)),
   "conn.bytes_out": of("bytes to the client so far, TLS included", ({ traffic }) => text(traffic?.bytesWritten)),

@@ -4,7 +4,7 @@ import type { Step } from "../step.ts";
 import { empty } from "./variable.ts";
 import type { Variables } from "./variable.ts";
 
-/** What the edge itself has done with a request so far. */
+/** Variables of the edge's decisions about a request so far. */
 export const decisionVariables: Variables = {
   ".ngrok.client_ip": { doc: "address of the client", read: ({ connection }) => connection.source },
   ".ngrok.request_id": { doc: "id of the request", read: ({ id }) => id },
@@ -71,16 +71,16 @@ export const decisionVariables: Variables = {
 };
 
 function stepBy({ steps }: Exchange, by: string): Step | undefined {
-  // The account's restriction comes before the route's own and says the same of itself.
+  // The account's restriction precedes the route's own, and both produce the same step name.
   return steps.findLast((step) => step.by === by);
 }
 
-/** Of a login with an OAuth or OpenID Connect provider. */
+/** The login with an OAuth or OpenID Connect provider. */
 function login(exchange: Exchange): Visitor | undefined {
   return exchange.login?.module === "saml" ? undefined : exchange.login;
 }
 
-/** Whether a login with such a provider has let the request through; "" where none is asked for. */
+/** Whether a login with such a provider admitted the request; "" if no login is required. */
 export function loginDecision(steps: readonly Step[]): "allow" | "block" | "" {
   const step = steps.findLast(({ by }) => by === "oauth" || by === "oidc");
   if (!step || step.outcome === "skipped") return "";

@@ -5,7 +5,7 @@ import type { CollectionDeclaration, Variables } from "./variable.ts";
 
 const trailersLater = "trailers come behind the body, headers before it";
 
-/** What is known of a request and its response. */
+/** Variables of a request and its response. */
 export const messageVariables: Variables = {
   "req.method": { doc: "method", read: ({ request }) => request.method },
   "req.host": { doc: "host, without port", read: ({ request }) => request.host },
@@ -64,7 +64,7 @@ export const messageVariables: Variables = {
   ...contentVariables("res", ({ response }) => response?.headers),
 };
 
-/** Variables with names of their own below them. */
+/** Variables with named members. */
 export const collections: Readonly<Record<string, CollectionDeclaration>> = {
   "req.headers": {
     doc: "one header field",
@@ -100,7 +100,7 @@ export const collections: Readonly<Record<string, CollectionDeclaration>> = {
 };
 
 function contentVariables(of: "req" | "res", headersOf: (exchange: Exchange) => HeaderFields | undefined): Variables {
-  /** "" where a field that there can be one of is there several times. */
+  /** "" if a field that may occur once occurs several times. */
   const field = (exchange: Exchange, name: string): string => {
     const values = headersOf(exchange)?.getAll(name) ?? [];
     return values.length === 1 ? (values[0] as string) : "";
@@ -125,7 +125,7 @@ function contentVariables(of: "req" | "res", headersOf: (exchange: Exchange) => 
   };
 }
 
-/** As the client has named it, else as the edge has found it. */
+/** The authority that the client named, otherwise the edge's. */
 export function authorityOf({ headers, host }: RequestHead): string {
   return headers.get("host") ?? host;
 }

@@ -1,10 +1,10 @@
-/** What is made of a request's text is made once, and kept until the text is another one: a rule may change it. */
+/** Parsed forms of a request's text, cached until a rule changes the text. */
 interface Kept {
   readonly text: string;
   readonly value: unknown;
 }
 
-/** A reading of one kind of text, such as a query, of whatever holds it. */
+/** A cached parser for one kind of text, such as a query. */
 export class Parsed<T> {
   readonly #kept = new WeakMap<object, Kept>();
   readonly #parse: (text: string) => T;
@@ -35,5 +35,5 @@ export function listsOf(pairs: Iterable<readonly [name: string, value: string]>)
   return lists;
 }
 
-/** Of a query, names and values decoded as forms are. */
+/** Lists of a query's values, decoded as form fields. */
 export const queryLists = new Parsed<Lists>((query) => listsOf(new URLSearchParams(query)));

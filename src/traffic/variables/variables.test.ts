@@ -10,7 +10,7 @@ const certificate = [
   ..."serial_number signature_algorithm extensions validity.not_before validity.not_after".split(" "),
 ];
 const content = "content_length content_type content_type.parameters content_type.raw".split(" ");
-/** Those of semantics, "Header values", without the ones that only a login brings. */
+/** The names of semantics, "Header values", without those that only a login provides. */
 const specified = [
   ..."bytes_in bytes_out client_ip server_ip server_port start_ts end_ts".split(" ").map((name) => `conn.${name}`),
   ..."city country country_code latitude longitude radius subdivision".split(" ").map((name) => `conn.geo.${name}`),
@@ -35,14 +35,14 @@ const specified = [
 ];
 
 describe("variables", () => {
-  it("variables are all those of the specification", () => {
+  it("variables include all of the specification", () => {
     assert.deepEqual(
       specified.filter((name) => !Object.hasOwn(variables, name)),
       [],
     );
   });
 
-  it("variables are empty where nothing is known, and never fail", () => {
+  it("variables are empty when there is no value, and never fail", () => {
     const bare = exchangeOf();
     const silent = Object.keys(variables).filter((name) => variable(name)(bare) === "");
     for (const name of ["conn.end_ts", "conn.bytes_in", "conn.geo.city", "res.trailers", ".backend.dial_duration"]) {

@@ -4,10 +4,10 @@ import type { Exchange } from "../exchange.ts";
 import { collections, messageVariables } from "./message-variables.ts";
 import type { CollectionDeclaration, Variables } from "./variable.ts";
 
-/** Every variable of header values (semantics, "Header values"). */
+/** All variables of header values (semantics, "Header values"). */
 export const variables: Variables = { ...connectionVariables, ...messageVariables, ...decisionVariables };
 
-/** What reads the variable called `name`; unknown ones are empty. */
+/** Returns the reader of the variable `name`. Unknown variables are empty. */
 export function variable(name: string): (exchange: Exchange) => string {
   if (Object.hasOwn(variables, name)) return (variables[name] as Variables[string]).read;
   const member = memberOf(name);
