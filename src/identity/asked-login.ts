@@ -1,4 +1,4 @@
-/** A login by the authorization code flow that a rule of a policy asks for. */
+/** A login with the authorization code flow that a policy rule requires. */
 import type { AskedCodeLogin } from "../traffic/asked-login.ts";
 import type { LoginGuard } from "../traffic/login.ts";
 import type { Scope } from "../traffic/module.ts";
@@ -7,11 +7,11 @@ import { oauthLogin } from "./oauth-login-config.ts";
 import { oidcLogin } from "./oidc-login-config.ts";
 import { checkPlace } from "./methods/provider-place.ts";
 
-/** Throws where there is no app to log in with, or its issuer may not be asked. */
+/** Throws if there is no app for the login, or its issuer is not allowed. */
 export function askedCodeLogin(asked: AskedCodeLogin, logins: Logins, scope: Scope): LoginGuard {
   const { provider, client, scopes, emailAddresses, emailDomains, authorizeParameters, ...route } = asked;
   if (provider.kind === "oidc") checkPlace("openid-connect", provider.issuer, logins.settings);
-  // Where it changes, it is read when it is needed.
+  // A changing client is read on demand.
   const own = client && (client.mayChange ? { id: client.name, secret: "" } : client.read());
   const lists = { emailAddresses, emailDomains };
   const login =

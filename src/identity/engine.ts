@@ -1,4 +1,7 @@
-/** Logins on an edge: what modules compile to, the paths that the edge owns for them, and the records behind both. */
+/**
+ * Logins on an edge: the guards that modules compile to, the paths that the edge serves for them, and the stored
+ * records.
+ */
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { Lru } from "../lib/collections/lru.ts";
@@ -42,19 +45,19 @@ export interface LoginRouteConfig {
   readonly optionsPassthrough: boolean;
   readonly inactivityTimeout: number;
   readonly maximumDuration: number;
-  /** Seconds, as the two above; 0: never. */
+  /** Seconds, like the two above; 0 means never. */
   readonly checkInterval: number;
   readonly lists?: Lists;
-  /** Of a rule of a policy, "" where it names none; absent for a module. */
+  /** For a policy rule, "" if it names none; absent for a module. */
   readonly authId?: string;
 }
 
 export interface CodeLoginConfig extends LoginRouteConfig {
-  /** Its client counts for nothing where there is `client`. */
+  /** Its client is ignored if `client` is set. */
   readonly connection: Connection;
-  /** Which client is used now, where that may change; undefined where that cannot be found out. */
+  /** Returns the current client, if it can change; undefined if it cannot be determined. */
   readonly client?: CurrentClient | undefined;
-  /** More parameters of the address to which visitors are sent. */
+  /** Additional parameters of the authorization URL. */
   readonly authorizeParameters?: Readonly<Record<string, string>>;
   readonly forwardsTokens: boolean;
   readonly neededScopes: readonly string[];
@@ -64,17 +67,17 @@ export interface Logins {
   readonly settings: LoginSettings;
   /** For other methods. */
   readonly context: LoginContext;
-  /** The guard of a route whose visitors log in with OAuth or OpenID Connect. */
+  /** Returns the guard of a route with an OAuth or OpenID Connect login. */
   codeLogin(config: CodeLoginConfig, scope: Scope): Guard;
-  /** The guard of a route whose visitors log in by another method. */
+  /** Returns the guard of a route with another login method. */
   guard(method: LoginMethod, provider: string, config: LoginRouteConfig, scope: Scope): Guard;
   readonly hostPaths: HostPaths;
-  /** Answers on the login host. */
+  /** Serves the login host. */
   readonly idp: CompiledModule;
   readonly reports: LoginReports;
-  /** The account that has what is the whole server's, such as these keys; undefined before they are there. */
+  /** The account of server-wide objects, such as these keys; undefined before they arrive. */
   readonly serverAccountId: string | undefined;
-  /** Puts into effect what the control plane has stored; everything, or what has changed. */
+  /** Applies stored objects from the control plane: all of them, or changes. */
   load(objects: Iterable<ResourceObject>, sessions: readonly PackedObjects[]): void;
   change(
     changes: readonly { readonly kind: string; readonly id: string; readonly object: ResourceObject | null }[],
@@ -91,13 +94,13 @@ export interface LoginsOptions {
   readonly tell: TellLogin;
   readonly siteFor: (host: string) => LoginSite | undefined;
   readonly placeOf: (routeId: string) => RoutePath | undefined;
-  /** Who calls providers: a thread of its own unless given. */
+  /** Calls providers. Default: a separate thread. */
   readonly jobs?: LoginJobs & { close(): void };
-  /** Paths that other methods need on the login host. */
+  /** Paths that other methods serve on the login host. */
   readonly idpPaths?: readonly IdpPath[];
 }
 
-/** Kinds of objects that are for logins alone: they are kept here and nowhere else on the edge. */
+/** Kinds of objects that only logins use. The edge stores them here and nowhere else. */
 export const loginKinds: ReadonlySet<string> = new Set([sessionKind, loginKeyKind, metadataKind]);
 
 const activityMs = 30_000;
@@ -109,7 +112,7 @@ export function makeLogins(options: LoginsOptions): Logins {
   const reports = makeLoginReports(send, clock, settings.isShared);
   const jobs = options.jobs ?? jobThreadFor(settings, log);
   const open = makeOpenExchanges(clock);
-  /** Ended here: a control plane that has not heard of it yet does not bring it back. */
+  /** Sessions ended here, so that a control plane that does not know yet cannot bring them back. */
   const endedHere = new Lru<string, string>(maxEnded);
   const sessions = makeSessions(clock, () => queueMicrotask(open.sweep));
   const keys = makeServerKeys(makeFlowSealer(), makeAssertions(jobs, clock));
@@ -179,7 +182,7 @@ export function makeLogins(options: LoginsOptions): Logins {
   };
 }
 
-/** Puts into effect what the control plane has stored of logins. */
+/** Applies the control plane's stored login objects. */
 function followStored({ sessions, reports, isEnded }: LoginContext, keys: ServerKeys): Pick<Logins, "load" | "change"> {
   return {
     load(objects, parts) {

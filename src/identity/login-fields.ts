@@ -8,7 +8,7 @@ const cookiePrefix: StringFormat = {
   check: (text) => (/^[A-Za-z0-9.]*$/.test(text) ? undefined : "consist of letters, digits and periods"),
 };
 
-/** What the three login modules have in common. */
+/** Fields shared by the three login modules. */
 export const loginFields = {
   options_passthrough: f.boolean(
     "Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the visitor's identity.",
@@ -25,7 +25,7 @@ export const authCheckInterval = f.uint32(
   "Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0: only at login.",
 );
 
-/** What of a configuration the three have in common, as the engine takes it. @param checkInterval seconds */
+/** Converts the shared fields for the engine. @param checkInterval seconds */
 export function loginConfig(
   config: {
     readonly options_passthrough: boolean;

@@ -1,4 +1,4 @@
-/** What a route, or a rule of a policy, says of a login with an OAuth provider, as the engine takes it. */
+/** Converts the configuration of an OAuth login, from a route or policy rule, for the engine. */
 import type { CodeLoginConfig } from "./engine.ts";
 import { oauthCallback } from "./methods/code-method.ts";
 import { organizationNamed, teamNamed } from "./calls/memberships.ts";
@@ -8,26 +8,26 @@ import type { LoginSettings } from "./browser/settings.ts";
 import { everybody } from "./sessions/verdict.ts";
 
 export interface OAuthLogin {
-  /** Its name. */
+  /** The provider's name. */
   readonly provider: string;
-  /** An app of one's own; undefined: the server's, where it has one. */
+  /** The configured app; undefined for the server's, if it has one. */
   readonly client: { readonly id: string; readonly secret: string } | undefined;
   readonly scopes: readonly string[];
   readonly emailAddresses: readonly string[];
   readonly emailDomains: readonly string[];
   readonly teams: readonly string[];
   readonly organizations: readonly string[];
-  /** Seconds; 0: only at login. */
+  /** Seconds; 0 means only at login. */
   readonly checkInterval: number;
 }
 
-/** Scopes of GitHub without which it does not tell what the lists ask for; one of each is enough. */
+/** Scopes without which GitHub does not return what the lists need. One of each group is enough. */
 export const githubNeeds = [
   { lists: ["email_addresses", "email_domains"], scopes: ["user", "user:email"] },
   { lists: ["teams", "organizations"], scopes: ["read:org", "write:org", "admin:org"] },
 ] as const;
 
-/** Throws where there is no app to log in with. */
+/** Throws if there is no app for the login. */
 export function oauthLogin(
   login: OAuthLogin,
   settings: LoginSettings,
@@ -47,7 +47,7 @@ export function oauthLogin(
     memberships: teams.length + organizations.length > 0,
     refreshes: login.checkInterval > 0 || isOwn,
   };
-  // Only where tokens are kept there is something to validate.
+  // Validation is possible only if tokens are stored.
   const { validatesEvery = Infinity } = provider;
   const checkInterval = needs.refreshes
     ? finite(Math.min(login.checkInterval || Infinity, validatesEvery))
@@ -79,13 +79,15 @@ export function oauthLogin(
   };
 }
 
-/** One of these must be granted, or nothing that is listed can be told; with lists of both kinds either will do. */
+/**
+ * One of these scopes must be granted, otherwise no listed entry can match. With lists of both kinds, either is enough.
+ */
 function githubScopes(wantsEmail: boolean, wantsMemberships: boolean): readonly string[] {
   if (wantsEmail === wantsMemberships) return [];
   return wantsEmail ? githubNeeds[0].scopes : githubNeeds[1].scopes;
 }
 
-/** Seconds; 0: never. */
+/** Seconds; 0 means never. */
 function finite(seconds: number): number {
   return seconds === Infinity ? 0 : seconds;
 }

@@ -1,4 +1,4 @@
-/** What a route, or a rule of a policy, says of a login with an OpenID Connect provider, as the engine takes it. */
+/** Converts the configuration of an OpenID Connect login, from a route or policy rule, for the engine. */
 import type { CodeLoginConfig } from "./engine.ts";
 import { everybody } from "./sessions/verdict.ts";
 

@@ -1,12 +1,12 @@
 /**
- * A login under way, without a trace on the server: `state` goes to the provider and back and says where
- * the browser belongs; the flow cookie stays with the browser and holds what only it may bring.
+ * A login in progress, which the server does not store. `state` travels to the provider and back and identifies the
+ * route. The flow cookie stays in the browser and holds the secrets of the flow.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { chance } from "../../lib/random-bytes.ts";
 import type { FlowSealer } from "./sealing.ts";
 
-/** What the provider hands back. */
+/** The content of `state`, which the provider returns. */
 export interface FlowState {
   /** Base64url of 128 bits. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface FlowState {
   readonly startedAt: number;
 }
 
-/** What only the browser that began has. */
+/** The content of the flow cookie, which only the browser that started the login has. */
 export interface Flow {
   readonly id: string;
   readonly routeId: string;
@@ -27,18 +27,18 @@ export interface Flow {
   readonly returnPath: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Logins that went before without a session coming back. */
+  /** Number of earlier logins after which the session cookie did not arrive. */
   readonly tries: number;
-  /** The visitor must have shown credentials after `startedAt`. */
+  /** Whether the visitor must have entered credentials after `startedAt`. */
   readonly anew: boolean;
 }
 
-/** How long a visitor may take at the provider, milliseconds. */
+/** Time limit for the visitor at the provider, milliseconds. */
 export const flowMs = 15 * 60_000;
-/** A clock of another edge may be ahead. */
+/** Tolerance for another edge's clock that is ahead. */
 const aheadMs = 60_000;
 const stateAbout = "login state";
-/** Longer texts are not ours: that is said without trying each key on them. */
+/** Longer texts cannot be ours, and are rejected without trying each key. */
 const maxSealed = 4096;
 
 export function newFlow(known: Pick<Flow, "routeId" | "returnPath" | "tries" | "anew">, nowMs: number): Flow {
@@ -55,7 +55,7 @@ export function sealState({ id, host, realm, startedAt }: FlowState, sealer: Flo
   return sealer.seal([id, host, realm, startedAt.toString(36)].join(" "), stateAbout);
 }
 
-/** Undefined for a state that is not ours. */
+/** Returns undefined for a state that was not sealed by this server. */
 export function openState(
   text: string,
   sealer: FlowSealer,
@@ -81,7 +81,7 @@ export function sealFlow(flow: Flow, host: string, cookie: string, sealer: FlowS
   );
 }
 
-/** Undefined for a cookie that is not of this host and name. How old it may be, the state says that came with it. */
+/** Returns undefined for a cookie of another host or name. Its maximum age is that of the state that came with it. */
 export function openFlow(value: string, host: string, cookie: string, sealer: FlowSealer): Flow | undefined {
   const opened = value.length > maxSealed ? undefined : sealer.open(value, `${host} ${cookie}`);
   if (opened === undefined) return undefined;
@@ -103,7 +103,7 @@ export function sameId(one: string, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** What of the verifier the provider is told beforehand (RFC 7636 §4.2). */
+/** The code challenge for a verifier (RFC 7636 §4.2). */
 export function challengeOf(verifier: string): string {
   return hash("sha256", verifier, "base64url");
 }

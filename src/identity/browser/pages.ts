@@ -1,4 +1,4 @@
-/** Login pages: without scripts, readable on a phone; JSON for those that ask for it. */
+/** Login pages: without scripts, usable on a phone, and as JSON for clients that ask for it. */
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { escapeHtml } from "../../lib/escape-html.ts";
@@ -10,7 +10,7 @@ const style =
   "a.do,button{display:inline-block;background:#225;color:#fff;border:0;border-radius:.3em;padding:.6em 1em;" +
   "font:inherit;text-decoration:none;margin:.3em .5em .3em 0}";
 
-/** On every answer that has to do with a login. */
+/** Header fields of every answer that concerns a login. */
 export const loginHeaders: AnswerHeaders = Object.freeze({
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
@@ -23,7 +23,7 @@ export interface LoginPage {
   readonly lines: readonly string[];
   /** Links, as buttons. */
   readonly links?: readonly { readonly text: string; readonly href: string; readonly target?: "_top" | "_blank" }[];
-  /** A form that posts these fields, or nothing but itself; the script is one of ours, which the headers must admit. */
+  /** A form that posts these fields, or only itself. The script is one of ours, which the headers must allow. */
   readonly form?: {
     readonly action: string;
     readonly text: string;
@@ -31,7 +31,7 @@ export interface LoginPage {
     readonly script?: string;
   };
   readonly footer?: string;
-  /** Other sites may show it in a frame. */
+  /** Whether other sites may show the page in a frame. */
   readonly inFrame?: boolean;
 }
 
@@ -74,18 +74,20 @@ function renderForm({ action, text, fields = {}, script }: NonNullable<LoginPage
 export interface RefusalContext {
   readonly requestId: string;
   readonly provider?: string;
-  /** "signed in as x@y": shown where there is somebody. */
+  /** Rendered as "signed in as x@y" if set. */
   readonly signedInAs?: string;
   readonly links?: LoginPage["links"];
-  /** It is what a frame of another site shows: all that can be done there is to go to a login in the whole window. */
+  /** The page appears in a frame of another site and only offers a login in the whole window. */
   readonly inFrame?: boolean;
-  /** Whether the client wants a page; JSON else. */
+  /** Whether the client wants a page; otherwise JSON. */
   readonly asPage: boolean;
-  /** More members for JSON. */
+  /** Additional members of the JSON. */
   readonly details?: Readonly<Record<string, string>>;
 }
 
-/** What a visitor is told of a refusal: provider, code and request id; never why a token failed or who is listed. */
+/**
+ * The visitor's view of a refusal: provider, code and request id. It never reveals why a token failed or who is listed.
+ */
 export function refusalAnswer(reason: RefusalName, context: RefusalContext, headers: AnswerHeaders = {}): FixedAnswer {
   const { status, what, fix } = catalogue[reason];
   const code = errorCode(reason);
@@ -120,7 +122,7 @@ export function refusalAnswer(reason: RefusalName, context: RefusalContext, head
   };
 }
 
-/** @param cookies whole `Set-Cookie` values */
+/** @param cookies complete `Set-Cookie` values */
 export function redirect(status: 302 | 303, location: string, cookies: readonly string[] = []): FixedAnswer {
   return {
     status,

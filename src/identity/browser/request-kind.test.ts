@@ -7,7 +7,7 @@ const html = "text/html,application/xhtml+xml,*/*;q=0.8";
 const navigated = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", accept: html };
 const form = "application/x-www-form-urlencoded";
 
-/** Each with the one thing in it that makes it what it is: without that it is another row. */
+/** Each row has the one property that determines its kind. Without it, the request is another row. */
 const rows: readonly (readonly [kind: string, method: string, headers: Readonly<Record<string, string>>])[] = [
   ["navigation", "GET", {}],
   ["navigation", "HEAD", {}],
@@ -41,7 +41,7 @@ const rows: readonly (readonly [kind: string, method: string, headers: Readonly<
 ];
 
 describe("a request without a session", () => {
-  it("a request without a session is sent to log in only where a visitor opens a page", () => {
+  it("only a navigation without a session is redirected to the login", () => {
     for (const [kind, method, headers] of rows) {
       assert.equal(requestKind(exchangeOf({ method, headers }).request), kind, `${method} ${JSON.stringify(headers)}`);
     }

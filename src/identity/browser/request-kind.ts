@@ -1,14 +1,14 @@
-/** What kind of request has no session: only navigations are sent to a login, everything else is told 401. */
+/** Classifies requests without a session. Only navigations are redirected to a login; all others get 401. */
 import type { RequestHead } from "../../traffic/exchange.ts";
 
 export type RequestKind =
-  /** A page that the visitor opens: may be redirected. */
+  /** The visitor opens a page: may be redirected. */
   | "navigation"
-  /** A page in a frame of another site: cookies and the provider would not work there. */
+  /** A page in a frame of another site, where cookies and the provider would not work. */
   | "framed"
-  /** A form: it cannot be sent again after a login. */
+  /** A form, which cannot be sent again after a login. */
   | "form"
-  /** Everything that a program sends. */
+  /** Everything that programs send. */
   | "program";
 
 export function requestKind({ method, headers, websocket }: RequestHead): RequestKind {
@@ -36,14 +36,14 @@ export function requestKind({ method, headers, websocket }: RequestHead): Reques
   return isForm && accept !== undefined && /text\/html/i.test(accept) ? "form" : "program";
 }
 
-/** Whether an answer of ours should be a page. */
+/** Whether the edge's answer should be a page. */
 export function wantsPage({ headers }: Pick<RequestHead, "headers">): boolean {
   const accept = headers.get("accept");
   if (headers.get("sec-fetch-mode") === "navigate") return true;
   return accept !== undefined && /text\/html|application\/xhtml\+xml/i.test(accept) && !prefersJson(accept);
 }
 
-/** Whether the client has asked for JSON, rather than for a page. */
+/** Whether the client asked for JSON instead of a page. */
 export function wantsJson({ headers }: Pick<RequestHead, "headers">): boolean {
   return headers.get("sec-fetch-mode") !== "navigate" && prefersJson(headers.get("accept") ?? "");
 }

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { seededRandom } from "../../../test/support/random.ts";
 import { pathOfRequest, safePath } from "./return-path.ts";
 
-/** What attackers make addresses of, each as it is, encoded once, and encoded twice. */
+/** Building blocks of malicious addresses, each literal, encoded once and encoded twice. */
 const pieces = [
   ..."/ \\ // \\\\ . .. : @ ? # ; % \t \r \n \0 \u00a0 \u3002 \uff0f \u2215 \u0131".split(" "),
   " ",
@@ -24,7 +24,7 @@ const forms = [
   (text: string) => text.replaceAll("/", "%2f").replaceAll("\\", "%5c"),
 ];
 
-/** Where browsers go that take "\" for "/", drop controls, and read two slashes as a host. */
+/** Where a browser goes that reads "\" as "/", drops control characters, and takes two slashes for a host. */
 function leadsAway(path: string): boolean {
   const visible = path.split("").filter((one) => one > " ");
   const read = visible.join("").replaceAll("\\", "/");
@@ -33,8 +33,8 @@ function leadsAway(path: string): boolean {
   );
 }
 
-describe("I3: a path to come back to", () => {
-  it("I3: a path to come back to is one of its own host, whatever it is made of", () => {
+describe("I3: a return path", () => {
+  it("I3: a return path stays on its own host, whatever it is made of", () => {
     const random = seededRandom(3);
     for (let round = 0; round < 4_000; round += 1) {
       const count = random.below(6) + 1;
@@ -49,7 +49,7 @@ describe("I3: a path to come back to", () => {
     }
   });
 
-  it("I3: a path to come back to is the start page for what could be read as another place, with no part of it kept", () => {
+  it("I3: a return path is the start page if the text could be read as another place", () => {
     const evil = "evil.example/x";
     for (const text of [
       ...[
@@ -85,7 +85,7 @@ describe("I3: a path to come back to", () => {
     }
   });
 
-  it("I3: a path to come back to is kept as it is where it is harmless", () => {
+  it("I3: a harmless return path is preserved", () => {
     for (const path of [
       "/",
       "/a",

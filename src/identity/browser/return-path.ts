@@ -1,21 +1,21 @@
-/** Where a visitor goes after logging in or out: a path of the same host, and nothing else (security I3). */
+/** The destination after logging in or out: always a path of the same host (security I3). */
 
-/** Longest path with query that is come back to, bytes. */
+/** Maximum length of the path with query, bytes. */
 const maxBytes = 1024;
 
-/** What was asked for, canonical already; the start page when it is too long to be carried. */
+/** The requested path, which is already canonical; the start page if it is too long. */
 export function pathOfRequest(path: string, query: string): string {
   const whole = path + query;
   return Buffer.byteLength(whole) <= maxBytes ? safePath(whole) : "/";
 }
 
 /**
- * `text` where it is a path with query of the same origin, as a URL parser writes it; "/" else. One slash, then no
- * other, and neither backslash nor control anywhere: what is left of texts is read as a path by every parser.
+ * Returns `text` if it is a path with query of the same origin, in the form of a URL parser; otherwise "/". The result
+ * starts with exactly one slash and contains no backslash or control character, so every parser reads it as a path.
  */
 export function safePath(text: string | undefined | null): string {
   if (typeof text !== "string" || !/^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(text) || text.length > maxBytes) return "/";
   const { pathname, search } = new URL(text, "https://host.invalid");
-  // Dots may leave two slashes in front, as in "/.//evil.example".
+  // Dot segments can leave two slashes at the start, as in "/.//evil.example".
   return pathname.startsWith("//") ? "/" : pathname + search;
 }

@@ -10,10 +10,10 @@ const newKey = (createdAt: number): FlowKey => ({
   createdAt,
 });
 
-describe("what is sealed for a login", () => {
+describe("sealed login data", () => {
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-  it("I2: what is sealed for a login opens for what it is about alone", () => {
+  it("I2: sealed login data opens only with the same binding", () => {
     const sealer = makeFlowSealer();
     sealer.use([newKey(1)]);
     const sealed = sealer.seal("content", "app.example.com cookie");
@@ -24,7 +24,7 @@ describe("what is sealed for a login", () => {
     assert.notEqual(sealer.seal("content", "x"), sealer.seal("content", "x"));
   });
 
-  it("I2: what is sealed for a login does not open with any character of it changed, left out or added", () => {
+  it("I2: sealed login data does not open after any change", () => {
     const sealer = makeFlowSealer();
     sealer.use([newKey(1)]);
     const sealed = sealer.seal("content!", "x");
@@ -41,7 +41,7 @@ describe("what is sealed for a login", () => {
     for (const text of ["", "A", "A".repeat(38), "A".repeat(40)]) assert.equal(sealer.open(text, "x"), undefined);
   });
 
-  it("I2: what is sealed for a login opens by the key that sealed it while that is one of the newest three", () => {
+  it("I2: sealed login data opens while its key is one of the newest three", () => {
     const sealer = makeFlowSealer();
     const keys = [1, 2, 3, 4].map(newKey);
     sealer.use(keys.slice(0, 1));

@@ -1,30 +1,32 @@
-/** Seals what a login leaves with the browser, by keys that every edge has: AES-256-GCM, a fresh nonce each time. */
+/**
+ * Seals login data that the browser stores, with keys that every edge has: AES-256-GCM with a fresh nonce each time.
+ */
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { chance } from "../../lib/random-bytes.ts";
 
-/** One key as the control plane hands it out. */
+/** A key from the control plane. */
 export interface FlowKey {
   readonly id: string;
-  /** 32 bytes; as an object, which costs less to use than bytes. */
+  /** 32 bytes, as a key object, which is cheaper to use than bytes. */
   readonly key: KeyObject;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
 
 export interface FlowSealer {
-  /** Newest first; replaces what was there. */
+  /** Replaces all keys. Newest first. */
   use(keys: readonly FlowKey[]): void;
   readonly isReady: boolean;
-  /** Base64url. Throws while there is no key. @param about bound to the text: it opens with the same only */
+  /** Returns base64url. Throws while there is no key. @param about binding: the text opens only with the same value */
   seal(content: string, about: string): string;
-  /** Undefined for what none of the keys has sealed. */
+  /** Returns undefined if none of the keys sealed the text. */
   open(sealed: string, about: string): string | undefined;
-  /** Keys of another use, made of the same: 32 bytes each in base64, the newest first; all of them are good. */
+  /** Keys derived for another use: 32 bytes each in base64, newest first. All of them are valid. */
   derived(use: string): readonly string[];
 }
 
-/** The newest key seals; it and two older ones open. */
+/** The newest key seals. It and two older ones open. */
 const opening = 3;
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -59,7 +61,7 @@ export function makeFlowSealer(): FlowSealer {
         try {
           return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
         } catch {
-          // another key's, or nobody's
+          // Sealed with another key, or forged.
         }
       }
       return undefined;

@@ -1,32 +1,32 @@
-/** What the operator says of logins. */
+/** The operator's settings for logins. */
 
 import type { ManagedApps } from "../../settings/kinds/oauth-apps.ts";
 
 export interface LoginSettings {
-  /** Where logins of every account come back to, lower case. */
+  /** Callback host for the logins of every account, lower case. */
   readonly idpHost: string;
-  /** The port in public URLs. */
+  /** The HTTPS port of public URLs. */
   readonly httpsPort: () => number;
-  /** By provider. An entry without a client only says where the provider is. */
+  /** Apps by provider. An entry without a client only states the provider's address. */
   readonly apps: ManagedApps;
-  /** PEM of authorities that providers may have their certificates from, instead of the system's. */
+  /** PEM of authorities that may issue providers' certificates, instead of the system's. */
   readonly ca: string | undefined;
-  /** Providers that tenants name may be at local addresses, and without TLS. */
+  /** Whether tenants' providers may have local addresses and use plain HTTP. */
   readonly allowLocal: boolean;
-  /** Issuers that may be there nevertheless, as the operator says. */
+  /** Issuers that may be local anyway, as configured by the operator. */
   readonly issuers: readonly string[];
-  /** Of each account; beyond it the longest idle one goes. */
+  /** Maximum per account. Beyond it, the session that was idle longest ends. */
   readonly maxSessions: number;
-  /** A session that is unused for so long goes, whatever its route says. */
+  /** Days without use after which a session ends, whatever its route allows. */
   readonly idleDays: number;
   readonly skewSeconds: number;
-  /** Every issuer's visitors come back at one path: only where all accounts trust each other. */
+  /** Whether all issuers share one callback path, which is safe only if all accounts trust each other. */
   readonly sharedCallback: boolean;
-  /** There are other edges, at which the same visitors arrive. */
+  /** Whether other edges serve the same visitors. */
   readonly isShared: boolean;
 }
 
-/** Where visitors of a login come back to: what is registered at its provider. @param path of the method's callback */
+/** The callback URL to register at the provider. @param path the method's callback path */
 export function callbackUri(
   { idpHost, httpsPort }: Pick<LoginSettings, "idpHost" | "httpsPort">,
   path: string,
@@ -34,7 +34,7 @@ export function callbackUri(
   return originOf(idpHost, httpsPort()) + path;
 }
 
-/** A public URL of a host, without a slash at its end. */
+/** The public URL of a host, without a trailing slash. */
 export function originOf(host: string, httpsPort: number): string {
   return `https://${host}${httpsPort === 443 ? "" : `:${httpsPort}`}`;
 }

@@ -8,9 +8,9 @@ import { signAssertion } from "../jobs/assertion.ts";
 
 const pem = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" });
 
-describe("what a service is told of a login, signed", () => {
+describe("the signed assertion for a service", () => {
   type Given = ReturnType<typeof guarded>;
-  /** Has the control plane send a key. */
+  /** Receives a key as the control plane sends it. */
   const withKey = (given: Given): Given => {
     const { clock, logins } = given;
     const usedFrom = timestamp(clock.now() - 1_000);
@@ -31,7 +31,7 @@ describe("what a service is told of a login, signed", () => {
     return JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, unknown>;
   };
 
-  it("what a service is told of a login, signed, is signed anew once a minute, and sent for as long as it is good", async () => {
+  it("the signed assertion for a service is signed once a minute, and sent while it is valid", async () => {
     let signed = 0;
     const given = withKey(guarded({ sign: async ({ claims }) => `${JSON.stringify(claims["sub"])} ${(signed += 1)}` }));
     const { clock } = given;
@@ -44,7 +44,7 @@ describe("what a service is told of a login, signed", () => {
     assert.equal(signed, 3);
   });
 
-  it("what a service is told of a login, signed, is of 2 KiB at most: of many or long groups the first are told, and a name where there is room", async () => {
+  it("the signed assertion for a service has at most 2 KiB: it contains the groups and the name that fit", async () => {
     const memberships = (length: number, at = 0): string[] =>
       Array.from({ length: 30 }, (_, one) => `acme/${"g".repeat(length)}${one + at}`);
     const of = async (groups: readonly string[], more: object = {}) => {

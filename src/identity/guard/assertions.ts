@@ -1,15 +1,18 @@
-/** `postern-assertion`: who is logged in, signed for the service behind the route, once a minute for each session. */
+/**
+ * `postern-assertion`: a signed statement about the logged-in visitor for the service behind the route, renewed once a
+ * minute per session.
+ */
 import type { Clock } from "../../lib/clock.ts";
 import type { LoginJobs } from "../jobs/jobs.ts";
 import type { KeptAssertion, Session } from "../sessions/session.ts";
 
-/** A signing key as the control plane hands it out. */
+/** A signing key from the control plane. */
 export interface AssertionKey {
   readonly id: string;
   readonly keyPem: string;
-  /** Public, as a JWK. */
+  /** The public key as a JWK. */
   readonly jwk: Readonly<Record<string, unknown>>;
-  /** It signs from then on; published before (milliseconds since 1970). */
+  /** When it starts to sign, milliseconds since 1970. It is published before. */
   readonly signsFrom: number;
 }
 
@@ -19,7 +22,7 @@ export interface RouteClaims {
   readonly groups: readonly string[];
 }
 
-/** A route that tells its service of sessions. */
+/** A route that sends assertions to its service. */
 export interface AssertionPlace {
   readonly ownerId: string;
   claimsFor(session: Session): RouteClaims;
@@ -27,26 +30,26 @@ export interface AssertionPlace {
 
 export interface Assertions {
   use(keys: readonly AssertionKey[]): void;
-  /** What to send along; undefined while there is no key. */
+  /** The assertion to send; undefined while there is no key. */
   of(session: Session, place: AssertionPlace): KeptAssertion | undefined | Promise<KeptAssertion | undefined>;
-  /** The key set that services verify by. */
+  /** The key set with which services verify assertions. */
   keySet(): string;
 }
 
 const freshMs = 60_000;
 const goodMs = 110_000;
 const lifetimeSeconds = 120;
-/** Sessions whose assertion is remembered. */
+/** Maximum number of sessions with a cached assertion. */
 const maxKept = 10_000;
-/** Of an assertion: with header and signature, in base64url, it is a header field of 2 KiB at most. */
+/** Maximum size of the claims. With header and signature in base64url, the header field has at most 2 KiB. */
 const maxClaimBytes = 1_360;
 const maxGroups = 16;
-/** Routes of one realm that a session has assertions for at a time. */
+/** Maximum number of routes per session with a cached assertion. */
 const maxRoutes = 8;
 
 export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
   let keys: readonly AssertionKey[] = [];
-  /** Those that have one, the one that was signed for longest ago first. */
+  /** Sessions with cached assertions, least recently signed first. */
   const holders = new Set<Session>();
 
   const sign = (session: Session, routeId: string, ofRoute: RouteClaims): Promise<string | undefined> => {
@@ -119,7 +122,7 @@ export function makeAssertions(jobs: LoginJobs, clock: Clock): Assertions {
   };
 }
 
-/** The first of them, as many as there is room for. */
+/** As many groups as fit, from the start of the list. */
 function groupsIn(roomBytes: number, groups: readonly string[]): readonly string[] {
   let room = roomBytes;
   const fitting = groups.slice(0, maxGroups).findIndex((one) => (room -= bytesOf(one) + 1) < 0);

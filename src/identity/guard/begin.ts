@@ -1,4 +1,4 @@
-/** Sends a visitor to log in: state for the provider, a flow cookie for the browser, nothing for this server to keep. */
+/** Starts a login: a state for the provider and a flow cookie for the browser. The server stores nothing. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { loginCookie } from "../../traffic/login.ts";
 import { answered } from "../../traffic/step.ts";
@@ -18,17 +18,17 @@ export interface BeginOptions {
   readonly returnPath: string;
   /** For the trace. */
   readonly why: string;
-  /** The visitor must show credentials again. */
+  /** Whether the visitor must enter credentials again. */
   readonly anew?: boolean;
   readonly prompt?: string | undefined;
 }
 
-/** Logins that a browser may have under way in one realm. */
+/** Maximum number of logins in progress per browser and realm. */
 const maxFlows = 5;
-/** Logins of a realm in a minute whose sessions did not come back. */
+/** Maximum number of logins of a realm per minute whose session cookie did not arrive. */
 const maxTries = 3;
 const triesMs = 60_000;
-/** Ends the name of the cookie that counts them. */
+/** Suffix of the cookie that counts them. */
 const triesName = "recent";
 
 export function beginLogin(
@@ -91,7 +91,7 @@ function begin(guard: Guard, context: LoginContext, exchange: Exchange, options:
   return begun instanceof Promise ? begun.then(sent) : sent(begun);
 }
 
-/** What a visitor gets who cannot be sent to the provider. Throws what is no refusal. */
+/** The answer for a visitor who cannot be sent to the provider. Rethrows errors that are not refusals. */
 function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange: Exchange, returnPath: string): Step {
   if (!(error instanceof LoginRefusal)) throw error;
   const { reason: errorName, message: reason } = error;
@@ -101,14 +101,14 @@ function notBegun(error: unknown, guard: Guard, context: LoginContext, exchange:
   return turnedAway(method.kind, reason, guard.refusal(exchange, errorName, undefined, returnPath));
 }
 
-/** For the trace and for dry runs: where to, and what has to be registered there. */
+/** For the trace and dry runs: the destination, and the callback URL to register there. */
 export function sentAway({ options: { method } }: Guard, { settings }: LoginContext): string {
   const { title, callbackPath, warning } = method;
   const sent = `sent to ${title} to log in, and then back to ${callbackUri(settings, callbackPath)}`;
   return warning === undefined ? sent : `${sent}; ${warning}`;
 }
 
-/** The oldest flows of the browser beyond what it may have, this one counted. */
+/** The browser's oldest flows beyond the maximum, counting the new one. */
 function crowdedOut({ options }: Guard, { sealer }: LoginContext, { loginCookies, request }: Exchange): string[] {
   const present: { readonly name: string; readonly startedAt: number }[] = [];
   for (let at = 0; at < (loginCookies?.length ?? 0); at += 2) {
@@ -130,7 +130,7 @@ function triesOf({ options }: Guard, { sealer, clock }: LoginContext, { loginCoo
   return clock.now() - at < triesMs ? tries : 0;
 }
 
-/** Counts a login that has been finished; a session that comes back makes no use of it. */
+/** Counts a finished login. The count is ignored when the session cookie arrives. */
 export function triesCookie({ options }: Guard, { sealer, clock }: LoginContext, host: string, tries: number): string {
   const name = options.realm.flowCookie + triesName;
   return setCookie(name, sealer.seal(`${tries} ${clock.now()}`, `${host} ${name}`), triesMs / 1000);

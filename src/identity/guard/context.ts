@@ -1,4 +1,4 @@
-/** What everything about logins shares on an edge's traffic thread. */
+/** State that all logins share on an edge's traffic thread. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Lru } from "../../lib/collections/lru.ts";
@@ -16,22 +16,22 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { LoginSettings } from "../browser/settings.ts";
 import type { OpenExchanges } from "../sessions/open-exchanges.ts";
 
-/** A key pair that signs what SAML providers are sent, PEM. */
+/** A key pair that signs messages to SAML providers, PEM. */
 export interface SamlSigning {
   readonly signingKeyPem: string;
   readonly signingCertificatePem: string;
 }
 
-/** What of a site logins have to do with. */
+/** The parts of a site that logins use. */
 export interface LoginSite {
   readonly accountId: string;
   readonly logins?: readonly LoginGuard[];
   /** Lower case, wildcards as `*.example.com`. */
   readonly hosts: readonly string[];
-  /** Those that it stands for, where it is several endpoints of one URL. */
+  /** Its member endpoints, if the site consists of several endpoints of one URL. */
   readonly members?: readonly LoginSite[];
   findRoute(path: string, host: string): LoginRoute | undefined;
-  /** Whether it is reached at the port under this host. */
+  /** Whether the site is reachable under this host at the port. */
   advertises(host: string, port: number): boolean;
 }
 
@@ -41,7 +41,7 @@ export interface LoginRoute {
   readonly request: readonly CompiledModule[];
 }
 
-/** What a route of an edge has to itself. */
+/** Host and path of a route. */
 export interface RoutePath {
   /** "" for any host of the edge. */
   readonly host: string;
@@ -56,21 +56,21 @@ export interface LoginContext {
   readonly sealer: FlowSealer;
   readonly jobs: LoginJobs;
   readonly assertions: Assertions;
-  /** Signs what SAML providers are sent for rules of policies; undefined until the control plane has sent it. */
+  /** Signs messages to SAML providers for policy rules; undefined until the control plane has sent the key. */
   readonly samlSigning: () => SamlSigning | undefined;
   readonly reports: LoginReports;
   readonly open: OpenExchanges;
-  /** Before every piece of work of a login. */
+  /** Limits the rate of login work. Enter it before each piece. */
   readonly gate: LoginGate;
-  /** Ids of flows and log-outs that were finished: none is finished twice. */
+  /** Ids of finished flows and logouts, so that none is finished twice. */
   readonly used: Lru<string, true>;
   readonly siteFor: (host: string) => LoginSite | undefined;
-  /** Undefined for endpoints, which have every path. */
+  /** Undefined for endpoints, which serve every path. */
   readonly placeOf: (routeId: string) => RoutePath | undefined;
-  /** Whether a session was ended here: a control plane that has not heard of it must not bring it back. */
+  /** Whether a session was ended here. A control plane that does not know yet must not bring it back. */
   isEnded(id: string): boolean;
-  /** Ends a session here and has it ended everywhere; `exchange` is the request that did. */
+  /** Ends a session on this edge and requests its end everywhere. `exchange` is the request that caused it. */
   end(session: Session, why: LoginEnd, exchange?: Exchange): void;
-  /** For those who are subscribed. */
+  /** Sends events to subscribers. */
   readonly tell: TellLogin;
 }

@@ -1,4 +1,4 @@
-/** Dry runs as somebody: with the session that they have here, or as if they had just logged in. */
+/** Dry runs as a described visitor: with that visitor's present session, or as after a new login. */
 import type { DescribedVisitor } from "../../traffic/login.ts";
 import { nobody } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
@@ -6,7 +6,7 @@ import { teamNamed } from "../calls/memberships.ts";
 import type { LoginContext } from "./context.ts";
 import type { Session } from "../sessions/session.ts";
 
-/** What a provider would say of them. */
+/** The identity that a provider would return. */
 export function describedIdentity({ email, emailVerified, id, name, groups }: DescribedVisitor): Identity {
   return {
     ...nobody,
@@ -14,13 +14,13 @@ export function describedIdentity({ email, emailVerified, id, name, groups }: De
     email,
     emailVerified,
     name,
-    // SAML compares letter by letter, the others without regard to case. A number is a team's.
+    // SAML compares groups exactly, the other methods ignore case. A number is a team's id.
     memberships: [...new Set(groups.flatMap((one) => [one, teamNamed(one)]))],
     managedDomain: email.slice(email.lastIndexOf("@") + 1),
   };
 }
 
-/** Their session in a realm at a host, the one that was used last. */
+/** The visitor's most recently used session in a realm at a host. */
 export function sessionOfVisitor(
   { email }: DescribedVisitor,
   place: { readonly accountId: string; readonly realm: string; readonly host: string },

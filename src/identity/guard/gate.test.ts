@@ -6,8 +6,8 @@ import { makeLoginGate } from "./gate.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe("the gate of logins", () => {
-  it("the gate of logins lets a few through in each turn of the event loop, in order", async () => {
+describe("the login gate", () => {
+  it("the login gate admits a few pieces of work in each event-loop turn, in order", async () => {
     const gate = makeLoginGate();
     const went: number[] = [];
     for (let at = 0; at < 50; at += 1) {
@@ -31,7 +31,7 @@ describe("the gate of logins", () => {
     assert.equal(gate.enter(), undefined, "and nobody waits when nobody is there");
   });
 
-  it(`the gate of logins refuses by ${errorCode("login_busy")} what could only wait for long`, async () => {
+  it(`the login gate refuses work that would wait too long with ${errorCode("login_busy")}`, async () => {
     const gate = makeLoginGate();
     const all = Array.from({ length: 20_004 }, () => gate.enter());
     assert.throws(

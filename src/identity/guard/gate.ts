@@ -1,18 +1,21 @@
 /**
- * Work of logins on the traffic thread: a few pieces in each turn of its event loop, in order, so that a rush of visitors
- * waits for other traffic and not other traffic for them.
+ * Limits login work on the traffic thread to a few pieces per event-loop turn, in order, so that a rush of logins does
+ * not delay other traffic.
  */
 import { LoginRefusal } from "../calls/identity.ts";
 
 export interface LoginGate {
-  /** Undefined: go on at once; else it resolves when it is time. Throws `LoginRefusal` ("login_busy") when too many wait. */
+  /**
+   * Returns undefined if the work can start immediately, otherwise a promise that resolves when it can. Throws
+   * `LoginRefusal` ("login_busy") if too many are waiting.
+   */
   enter(): Promise<void> | undefined;
 }
 
-/** A piece takes about 0.2 ms. */
+/** One piece takes about 0.2 ms. */
 const perTurn = 4;
 const maxWaiting = 20_000;
-/** Pieces that went, before what is left of them is let go. */
+/** Number of served entries after which the queue is compacted. */
 const forgotten = 1024;
 
 export function makeLoginGate(): LoginGate {

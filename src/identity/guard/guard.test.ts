@@ -9,7 +9,7 @@ import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 
 describe("I2: a session", () => {
-  it("ends when it was inactive for as long as its route bears, and not before", async () => {
+  it("ends after its route's inactivity timeout, and not before", async () => {
     const { clock, status } = guarded({ inactivity_timeout: 60 });
     for (let count = 0; count < 3; count += 1) {
       clock.pass(59_000);
@@ -19,7 +19,7 @@ describe("I2: a session", () => {
     assert.equal(await status(), 302);
   });
 
-  it("I2: a session is inactive only when no edge has seen a use of it", async () => {
+  it("I2: a session is inactive only if no edge has seen a use of it", async () => {
     const { clock, status, tellOfUse } = guarded({ inactivity_timeout: 60 });
     clock.pass(59_000);
     tellOfUse();
@@ -27,19 +27,19 @@ describe("I2: a session", () => {
     assert.equal(await status(), 200);
   });
 
-  it("S7: ends with the provider's own session, also when the wall clock is set back", async () => {
+  it("S7: ends with the provider's session, even if the wall clock is set back", async () => {
     const { clock, status } = guarded({}, { endsAt: Date.now() + 7_205_000 });
     clock.step(-3_600_000);
     clock.pass(7_200_000);
     assert.equal(await status(), 200);
     clock.pass(10_000);
     const asked = status();
-    // The control plane, which is asked for what is unknown, says nothing.
+    // The control plane, which is asked about unknown sessions, does not answer.
     clock.pass(100);
     assert.equal(await asked, 302);
   });
 
-  it("S7: ends after its time also when the wall clock is set back or ahead", async () => {
+  it("S7: ends after its lifetime even if the wall clock is set back or ahead", async () => {
     for (const step of [-3_600_000, 3_600_000]) {
       const { clock, status } = guarded({ maximum_duration: 7_200 });
       clock.step(step);
@@ -53,7 +53,7 @@ describe("I2: a session", () => {
     assert.equal(await idle.status(), 302);
   });
 
-  it("S7: a session that was unused for a month by the wall clock is no good, though nothing has run since", async () => {
+  it("S7: a session that was unused for a month of wall-clock time is invalid, even if the process was suspended", async () => {
     const { clock, status } = guarded({});
     clock.step(30 * 86_400_000 - 1_000);
     assert.equal(await status(), 200);
@@ -61,7 +61,7 @@ describe("I2: a session", () => {
     assert.equal(await status(), 302);
   });
 
-  it("I2: a session is judged anew when the configuration changes", async () => {
+  it("I2: a session is evaluated again when the configuration changes", async () => {
     const { status, set } = guarded({});
     assert.equal(await status(), 200);
     set({ email_addresses: ["grace@example.com"] });
@@ -70,7 +70,7 @@ describe("I2: a session", () => {
     assert.equal(await status(), 200);
   });
 
-  it("I2: a session is no good at another host or realm, or for another account, client or provider", async () => {
+  it("I2: a session is invalid at another host or realm, and for another account, client or provider", async () => {
     assert.equal(await guarded({}, {}).status(), 200);
     for (const change of [
       { host: "other.example.com" },
@@ -83,9 +83,9 @@ describe("I2: a session", () => {
     }
   });
 
-  it("I2: a session ends with that of its provider, and when it is ended", async () => {
+  it("I2: a session ends with the provider's session, and when it is ended explicitly", async () => {
     const { clock, status } = guarded({}, { endsAt: makeManualClock().now() + 60_000 });
-    // By the wall clock alone: what ends sessions by and by has not run.
+    // Only the wall clock advances: the periodic cleanup has not run.
     clock.step(59_000);
     assert.equal(await status(), 200);
     clock.step(60_000);
@@ -98,31 +98,31 @@ describe("I2: a session", () => {
     assert.equal(await other.status(), 302);
   });
 
-  it("I2: a session that was ended here stays so, though the control plane has not heard of it and still tells of it", async () => {
+  it("I2: a session that was ended here stays ended, even if the control plane does not know yet", async () => {
     const { ask, logins } = guarded({});
     const { sessions, reports, end } = logins.context;
     const session = sessions.byId("appses_1");
     assert.ok(session);
     end(session, "logged_out");
     const asked = ask();
-    // The first question that was asked of it: nothing else is.
+    // Answers the first question only.
     reports.found(1, session.record);
     assert.equal((await asked).reason.split(":")[0], "the session is unknown here");
     assert.equal(sessions.size, 0);
-    // Of any other the control plane is believed.
+    // For any other session the control plane is believed.
     const told = ask();
     reports.found(2, { ...session.record, id: "appses_2" });
     assert.equal((await told).answer, undefined);
   });
 
-  it("I2: a session does not do for a route that asks for more scopes", async () => {
+  it("I2: a session is insufficient for a route that requires more scopes", async () => {
     const { status } = guarded({ teams: ["acme/eng"] }, { scopes: ["read:user", "user:email"] });
     assert.equal(await status(), 302);
   });
 });
 
 describe("a check with the provider", () => {
-  it("a check with the provider is one for all who wait, and turns away who is no member any more", async () => {
+  it("a check with the provider is shared by all waiting requests, and refuses former members", async () => {
     let checks = 0;
     const renew = async () => {
       checks += 1;
@@ -139,7 +139,7 @@ describe("a check with the provider", () => {
     assert.equal(checks, 1);
   });
 
-  it("a check with the provider lets nobody in whose session was ended while it was under way", async () => {
+  it("a check with the provider admits no session that ended during the check", async () => {
     const asked = Promise.withResolvers<void>();
     const renew = async () => {
       await asked.promise;
@@ -155,7 +155,7 @@ describe("a check with the provider", () => {
     assert.equal(await waiting, 302);
   });
 
-  it("a check with the provider lets nobody in whose session was ended while it failed", async () => {
+  it("a check with the provider admits no session that ended while the check failed", async () => {
     const asked = Promise.withResolvers<never>();
     const { clock, status, logins } = guarded({ auth_check_interval: 60, renew: () => asked.promise });
     clock.pass(61_000);
@@ -167,7 +167,7 @@ describe("a check with the provider", () => {
     assert.equal(await waiting, 302);
   });
 
-  it("a check with the provider keeps whose session and log-in it is, where the answer does not say", async () => {
+  it("a check with the provider preserves session id and login time if the answer omits them", async () => {
     const login = { providerSession: "s1", authenticatedAt: 7 };
     for (const [told, expected] of [
       [{}, login],
@@ -183,7 +183,7 @@ describe("a check with the provider", () => {
     }
   });
 
-  it("ends the session when the provider has withdrawn it", async () => {
+  it("ends the session when the provider has revoked it", async () => {
     for (const reason of ["login_withdrawn", "login_token_invalid"] as const) {
       const renew = () => Promise.reject(new LoginRefusal(reason, "of somebody else"));
       const { clock, status, logins } = guarded({ auth_check_interval: 60, renew });
@@ -193,7 +193,7 @@ describe("a check with the provider", () => {
     }
   });
 
-  it("bears a provider that is away for as long as the interval, asking every 30 s", async () => {
+  it("tolerates an unreachable provider for the length of the interval, and retries every 30 s", async () => {
     let checks = 0;
     let isAway = true;
     const renew = async () => {
@@ -217,7 +217,7 @@ describe("a check with the provider", () => {
   });
 });
 
-describe("a route that asks for a login", () => {
+describe("a route with a login", () => {
   type Given = ReturnType<typeof guarded>;
   const act = async (
     { siteNow }: Given,
@@ -242,7 +242,7 @@ describe("a route that asks for a login", () => {
   };
   const page = { accept: "text/html" };
 
-  it("a route that asks for a login passes OPTIONS on where it says so, and nothing else, in a rehearsal as well", async () => {
+  it("a route with a login passes OPTIONS only if configured, also in a dry run", async () => {
     for (const how of ["request", "rehearse"] as const) {
       const open = guarded({ options_passthrough: true });
       const closed = guarded({});
@@ -252,7 +252,7 @@ describe("a route that asks for a login", () => {
     }
   });
 
-  it("a route that asks for a login rehearses what it would do, with a session or as somebody, and tells nobody", async () => {
+  it("a route with a login rehearses its decision, with a session or for a described visitor, without events", async () => {
     const told: string[] = [];
     const given = guarded({ tell: (type) => void told.push(type) });
     const { loginCookies } = given;
@@ -281,13 +281,13 @@ describe("a route that asks for a login", () => {
     assert.deepEqual(told, []);
   });
 
-  it("a route that asks for a login does not take a session of another prefix under its own cookie's name", async () => {
+  it("a route with a login refuses a session of another cookie prefix under its own cookie's name", async () => {
     assert.equal(await guarded({}, { cookiePrefix: "other." }).status(), 302);
     assert.equal(await guarded({}, { cookiePrefix: realm.cookiePrefix }).status(), 200);
     assert.equal(await guarded({}, { cookiePrefix: undefined }).status(), 200, "made by an older version");
   });
 
-  it("a route that asks for a login tells of somebody who is not on its lists once, however often they ask, and again when the lists are others", async () => {
+  it("a route with a login reports an unlisted visitor once, and again when the lists change", async () => {
     const told: unknown[] = [];
     const given = guarded({ tell: (type, _account, make) => void told.push([type, make().sessionId]) });
     const { loginCookies } = given;
@@ -306,7 +306,7 @@ describe("a route that asks for a login", () => {
     ]);
   });
 
-  it("a route that asks for a login tells the service, and the trace, what holds by the lists that it has now", async () => {
+  it("a route with a login applies its present lists to the service's headers and the trace", async () => {
     const identity = { ...ada, memberships: ["acme/eng", "acme/ops"] };
     const given = guarded({ teams: ["acme/eng"] }, { identity });
     const { loginCookies } = given;
@@ -322,7 +322,7 @@ describe("a route that asks for a login", () => {
     assert.notEqual(whyNow, why);
   });
 
-  it("a route that asks for a login sends only navigations over TLS away, and says where to log in to all others", async () => {
+  it("a route with a login redirects only navigations over TLS, and tells all others where to log in", async () => {
     const given = guarded({});
     const location = async (init: ExchangeInit) => {
       const { status, headers, body, refused } = await act(given, { target: "/a?b=1", ...init });
@@ -356,7 +356,7 @@ describe("a route that asks for a login", () => {
     assert.match(framed.policy, /frame-ancestors \*/);
   });
 
-  it("I2: a route that asks for a login cuts what it has let in when the session reaches its own longest age, however long it may be elsewhere", async () => {
+  it("I2: a route with a login ends open exchanges when the session reaches the route's maximum age", async () => {
     const cut: number[] = [];
     const given = guarded({ maximum_duration: 60 });
     const { clock, loginCookies } = given;
@@ -371,9 +371,9 @@ describe("a route that asks for a login", () => {
     assert.ok(given.logins.context.sessions.byId("appses_1"), "other routes bear it for longer");
   });
 
-  it("K4: a route that asks for a login hands on the tokens of a client of its own, and none of the server's", async () => {
+  it("K4: a route with a login forwards tokens of its own client, and none of the server's", async () => {
     const app = { clientId: "c", clientSecret: "s", baseUrl: "", graphVersion: "" };
-    // They are kept to ask the provider again.
+    // The tokens are stored to check with the provider again.
     const given = guarded(
       { apps: { github: app }, auth_check_interval: 600 },
       { accessToken: "at", refreshToken: "rt", scopes: ["read:user", "user:email", "offline_access"] },

@@ -1,4 +1,4 @@
-/** A route that asks visitors to log in: one hash, one look-up and one cached verdict per request. */
+/** Requires a login on a route. A request costs one hash, one look-up and one cached verdict. */
 import { FieldBlock } from "../../lib/field-block.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { loginCookie } from "../../traffic/login.ts";
@@ -34,15 +34,15 @@ export interface GuardOptions {
   readonly lists: Lists;
   readonly accountId: string;
   readonly siteId: string;
-  /** The route, or an agent's endpoint. */
+  /** Id of the route, or of an agent's endpoint. */
   readonly ownerId: string;
-  /** The owner is an agent's endpoint: it has another id when it comes back, and is the same to visitors. */
+  /** The owner is an agent's endpoint, whose id changes with each connection while visitors see the same place. */
   readonly isAgents?: boolean;
   readonly revision: number;
-  /** Of a rule of a policy, "" where it names none; undefined for a module. */
+  /** For a policy rule, "" if it names none; undefined for a module. */
   readonly authId: string | undefined;
   readonly optionsPassthrough: boolean;
-  /** Seconds; 0: never. */
+  /** Seconds; 0 means never. */
   readonly inactivityTimeout: number;
   readonly maximumDuration: number;
   readonly checkInterval: number;
@@ -73,7 +73,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return isSessionCookie(cookie) ? this.#lookElsewhere(exchange, cookie) : this.#turnAway(exchange, "no session");
   }
 
-  /** As `request`, without touching the session and without asking anybody but for who the provider is. */
+  /** Decides like `request`, but changes no session and asks no one except for the provider's metadata. */
   rehearse(exchange: Exchange): Step | Promise<Step> {
     const { method } = this.options;
     if (method.url !== "" || method.known === undefined) return this.#rehearsed(exchange);
@@ -105,7 +105,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return this.#passedStep(session, verdict);
   }
 
-  /** As if they logged in now: what the lists say, and what the service would be told. */
+  /** Decides as for a new login: the verdict of the lists, and the fields that the service would receive. */
   #rehearseLogin(exchange: Exchange, visitor: DescribedVisitor): Step {
     const { lists, method } = this.options;
     const identity = describedIdentity(visitor);
@@ -116,7 +116,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return changed(method.kind, why);
   }
 
-  /** What rules and the service would be told of somebody; of tokens nothing. */
+  /** The visitor as rules and the service would see it, without tokens. */
   #describe(exchange: Exchange, identity: Identity, session: Session | undefined): void {
     exchange.login = this.#visitorOf(identity, session);
     const fields = upstreamFields(this.options.lists, identity, undefined);
@@ -126,21 +126,21 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   }
 
   /**
-   * Whether a session was made by this login, now or earlier. A realm's tag is short enough to be hit upon, and a host may
-   * have been another account's.
+   * Whether this login made the session. A realm's tag is short enough to collide, and the host may have belonged to
+   * another account.
    */
   isOwn({ realm, accountId }: Pick<SessionRecord, "realm" | "accountId">): boolean {
     return realm === this.options.realm.tag && accountId === this.options.accountId;
   }
 
-  /** Why the session is not good for a host of this route; undefined when it is. */
+  /** Why the session is invalid for a host of this route; undefined if it is valid. */
   faultOf(session: Session, host: string): string | undefined {
     const { options } = this;
     const { clock, settings } = this.#context;
     const { record } = session;
     if (session.ended) return "the session has expired";
     if (record.realm !== options.realm.tag || record.host !== host) return "the session belongs to another place";
-    // Its cookie could be sent under another name. What older versions made does not say which prefix it had.
+    // The cookie could be sent under another name. Sessions from older versions do not record their prefix.
     const { cookiePrefix } = options.realm;
     if (record.cookiePrefix !== undefined && record.cookiePrefix !== cookiePrefix)
       return "the session belongs to another cookie prefix";
@@ -159,7 +159,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return undefined;
   }
 
-  /** What the route's lists say of somebody, asked once for each session and configuration. */
+  /** The verdict of the route's lists, computed once per session and configuration. */
   verdictOf(session: Session): Verdict {
     if (session.judgedBy !== this || session.verdict === undefined) {
       session.verdict = judge(this.options.lists, session.record.identity);
@@ -187,7 +187,10 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return this.#admitKnown(exchange, session);
   }
 
-  /** Until the provider is known, nobody can say whether a session is of it: the sessions of another one stay out. */
+  /**
+   * Until the provider's metadata is known, sessions cannot be matched to it, so sessions of another provider are
+   * refused.
+   */
   async #onceKnown(exchange: Exchange, known: Promise<unknown>, goOn: () => Step | Promise<Step>): Promise<Step> {
     try {
       await known;
@@ -250,7 +253,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return { issuer: originOf(settings.idpHost, port), audience: originOf(host, port), groups };
   }
 
-  /** What the service is told: made anew when the session or its assertion is. */
+  /** Header fields for the service, rebuilt when the session or its assertion changes. */
   #blockOf(session: Session, assertion: KeptAssertion | undefined): FieldBlock {
     const fields = (session.fields ??= this.#fieldsOf(session));
     if (assertion === undefined) return new FieldBlock(fields);
@@ -269,7 +272,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return { ...visitor, groups: memberships, ...(session && { session: this.#readable(session) }) };
   }
 
-  /** As rules of a policy read it. */
+  /** The session in the form that policy rules read. */
   #readable(session: Session): VisitorSession {
     const { id, userId, accessToken, refreshToken, idToken, loginAt, checkedAt } = session.record;
     const { maximumDuration, inactivityTimeout, method } = this.options;
@@ -310,7 +313,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return beginLogin(this, this.#context, exchange, { returnPath: pathOfRequest(path, query), why });
   }
 
-  /** 401 for everything that cannot be sent to a login. */
+  /** Answers 401 to every request that cannot be redirected to a login. */
   #refuse(exchange: Exchange, kind: ReturnType<typeof requestKind>, why: string): Step {
     const { settings } = this.#context;
     const { request } = exchange;
@@ -347,7 +350,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     );
   }
 
-  /** Once for each verdict, however many requests it keeps out. */
+  /** Reports each verdict once, however many requests it refuses. */
   #tellUnlisted(exchange: Exchange, session: Session, verdict: Verdict): void {
     if (session.toldOf === verdict) return;
     session.toldOf = verdict;
@@ -361,7 +364,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     return turnedAway(this.options.method.kind, why, this.refusal(exchange, errorName, signedInAs), this.#decidedBy);
   }
 
-  /** What a visitor is shown who is not let in. */
+  /** The page for a refused visitor. */
   refusal(exchange: Exchange, errorName: LoginRefusalName, signedInAs?: string, back?: string) {
     const { request, id } = exchange;
     const path = this.#loginPath(back ?? pathOfRequest(request.path, request.query));
@@ -374,7 +377,7 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     });
   }
 
-  /** A route may have several logins by rules: which one is meant is said. */
+  /** A route may have several logins by rules, so the path names the login. */
   #loginPath(back: string): string {
     const { authId, realm } = this.options;
     return `/.postern/login?${authId === undefined ? "" : `realm=${realm.tag}&`}path=${encodeURIComponent(back)}`;

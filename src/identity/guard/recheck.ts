@@ -1,4 +1,4 @@
-/** Asking the provider whether somebody is still who and what they were: one call for all who wait. */
+/** Checks with the provider whether the visitor's identity and groups still hold. Waiting requests share one call. */
 import { hash } from "node:crypto";
 import type { LoginContext } from "./context.ts";
 import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
@@ -7,13 +7,16 @@ import type { LoginMethod } from "../methods/method.ts";
 import type { CheckOutcome, Session } from "../sessions/session.ts";
 
 const retryMs = 30_000;
-/** Longer than a provider takes, mostly: for so long an edge waits for the check of another one. */
+/** How long an edge waits for another edge's check. Longer than most providers take. */
 const elsewhereMs = 3_000;
-/** No check takes longer, so whoever has not told of it by then has failed. */
+/** No check takes longer, so a claim without a result after this time has failed. */
 const claimMs = 15_000;
 const longestGraceMs = 3_600_000;
 
-/** @param intervalSeconds of the route; as long is a provider borne that does not answer, but no more than an hour */
+/**
+ * @param intervalSeconds check interval of the route. An unreachable provider is tolerated for the same time, but at
+ * most one hour.
+ */
 export function recheck(
   session: Session,
   method: LoginMethod,
@@ -69,8 +72,8 @@ async function check(
 }
 
 /**
- * Of several edges, one asks with a refresh token: it may be good once, and providers end a login whose token comes twice.
- * True when another edge has asked and its answer has come. Rejects when no answer has come in time.
+ * Only one of several edges uses the refresh token, because it may work once and providers end a login whose token is
+ * used twice. Resolves with true when another edge's result has arrived. Rejects if no result arrives in time.
  */
 async function isAskedElsewhere(session: Session, { reports, clock }: LoginContext): Promise<boolean> {
   const { id, accountId, refreshToken } = session.record;
@@ -91,8 +94,8 @@ async function isAskedElsewhere(session: Session, { reports, clock }: LoginConte
 }
 
 /**
- * The provider's session and the time of the log-in belong to the log-in: an answer to a check that has neither takes them
- * from nobody. Without the session's id, a log-out that the provider tells of would end nothing.
+ * The provider's session id and the login time belong to the login. An answer to a check may omit them, and then they
+ * are preserved: without the session id, a back-channel logout would end nothing.
  */
 function keepOfLogin(before: Identity, told: Identity): Identity {
   return {

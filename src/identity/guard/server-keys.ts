@@ -4,13 +4,13 @@ import type { AssertionKey } from "./assertions.ts";
 import type { LoginContext, SamlSigning } from "./context.ts";
 import type { FlowKey } from "../browser/sealing.ts";
 
-/** Keys that are the whole server's: what they seal and sign is in effect as soon as they are there. */
+/** Keys of the whole server, which take effect when they arrive. */
 export interface ServerKeys extends Pick<LoginContext, "sealer" | "assertions" | "samlSigning"> {
-  /** Undefined before they are there. */
+  /** Undefined before they arrive. */
   accountId(): string | undefined;
-  /** Takes the place of all of them. */
+  /** Replaces all keys. */
   load(objects: Iterable<ResourceObject>): void;
-  /** Those that are new or gone, by their ids. */
+  /** Applies added and removed keys, by id. */
   change(changes: ReadonlyMap<string, ResourceObject | null>): void;
 }
 

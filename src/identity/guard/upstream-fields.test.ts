@@ -27,8 +27,8 @@ const odd = [
   "x".repeat(100_000),
 ];
 
-describe("what a service is told of a visitor", () => {
-  it("P4: what a service is told of a visitor is always a field that can be sent, whatever providers say", () => {
+describe("header fields about a visitor", () => {
+  it("P4: header fields about a visitor can always be sent, whatever the provider returns", () => {
     for (const text of odd) {
       const identity = { ...nobody, subject: text, name: text, email: text, memberships: [text] };
       for (const lists of [
@@ -42,7 +42,7 @@ describe("what a service is told of a visitor", () => {
     }
   });
 
-  it("P4: what a service is told of a visitor tells subjects and groups apart that differ in a blank", () => {
+  it("P4: header fields about a visitor distinguish subjects and groups that differ in white space", () => {
     const fieldsOf = (text: string) =>
       upstreamFields(
         { ...everybody, groups: new Set([text]) },
@@ -53,7 +53,7 @@ describe("what a service is told of a visitor", () => {
     assert.deepEqual(fieldsOf("ada"), ["ngrok-auth-user-id", "ada", "postern-auth-groups", "ada"]);
   });
 
-  it("what a service is told of a visitor has the provider's tokens as they are", () => {
+  it("header fields about a visitor contain the provider's tokens unchanged", () => {
     const tokens = { access: "a%2Fb|c,d", refresh: "r%" };
     const fields = upstreamFields(everybody, { ...nobody, subject: "1" }, tokens);
     assert.deepEqual(fields.slice(2), [
@@ -64,7 +64,7 @@ describe("what a service is told of a visitor", () => {
     ]);
   });
 
-  it("admits visitors with blanks around what the provider calls them, with the texts trimmed", async () => {
+  it("admits visitors with white space around their identity, and trims it", async () => {
     for (const [told, expected] of [
       [{ name: " Ada " }, { name: "Ada" }],
       [{ name: "Ada\r\nL." }, { name: "Ada L." }],
@@ -75,7 +75,7 @@ describe("what a service is told of a visitor", () => {
     ] as const) {
       const identity = { ...ada, ...told };
       assert.deepEqual({ ...tidyIdentity(identity), ...expected }, tidyIdentity(identity), JSON.stringify(told));
-      // As a session of an older version has it.
+      // As in a session of an older version.
       const { site, loginCookies } = guarded({}, { identity });
       const module = site?.findRoute("/", "app.example.com")?.request[0];
       assert.ok(module?.request);

@@ -1,11 +1,11 @@
-/** What the service behind a route is told of a visitor, in header fields. */
+/** Header fields that describe the visitor to the service behind a route. */
 import { wholeFieldText } from "../../traffic/tls-certificates.ts";
 import type { Identity } from "../calls/identity.ts";
 import type { Tokens } from "../calls/connection.ts";
 import { isTeam, nameOfMembership } from "../calls/memberships.ts";
 import type { Lists } from "../sessions/verdict.ts";
 
-/** Name and value in turns. An absent value is an absent field. @param tokens those that are forwarded, if any are */
+/** Alternating names and values. An absent value becomes an absent field. @param tokens forwarded tokens, if any */
 export function upstreamFields(
   lists: Lists,
   identity: Identity,
@@ -19,7 +19,7 @@ export function upstreamFields(
   add("ngrok-auth-user-name", wholeFieldText(identity.name));
   add("ngrok-auth-user-email", wholeFieldText(identity.email));
   if (tokens) {
-    // Visible ASCII, which was checked when they came: "%" in them is the provider's own.
+    // Tokens were validated as visible ASCII when they arrived. A "%" in them comes from the provider.
     add("ngrok-auth-oauth-access-token", tokens.access);
     add("ngrok-auth-oauth-refresh-token", tokens.refresh);
   }
@@ -28,7 +28,7 @@ export function upstreamFields(
   return fields;
 }
 
-/** The visitor's memberships that the lists name. */
+/** The visitor's memberships that the lists mention. */
 export function groupsNamed({ teams, organizations, groups }: Lists, { memberships }: Identity): readonly string[] {
   if (teams.size + organizations.size + groups.size === 0) return [];
   if (groups.size > 0) return memberships.filter((one) => groups.has(one));

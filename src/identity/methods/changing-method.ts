@@ -1,4 +1,4 @@
-/** The code flow with a client that may change while the route stays: its id or secret is read from a vault. */
+/** The code flow with a client that may change while the route stays, because its id or secret comes from a vault. */
 import type { Connection } from "../calls/connection.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginMethod } from "./method.ts";
@@ -9,15 +9,15 @@ export interface Client {
 }
 
 export interface CurrentClient {
-  /** How the client is found: what is found the same way is the same realm. */
+  /** How to find the client. Clients found in the same way share a realm. */
   readonly name: string;
-  /** Undefined where it cannot be found out now. */
+  /** Returns undefined while the client cannot be found. */
   read(): Client | undefined;
 }
 
 /**
- * @param make the method of one client
- * @param used told of each connection when it is first used
+ * @param make creates the method for one client
+ * @param used called with each connection at its first use
  */
 export function changingMethod(
   connection: Connection,

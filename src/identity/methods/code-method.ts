@@ -1,4 +1,7 @@
-/** Logins by the authorization code flow: OAuth providers and OpenID Connect issuers (RFC 6749 §4.1, RFC 7636, RFC 9207). */
+/**
+ * Logins with the authorization code flow: OAuth providers and OpenID Connect issuers (RFC 6749 §4.1, RFC 7636, RFC
+ * 9207).
+ */
 import type { Connection, ProviderMetadata } from "../calls/connection.ts";
 import type { LoginJobs } from "../jobs/jobs.ts";
 import { challengeOf } from "../browser/flow.ts";
@@ -18,17 +21,17 @@ export const oauthCallback = "/oauth2/callback";
 export interface CodeMethodOptions {
   readonly connection: Connection;
   readonly accountId: string;
-  /** More parameters of the address to which visitors are sent. */
+  /** Additional parameters of the authorization URL. */
   readonly authorizeParameters: Readonly<Record<string, string>>;
   readonly forwardsTokens: boolean;
-  /** The provider tells what the lists ask for only with one of these; empty: no list needs a scope. */
+  /** The lists need one of these scopes; empty if they need none. */
   readonly neededScopes: readonly string[];
   readonly jobs: LoginJobs;
   readonly settings: LoginSettings;
   readonly now: () => number;
 }
 
-/** How long what an issuer says of itself is used without asking the login thread again. */
+/** How long an issuer's metadata is used without asking the login thread again. */
 const metadataMs = 60_000;
 
 const byError: Readonly<Record<string, LoginRefusalName>> = {
@@ -83,7 +86,8 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
     const isOther = prompt !== undefined && !flow.anew;
     const anew = flow.anew && found.openid ? { prompt: "login", max_age: "0" } : {};
     for (const [name, value] of Object.entries(isOther ? found.otherAccount : anew)) {
-      // Several prompts are one parameter (OpenID Connect Core 1.0 §3.1.2.1): without consent there is no refresh token.
+      // Several prompts are sent in one parameter (OpenID Connect Core 1.0 §3.1.2.1). Without consent there is no
+      // refresh token.
       set(name, name === "prompt" ? promptsOf(url.searchParams.get(name), value) : value);
     }
     return url.href;
@@ -133,13 +137,13 @@ export function codeMethod(options: CodeMethodOptions): LoginMethod {
   };
 }
 
-/** `none` stands alone: it would be an error beside another. */
+/** `none` must stand alone. */
 function promptsOf(present: string | null, more: string): string {
   const prompts = (present ?? "").split(" ").filter((one) => one !== "" && one !== "none");
   return [...new Set([...prompts, more])].join(" ");
 }
 
-/** RFC 9207 §2.4: an answer of another issuer is a mix-up. */
+/** RFC 9207 §2.4: a response from another issuer is a mix-up attack. */
 function checkIssuer(
   parameters: ReadonlyMap<string, string>,
   metadata: ProviderMetadata,
@@ -156,7 +160,7 @@ function refusedBy(error: string, description: string): LoginRefusal {
   return new LoginRefusal(errorName, `the provider answered ${said}`);
 }
 
-/** Where a provider does not know the callback, its operator is told which one it is. */
+/** If a provider rejects the callback URL, the operator sees which URL to register. */
 function toRegister(error: unknown, redirectUri: string): unknown {
   if (!(error instanceof LoginRefusal) || error.reason !== "login_redirect_refused") return error;
   return new LoginRefusal(error.reason, `${error.message}; register ${redirectUri}`);

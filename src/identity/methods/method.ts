@@ -1,15 +1,15 @@
 /**
- * How visitors of a route log in: what differs between kinds of logins. OAuth and OpenID Connect are one method
- * (`code-method.ts`); whatever else lets visitors in is another one of these, behind the same guard, flows and sessions.
+ * How visitors of a route log in. OAuth and OpenID Connect are one method (`code-method.ts`). Other methods implement
+ * the same interface behind the same guard, flows and sessions.
  */
 import type { Answer } from "../../traffic/step.ts";
 import type { Tokens } from "../calls/connection.ts";
 import type { LoggedIn, Renewed } from "../calls/login-client.ts";
 import type { Flow } from "../browser/flow.ts";
 
-/** A login that was begun at the provider. */
+/** A login that started at the provider. */
 export interface Arrival extends LoggedIn {
-  /** Good for one session. */
+  /** Valid for one session. */
   readonly id: string;
   readonly returnPath: string;
 }
@@ -17,47 +17,52 @@ export interface Arrival extends LoggedIn {
 export interface LoginMethod {
   /** Name of the module. */
   readonly kind: "oauth" | "oidc" | "saml";
-  /** For so long what a visitor brings back could be brought once more: no provider is asked about it. Milliseconds. */
+  /** How long a response could be replayed, if the provider does not detect that itself, milliseconds. */
   readonly repeatableMs?: number;
-  /** The one that is used now. */
+  /** The client in use. */
   readonly clientId: string;
-  /** What tells its realm from those of other clients: the client, or where that may change, how it is found. */
+  /** Distinguishes the realms of different clients: the client id, or for a changing client, how it is found. */
   readonly realmId: string;
-  /** As visitors know it. */
+  /** Name shown to visitors. */
   readonly title: string;
-  /** What users of it are told from others by: issuer, entity id, or origin; "" until the provider has said it. */
+  /**
+   * Distinguishes this provider's users from others: issuer, entity id, or origin. "" until the provider's metadata is
+   * known.
+   */
   readonly url: string;
-  /** Resolves once `url` is there. Rejects with `LoginRefusal` where it cannot be found out. Absent: it always is. */
+  /**
+   * Resolves when `url` is known. Rejects with `LoginRefusal` if it cannot be determined. Absent if it is always known.
+   */
   known?(): Promise<unknown>;
-  /** What a session must have been granted. */
+  /** Scopes that a session must have been granted. */
   readonly scopes: readonly string[];
-  /** The provider tells what the route's lists ask for only with one of these; absent or empty: no list needs a scope. */
+  /** The route's lists need one of these scopes; absent or empty if they need none. */
   readonly neededScopes?: readonly string[];
-  /** Tokens are handed to the service behind the route. */
+  /** Whether tokens are forwarded to the service behind the route. */
   readonly forwardsTokens: boolean;
-  /** The path on the login host at which its visitors come back. */
+  /** Callback path on the login host. */
   readonly callbackPath: string;
-  /** From where a provider reads what it has to know of this login; absent where nothing is read. */
+  /** URL from which a provider reads this login's metadata; absent if there is none. */
   readonly metadataUrl?: string;
-  /** What its operator should know though logins work, for traces and explanations. */
+  /** Advice for the operator although logins work, for traces and explanations. */
   readonly warning?: string | undefined;
-  /** What sends the visitor there: a location, or an answer of its own such as a form. Rejects with `LoginRefusal`. */
+  /** Returns the redirect location, or an answer such as a form. Rejects with `LoginRefusal`. */
   begin(
     flow: Flow,
     state: string,
     prompt: string | undefined,
     host: string,
   ): string | Answer | Promise<string | Answer>;
-  /** Who came back with what the provider gave along. Rejects with `LoginRefusal`. */
+  /** Returns the identity for a provider's response. Rejects with `LoginRefusal`. */
   finish(parameters: ReadonlyMap<string, string>, flow: Flow): Promise<LoggedIn>;
-  /** Who came with what a provider gave along by itself, and where to; undefined for what is not this method's. */
+  /** Handles a response that the provider sent unasked; undefined if it does not belong to this method. */
   arrive?(parameters: ReadonlyMap<string, string>, host: string): Promise<Arrival | undefined>;
-  /** Absent: nothing but another login says whether somebody is still welcome. */
+  /** Absent if only a new login can verify the visitor. */
   renew?(tokens: Tokens, subject: string): Promise<Renewed>;
   /**
-   * What sends the visitor on, to be logged out of the provider, too: a location, or an answer of its own.
+   * Returns how the visitor logs out at the provider, too: a location or an answer.
    *
-   * @param host where the visitor was logged in
+   * @param host host at which the visitor was logged in
    */
   logout?(tokens: Tokens, returnUrl: string, host: string): Promise<string | Answer | undefined>;
 }

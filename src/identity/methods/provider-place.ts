@@ -1,8 +1,11 @@
-/** Where a provider may be that an agent or a rule of a policy names, which nobody could refuse when it was written. */
+/** Checks addresses of providers that agents or policy rules name, which no API call has validated. */
 import { insideIssue } from "../../schema/login-fields.ts";
 import type { LoginSettings } from "../browser/settings.ts";
 
-/** Throws where a request for it would be refused; a name that leads inside is found out by then. @param url "" for none */
+/**
+ * Throws if a request to the URL would be refused. Names that resolve to internal addresses are detected at request
+ * time. @param url "" for none
+ */
 export function checkPlace(
   what: string,
   url: string,
