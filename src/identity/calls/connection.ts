@@ -1,41 +1,41 @@
-/** Whom a login calls and as which client: plain data that crosses to the thread that does it. */
+/** The provider and the client of a login, as plain data for the login thread. */
 
 export interface Connection {
   readonly kind: "oauth" | "oidc";
-  /** Name of the provider of an `oauth` login; "" else. */
+  /** Provider name of an `oauth` login; otherwise "". */
   readonly provider: string;
-  /** Of an `oidc` login; "" else. */
+  /** Issuer of an `oidc` login; otherwise "". */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** As asked for. */
+  /** The requested scopes. */
   readonly scopes: readonly string[];
-  /** Rights to refresh are asked for. */
+  /** Whether to request refresh tokens. */
   readonly refreshes: boolean;
-  /** Where every endpoint of an `oauth` provider is instead, as the operator says; "" for where they are. */
+  /** The operator's replacement for the address of an `oauth` provider's endpoints; "" for the usual address. */
   readonly baseUrl: string;
-  /** Facebook's. */
+  /** Version of Facebook's Graph API. */
   readonly graphVersion: string;
 }
 
-/** Where a visitor is sent, and what the provider takes with it. */
+/** Where to send a visitor, and what the provider supports. */
 export interface ProviderMetadata {
   readonly authorizeUrl: string;
-  /** More parameters for it. */
+  /** Additional parameters of the authorization URL. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly scopeSeparator: string;
   readonly pkce: boolean;
   readonly nonce: boolean;
-  /** Whether it takes `prompt=login` and `max_age` (OpenID Connect). */
+  /** Whether it supports `prompt=login` and `max_age` (OpenID Connect). */
   readonly openid: boolean;
-  /** More parameters, by which a visitor can be somebody else than whom the provider knows already. */
+  /** Parameters that let the visitor choose another account. */
   readonly otherAccount: Readonly<Record<string, string>>;
-  /** As users see it, and the URL by which users of it are told from those of another. */
+  /** Name shown to users, and the URL that distinguishes its users from those of other providers. */
   readonly title: string;
   readonly url: string;
-  /** The issuer that `iss` of a callback must be, where it is known before tokens are; "" else. */
+  /** The issuer that `iss` of a callback must equal, if it is known before tokens arrive; otherwise "". */
   readonly issuer: string;
-  /** Whether `iss` comes back with each answer (RFC 9207 §3). */
+  /** Whether each response contains `iss` (RFC 9207 §3). */
   readonly returnsIssuer: boolean;
 }
 

@@ -38,7 +38,7 @@ describe("a call to a provider", () => {
     server.closeAllConnections();
     server.close();
   });
-  /** Of both kinds of call; every answer would do but for what it is changed in. */
+  /** Runs both kinds of call. Each answer is acceptable except for the tested change. */
   const outcomes = async (answer: Told): Promise<string[]> => {
     told = answer;
     const provider = fetches.to("provider", false);
@@ -54,7 +54,7 @@ describe("a call to a provider", () => {
   };
   const all = (name: string): string[] => [name, name];
 
-  it("I7: a call to a provider is made to whoever has a certificate of the operator's authorities, or of the system's, and to nobody else", async () => {
+  it("I7: a call to a provider accepts certificates of the operator's or the system's authorities, and no others", async () => {
     const now = Date.now();
     const authority = await createAuthority({ commonName: "A CA of providers", now });
     const leaf = await issueLeaf(authority, { names: ["localhost"], days: 1, now });
@@ -86,7 +86,7 @@ describe("a call to a provider", () => {
     }
   });
 
-  it("I7: a call to a provider takes JSON, and nothing that only looks like it", async () => {
+  it("I7: a call to a provider accepts JSON, and nothing that only resembles it", async () => {
     for (const type of [
       "application/json",
       "application/json; charset=utf-8",
@@ -106,7 +106,7 @@ describe("a call to a provider", () => {
     }
   });
 
-  it("I7: a call to a provider decodes nothing, as it has asked for", async () => {
+  it("I7: a call to a provider decodes no content coding, and requests none", async () => {
     assert.deepEqual(await outcomes({ headers: { "content-encoding": "identity" } }), all("at"));
     for (const coding of ["br", "gzip", "deflate", "zstd", "identity, gzip"]) {
       const headers = { "content-encoding": coding };
@@ -114,7 +114,7 @@ describe("a call to a provider", () => {
     }
   });
 
-  it("I7: a call to a provider follows no redirect, and takes none for an answer", async () => {
+  it("I7: a call to a provider follows no redirect, and treats a redirect as a failure", async () => {
     for (const status of [300, 301, 302, 303, 307, 308]) {
       const headers = { location: `${url}elsewhere` };
       assert.deepEqual(await outcomes({ status, headers }), all("login_exchange_failed"), String(status));
@@ -122,7 +122,7 @@ describe("a call to a provider", () => {
     assert.ok(!asked.some((one) => one.includes("elsewhere")));
   });
 
-  it("a call to a provider says what an answer's status means for a login", async () => {
+  it("a call to a provider maps the status to the meaning for a login", async () => {
     for (const [status, name] of [
       [429, "login_throttled"],
       [500, "login_provider_down"],
@@ -133,7 +133,7 @@ describe("a call to a provider", () => {
     }
   });
 
-  it("I7: a call to a provider takes 64 KiB of a token's answer and 1 MiB of any other", async () => {
+  it("I7: a call to a provider accepts up to 64 KiB of a token response and 1 MiB of any other", async () => {
     const long = (bytes: number): Told => ({ body: `{"access_token":"at","x":"${"x".repeat(bytes)}"}` });
     assert.deepEqual(await outcomes(long(65_000)), all("at"));
     assert.deepEqual(await outcomes(long(66_000)), ["at", "login_unreachable"]);

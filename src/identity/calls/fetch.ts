@@ -1,4 +1,4 @@
-/** Calls to providers: bounded, JSON, without redirects (security I7). What is wrong is said by a `LoginRefusal`. */
+/** Calls to providers: bounded, JSON, without redirects (security I7). Failures are `LoginRefusal`s. */
 import type { Clock } from "../../lib/clock.ts";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -9,18 +9,18 @@ import { makeTurns } from "./turns.ts";
 
 export interface FetchSettings {
   readonly clock: Clock;
-  /** Providers that tenants name may be at local addresses, and without TLS. */
+  /** Whether tenants' providers may have local addresses and use plain HTTP. */
   readonly allowLocal: boolean;
-  /** PEM of authorities that providers may have their certificates from. */
+  /** PEM of authorities that may issue providers' certificates. */
   readonly ca: string | undefined;
 }
 
 export interface Answered {
   readonly status: number;
   readonly json: JsonObject;
-  /** A list at the top, where the provider answers with one. */
+  /** The answer, if it is a list at the top level. */
   readonly list: readonly JsonObject[] | undefined;
-  /** The answer is a signed token instead of JSON (OpenID Connect Core §5.3.2). */
+  /** The answer, if it is a signed token instead of JSON (OpenID Connect Core §5.3.2). */
   readonly token?: string;
 }
 
@@ -32,7 +32,7 @@ export interface ProviderFetch {
 }
 
 export interface Fetches {
-  /** @param named the operator has named the place: it may be anywhere */
+  /** @param named the operator configured the address, so it may be anywhere */
   to(key: string, named: boolean): ProviderFetch;
   close(): void;
 }
@@ -40,7 +40,9 @@ export interface Fetches {
 const callMs = 5_000;
 const maxDataBytes = 1024 * 1024;
 const maxTokenBytes = 64 * 1024;
-/** Calls under way per provider, and those that may wait for one of these: a rush is served as fast as the provider is. */
+/**
+ * Maximum concurrent calls per provider, and maximum waiting calls. A rush is served as fast as the provider answers.
+ */
 const maxUnderWay = 64;
 const maxWaiting = 2_048;
 
@@ -108,7 +110,8 @@ function read({ status, headers, body }: OutboundAnswer, url: URL): Answered {
   if (signedTypes.test(type)) {
     return { status, json: {}, list: undefined, token: Buffer.from(body).toString("latin1").trim() };
   }
-  // Some providers serve JSON without its type. A page of HTML is reported by its type, which says more than a parser.
+  // Some providers serve JSON without its type. For HTML the error names the type, which is more helpful than a parser
+  // error.
   if (!jsonTypes.test(type)) {
     throw unusable(`answers ${status} with "${type.slice(0, 60)}" instead of JSON`);
   }
@@ -127,12 +130,12 @@ function urlOf(text: string): URL {
   return url;
 }
 
-/** Without the query, which may hold secrets. */
+/** Omits the query, which may contain secrets. */
 function placeOf({ origin, pathname }: URL): string {
   return origin + pathname;
 }
 
-/** `json[name]` where it is text; "" else. */
+/** Returns `json[name]` if it is text; otherwise "". */
 export function textOf(json: JsonObject, name: string): string {
   const value = json[name];
   return typeof value === "string" ? value : "";

@@ -1,24 +1,26 @@
-/** Who somebody is, as a provider says it: plain data, the same from every kind of login. */
+/** A visitor's identity from a provider, as plain data, in the same form for every kind of login. */
 
 export interface Identity {
   /** Id at the provider, or the NameID of a SAML login. */
   readonly subject: string;
   readonly email: string;
-  /** The provider answers for the address: only then lists of e-mail addresses and domains are held against it (I5). */
+  /**
+   * Whether the provider has verified the address. Only then it is compared with lists of addresses and domains (I5).
+   */
   readonly emailVerified: boolean;
   readonly name: string;
   readonly username: string;
-  /** Teams and organizations in the forms of `memberships.ts`, or groups as the provider names them. */
+  /** Teams and organizations in the form of `memberships.ts`, or groups in the provider's spelling. */
   readonly memberships: readonly string[];
-  /** Session at the provider, where it says one. */
+  /** Session id at the provider, if it sends one. */
   readonly providerSession: string;
-  /** When the visitor last showed credentials, seconds since 1970; 0: not told. */
+  /** When the visitor last entered credentials, seconds since 1970; 0 if unknown. */
   readonly authenticatedAt: number;
-  /** The domain that the address is managed by, where the provider says so (Google's `hd`). */
+  /** The domain that manages the address, if the provider names it (Google's `hd`). */
   readonly managedDomain: string;
 }
 
-/** Why a login came to nothing. `detail` is for the trace, never for the visitor. */
+/** Why a login failed. `detail` is for the trace, never for the visitor. */
 export class LoginRefusal extends Error {
   readonly reason: LoginRefusalName;
 
@@ -83,15 +85,15 @@ export const nobody: Identity = Object.freeze({
   managedDomain: "",
 });
 
-/** Longest texts that sessions and header fields carry, characters. */
+/** Longest text in sessions and header fields, characters. */
 const maxText = 512;
-/** RFC 5321 §4.5.3.1: 64 and 255 octets with the "@". */
+/** RFC 5321 §4.5.3.1: 64 and 255 octets, and the "@". */
 const maxEmail = 320;
 const controls = /\p{Cc}+/gu;
 
 /**
- * As sessions hold it: display texts of one line, without blanks around them. The subject and memberships stay as they
- * are, because another one may differ from them in nothing but a blank.
+ * Normalizes an identity for a session: display texts become one line without surrounding white space. Subject and
+ * memberships stay unchanged, because two of them may differ only in white space.
  */
 export function tidyIdentity(identity: Identity): Identity {
   const { email, emailVerified, name, username } = identity;

@@ -1,10 +1,10 @@
-/** What every kind of login can be asked for, by the thread that calls providers. */
+/** Operations of every kind of login, executed by the thread that calls providers. */
 import type { Identity } from "./identity.ts";
 import type { ProviderMetadata, Tokens } from "./connection.ts";
 
 export interface CodeExchange {
   readonly code: string;
-  /** PKCE's; sent only to providers that take it. */
+  /** The PKCE verifier. Sent only to providers that support it. */
   readonly verifier: string;
   readonly nonce: string;
   readonly redirectUri: string;
@@ -16,28 +16,28 @@ export interface Renewed {
 }
 
 export interface LoggedIn extends Renewed {
-  /** As granted. */
+  /** The granted scopes. */
   readonly scopes: readonly string[];
-  /** The session may not last longer, milliseconds since 1970; absent or 0: the provider sets no bound. */
+  /** Latest end of the session, milliseconds since 1970; absent or 0 if the provider sets none. */
   readonly endsAt?: number;
 }
 
-/** A log-out that the provider tells of: of a subject, of a session of it, or both. `id` must be new. */
+/** A logout from the provider: of a subject, of one of its sessions, or both. `id` must not have been used before. */
 export interface ProviderLogout {
   readonly subject: string;
   readonly session: string;
   readonly id: string;
-  /** It is refused by itself from then on, milliseconds since 1970. */
+  /** When it becomes invalid anyway, milliseconds since 1970. */
   readonly untilMs: number;
 }
 
-/** Everything rejects with `LoginRefusal`. */
+/** All methods reject with `LoginRefusal`. */
 export interface LoginClient {
   metadata(): Promise<ProviderMetadata>;
   login(exchange: CodeExchange): Promise<LoggedIn>;
-  /** Asks again, with fresh tokens where there are any to be had. */
+  /** Requests the identity again, with new tokens if possible. */
   renew(tokens: Tokens, subject: string): Promise<Renewed>;
-  /** Where the visitor is logged out of the provider, too. */
+  /** URL at which the visitor also logs out of the provider. */
   logoutUrl?(tokens: Tokens, returnUrl: string): Promise<string | undefined>;
   loggedOut?(token: string): Promise<ProviderLogout>;
 }

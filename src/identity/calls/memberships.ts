@@ -1,17 +1,17 @@
 /**
- * Memberships of different kinds in one list, each kind with a form that no other kind can have: `acme` and `@4711` are
- * organizations, `acme/ops` and `#4711` are teams. Without the marks, whoever registers an organization called `4711`
- * would be a member of the team with that number.
+ * Memberships of different kinds in one list, each kind in an unambiguous form: `acme` and `@4711` are organizations,
+ * `acme/ops` and `#4711` are teams. Without the prefixes, anyone who registers an organization called `4711` would be a
+ * member of the team with that number.
  */
 
 const digits = /^\d+$/;
 
-/** As providers and lists name it; case does not count. */
+/** In the spelling of providers and lists. Case-insensitive. */
 export function organizationNamed(name: string): string {
   return digits.test(name) ? `@${name}` : name.toLowerCase();
 }
 
-/** `organization/team`, or the team's number; case does not count. */
+/** `organization/team`, or the team's number. Case-insensitive. */
 export function teamNamed(name: string): string {
   return digits.test(name) ? `#${name}` : name.toLowerCase();
 }
@@ -20,7 +20,7 @@ export function isTeam(membership: string): boolean {
   return membership.startsWith("#") || membership.includes("/");
 }
 
-/** Without its mark: as the lists of a route name it. */
+/** Removes the prefix, which gives the spelling in the lists of a route. */
 export function nameOfMembership(membership: string): string {
   return membership.replace(/^[#@](?=\d+$)/, "");
 }

@@ -14,8 +14,8 @@ function reasonOf(change: object, status = 200, grant: "code" | "refresh" = "cod
   }
 }
 
-describe("the answer of a token endpoint", () => {
-  it("I1: the answer of a token endpoint has a bearer token of visible ASCII that a header field has room for, or none is taken", () => {
+describe("a token response", () => {
+  it("I1: a token response must contain a bearer token of visible ASCII that fits into a header field", () => {
     for (const token_type of [undefined, "bearer", "Bearer", "BEARER"]) assert.equal(reasonOf({ token_type }), "taken");
     for (const token_type of ["mac", "DPoP", "Basic", "bearer "]) {
       assert.equal(reasonOf({ token_type }), "login_exchange_failed", token_type);
@@ -31,7 +31,7 @@ describe("the answer of a token endpoint", () => {
     assert.equal(reasonOf({ access_token: "a".repeat(room), refresh_token: undefined }), "taken");
   });
 
-  it("I1: the answer of a token endpoint is a refusal whatever its status, when it says so, and when its status does", () => {
+  it("I1: a token response is a refusal if it says so or its status says so", () => {
     for (const status of [200, 201, 400]) {
       assert.equal(reasonOf({ error: "invalid_grant" }, status), "login_exchange_failed");
       assert.equal(reasonOf({ error: "invalid_grant" }, status, "refresh"), "login_withdrawn");

@@ -1,4 +1,4 @@
-/** The answer of a token endpoint (RFC 6749 §5), read by what it says and not by its status alone. */
+/** Parses a token response (RFC 6749 §5) by its content, not only by its status. */
 import type { JsonObject } from "../../lib/json.ts";
 import { LoginRefusal } from "./identity.ts";
 import type { LoginRefusalName } from "./identity.ts";
@@ -13,7 +13,7 @@ export function clientForm({ clientId, clientSecret }: Connection): Record<strin
   return { client_id: clientId, client_secret: clientSecret };
 }
 
-/** @param asked what the scopes are when the answer does not say (RFC 6749 §5.1) */
+/** @param asked the scopes if the response does not list them (RFC 6749 §5.1) */
 export function tokenAnswer(
   { status, json }: Answered,
   asked: readonly string[],
@@ -21,7 +21,7 @@ export function tokenAnswer(
 ): { readonly tokens: Tokens; readonly scopes: readonly string[] } {
   const { error } = json;
   const isError = error !== undefined && error !== null && error !== "";
-  // GitHub answers 200 to everything; Twitch and Facebook have no `error` text of the standard's.
+  // GitHub always answers 200. Twitch and Facebook do not use the standard's `error` text.
   if (isError || (status !== 200 && status !== 201)) throw refusedBy(json, grant);
   const [access, refresh, id] = [textOf(json, "access_token"), textOf(json, "refresh_token"), textOf(json, "id_token")];
   if (access === "" || [access, refresh].some((one) => one.length > maxTokenLength || /[^\x21-\x7e]/.test(one))) {
@@ -34,7 +34,7 @@ export function tokenAnswer(
   return { tokens: { access, refresh, id }, scopes: scopesOf(json["scope"]) ?? asked };
 }
 
-/** Text with spaces (RFC 6749 §3.3), with commas (GitHub), or a list (Twitch). */
+/** Separated by spaces (RFC 6749 §3.3), by commas (GitHub), or a list (Twitch). */
 function scopesOf(value: unknown): readonly string[] | undefined {
   if (Array.isArray(value)) return value.filter((one): one is string => typeof one === "string");
   return typeof value === "string" && value !== "" ? value.split(/[ ,]+/).filter((one) => one !== "") : undefined;

@@ -1,11 +1,11 @@
-/** Turns at calls, of which a provider gets only so many at once: the rest waits, in order and not for long. */
+/** Limits concurrent calls per provider. Further calls wait in order, for a limited time. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { LoginRefusal } from "./identity.ts";
 
 export interface TurnBounds {
-  /** Calls under way for one key. */
+  /** Maximum concurrent calls per key. */
   readonly maxUnderWay: number;
-  /** Those that may wait for one key. */
+  /** Maximum waiting calls per key. */
   readonly maxWaiting: number;
   readonly waitMs: number;
 }
@@ -21,7 +21,7 @@ interface Line {
 }
 
 export interface Turns {
-  /** Runs `call` when it is its turn. Rejects with a `LoginRefusal` ("login_busy") when that does not come. */
+  /** Runs `call` when it is its turn. Rejects with a `LoginRefusal` ("login_busy") if that takes too long. */
   take<Result>(key: string, call: () => Promise<Result>): Promise<Result>;
 }
 
@@ -45,7 +45,7 @@ export function makeTurns(clock: Clock, { maxUnderWay, maxWaiting, waitMs }: Tur
     line.waiting.add(one);
     return promise;
   };
-  /** Gives the turn on. */
+  /** Starts the next call. */
   const end = (key: string, line: Line): void => {
     const [next] = line.waiting;
     if (next) {

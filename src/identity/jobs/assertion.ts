@@ -1,4 +1,4 @@
-/** The edge's own word on who is logged in, signed for the service behind it. */
+/** The edge's signed assertion about the logged-in visitor, for the service behind the route. */
 import { createPrivateKey, sign } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 

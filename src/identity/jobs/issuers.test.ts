@@ -37,7 +37,7 @@ describe("calls to an issuer", () => {
   const isRefused = (error: unknown): boolean =>
     error instanceof LoginRefusal && error.reason === "login_token_invalid";
 
-  it("calls to an issuer ask again who somebody is, with a fresh token and without", async () => {
+  it("calls to an issuer fetch the identity again, with and without a new token", async () => {
     issuer.userinfo = { email: "ada@new.example" };
     assert.equal((await renew("")).email, "ada@new.example");
     issuer.forge = () => "";
@@ -46,7 +46,7 @@ describe("calls to an issuer", () => {
     assert.equal((await renew()).email, "ada@signed.example");
   });
 
-  it("I5: calls to an issuer keep of the log-in's token what userinfo leaves out, where they bring no new one", async () => {
+  it("I5: calls to an issuer keep claims of the login's token that userinfo omits, if a check brings no new token", async () => {
     const log = {
       email: "ada@example.com",
       email_verified: true,
@@ -77,7 +77,7 @@ describe("calls to an issuer", () => {
     assert.deepEqual(await again(id), ["", false, "", "", []], "a new token says all that there is to say");
   });
 
-  it("I1: calls to an issuer never turn a session into somebody else's", async () => {
+  it("I1: calls to an issuer never turn a session into another person's", async () => {
     issuer.subject = "eve";
     await assert.rejects(renew(), isRefused, "a token and userinfo of another");
     await assert.rejects(renew(""), isRefused, "userinfo of another");
@@ -88,7 +88,7 @@ describe("calls to an issuer", () => {
     await assert.rejects(renew(), isRefused, "a token of another");
   });
 
-  it("I1: calls to an issuer take no keys but of an answer of status 200, and ask for them every two seconds at most", async () => {
+  it("I1: calls to an issuer accept keys only from answers of status 200, and request them at most every two seconds", async () => {
     const clock = makeManualClock();
     clock.step(Date.now() - clock.now());
     jobs = makeJobs({ clock, allowLocal: true, issuers: [], ca: undefined, skewSeconds: 60 });
@@ -105,7 +105,7 @@ describe("calls to an issuer", () => {
     assert.equal(asked() - before, 2);
   });
 
-  it("I1: calls to an issuer take no renewed token that is not good", async () => {
+  it("I1: calls to an issuer reject an invalid renewed token", async () => {
     const hour = 3_600;
     for (const [what, forge] of Object.entries<OwnIssuer["forge"]>({
       "another key": (claims) => issuer.sign(claims, {}, issuer.other),

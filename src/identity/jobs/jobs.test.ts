@@ -48,7 +48,7 @@ describe("calls to providers", () => {
     graphVersion: "",
     ...more,
   });
-  /** A login as a browser makes it: the code comes from where the visitor was sent. */
+  /** Logs in like a browser: the code comes from the page that the visitor is sent to. */
   const login = async (connection: Connection): Promise<LoggedIn> => {
     const facts = await jobs.metadata(connection);
     const url = new URL(facts.authorizeUrl);
@@ -61,7 +61,7 @@ describe("calls to providers", () => {
     const code = new URL(sent.headers.get("location") as string).searchParams.get("code") as string;
     return await jobs.login(connection, { code, verifier, nonce: "n", redirectUri });
   };
-  /** Those that have ended soon, without any more time passing. */
+  /** Returns the calls that end without further passage of time. */
   const endedOf = async (some: readonly Promise<unknown>[]): Promise<unknown[]> => {
     const ended: unknown[] = [];
     for (const one of some) void one.then((outcome) => ended.push(outcome));
@@ -79,7 +79,7 @@ describe("calls to providers", () => {
   const refusedAs = (reason: string) => (error: unknown) => error instanceof LoginRefusal && error.reason === reason;
 
   for (const name of [...refreshing, ...asking]) {
-    it(`calls to ${name} ask again who somebody is, ${refreshing.includes(name) ? "with a fresh token" : "with the token that there is"}`, async () => {
+    it(`calls to ${name} fetch the identity again, ${refreshing.includes(name) ? "with a new token" : "with the present token"}`, async () => {
       const connection = connectionTo(name);
       const first = await login(connection);
       providers.person = { ...ada, email: "ada@new.example", login: "countess" };
@@ -90,21 +90,21 @@ describe("calls to providers", () => {
       const tokenCalls = Object.keys(countsOf(before)).filter((call) => call.startsWith("POST "));
       assert.equal(tokenCalls.length, refreshing.includes(name) ? 1 : 0);
       assert.equal(again.tokens.access === first.tokens.access, asking.includes(name));
-      // With what the last answer gave: GitLab's refresh tokens are good for once.
+      // Uses the tokens of the last answer, because GitLab's refresh tokens work once.
       await jobs.renew(connection, again.tokens, ada.id);
       if (name === "gitlab") {
         await assert.rejects(jobs.renew(connection, first.tokens, ada.id), refusedAs("login_withdrawn"));
       }
     });
 
-    it(`calls to ${name} find out that the login was withdrawn`, async () => {
+    it(`calls to ${name} detect that the login was revoked`, async () => {
       const connection = connectionTo(name);
       const { tokens } = await login(connection);
       const spoiled = { ...tokens, access: "gone", ...(refreshing.includes(name) && { refresh: "gone" }) };
       await assert.rejects(jobs.renew(connection, spoiled, ada.id), refusedAs("login_withdrawn"));
     });
 
-    it(`I1: calls to ${name} never turn a session into somebody else's`, async () => {
+    it(`I1: calls to ${name} never turn a session into another person's`, async () => {
       const connection = connectionTo(name);
       const { tokens } = await login(connection);
       providers.person = { ...ada, id: "4712" };
@@ -112,7 +112,7 @@ describe("calls to providers", () => {
     });
   }
 
-  it("I1: calls to providers take a new key when a token names it, and fetch the key set once for it", async () => {
+  it("I1: calls to providers fetch the key set once when a token names a new key", async () => {
     const connection = connectionTo("google");
     await login(connection);
     clock.pass(61_000);
@@ -123,7 +123,7 @@ describe("calls to providers", () => {
     assert.equal(countsOf(before)["GET /www.googleapis.com/oauth2/v3/certs"], 1);
   });
 
-  it("I1: calls to providers fetch no more than one key set a minute for keys that are unknown", async () => {
+  it("I1: calls to providers fetch at most one key set per minute for unknown keys", async () => {
     const connection = connectionTo("google");
     await login(connection);
     clock.pass(61_000);
@@ -140,7 +140,7 @@ describe("calls to providers", () => {
     await login(connection);
   });
 
-  it("I7: calls to providers end after ten seconds for a whole login, though each is answered within five", async () => {
+  it("I7: calls to providers end after ten seconds for a whole login, even if each answer takes less than five", async () => {
     const came: ServerResponse[] = [];
     const server = createServer((_request, response) => void came.push(response)).listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -163,7 +163,7 @@ describe("calls to providers", () => {
     }
   });
 
-  it("I7: calls to providers end after five seconds, at most 64 of a provider at once, and hold up no other provider", async () => {
+  it("I7: calls to providers end after five seconds, with at most 64 per provider at once, and do not delay other providers", async () => {
     const hanging = connectionTo("github");
     const { tokens } = await login(hanging);
     const renew = (): Promise<unknown> => jobs.renew(hanging, tokens, ada.id).catch((error: unknown) => error);
@@ -193,7 +193,7 @@ describe("calls to providers", () => {
     assert.equal((await jobs.renew(hanging, tokens, ada.id)).identity.subject, ada.id);
   });
 
-  it("calls to providers wait for their turn in a rush, and all get it", async () => {
+  it("calls to providers wait for their turn in a rush, and all are served", async () => {
     const connection = connectionTo("github");
     const { tokens } = await login(connection);
     const rush = Array.from({ length: 500 }, () => jobs.renew(connection, tokens, ada.id));
@@ -222,7 +222,7 @@ describe("calls to providers", () => {
     "http://127.0.0.1",
     "http://93.184.215.14",
   ]) {
-    it(`I7: calls to an issuer that a tenant has named never lead inside: ${issuer}`, async () => {
+    it(`I7: calls to a tenant's issuer never reach internal addresses: ${issuer}`, async () => {
       const { port } = new URL(providers.baseUrl);
       const before = providers.calls.length;
       const connection = connectionTo("", { kind: "oidc", provider: "", issuer: `${issuer}:${port}`, baseUrl: "" });

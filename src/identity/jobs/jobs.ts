@@ -1,4 +1,4 @@
-/** What the login thread is asked to do, and does: calls to providers, and signatures. */
+/** The work of the login thread: calls to providers, and signatures. */
 import type { Clock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import { makeOAuthLogin } from "../oauth/oauth-login.ts";
@@ -15,7 +15,7 @@ import type { Connection, ProviderMetadata, Tokens } from "../calls/connection.t
 import { makeFetches } from "../calls/fetch.ts";
 import type { CodeExchange, LoggedIn, LoginClient, ProviderLogout, Renewed } from "../calls/login-client.ts";
 
-/** As asked from the traffic thread; everything in it can be cloned. Rejects with `LoginRefusal`. */
+/** The interface for the traffic thread. All arguments and results can be cloned. Rejects with `LoginRefusal`. */
 export interface LoginJobs {
   metadata(connection: Connection): Promise<ProviderMetadata>;
   login(connection: Connection, exchange: CodeExchange): Promise<LoggedIn>;
@@ -28,15 +28,15 @@ export interface LoginJobs {
 export interface JobSettings {
   readonly clock: Clock;
   readonly allowLocal: boolean;
-  /** Of OpenID Connect, which may be at any address. */
+  /** OpenID Connect issuers that may have any address. */
   readonly issuers: readonly string[];
   readonly ca: string | undefined;
   readonly skewSeconds: number;
 }
 
-/** For a whole login, whatever it consists of. */
+/** Time limit for a whole login, including all of its calls, milliseconds. */
 const loginMs = 10_000;
-/** Issuers and key sets that are remembered. */
+/** Maximum number of cached issuers and key sets. */
 const maxKept = 1_000;
 
 export function makeJobs({ clock, allowLocal, issuers: named, ca, skewSeconds }: JobSettings): LoginJobs {

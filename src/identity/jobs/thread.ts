@@ -1,4 +1,4 @@
-/** Login jobs in a thread of their own, so that traffic never waits for them. */
+/** Runs login jobs in a separate thread, so that traffic never waits for them. */
 import { contained, letGo } from "../../lib/boundary.ts";
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
@@ -15,7 +15,7 @@ export type WorkerSettings = Omit<JobSettings, "clock">;
 
 export interface WorkerData {
   readonly settings: WorkerSettings;
-  /** Whoever waits for the thread watches it. */
+  /** Monitored by everyone who waits for the thread. */
   readonly heart: Heart;
 }
 
@@ -28,15 +28,15 @@ export interface JobRequest {
 export interface JobAnswer {
   readonly call: number;
   readonly value?: unknown;
-  /** Why it came to nothing; without a refusal it is a fault of ours. */
+  /** Why the job failed. Without a refusal it is an internal error. */
   readonly refusal?: LoginRefusalName;
   readonly message?: string;
 }
 
-/** Jobs that may be under way. */
+/** Maximum number of jobs in progress. */
 const maxUnderWay = 4_096;
 
-/** Starts the thread with the first job, and again with the next one when it has died. */
+/** Starts the thread with the first job, and again with the next job after it died. */
 export function makeJobThread(settings: WorkerSettings, log: Log): LoginJobs & { close(): void } {
   let worker: Worker | undefined;
   let isClosed = false;

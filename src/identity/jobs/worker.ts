@@ -1,4 +1,4 @@
-/** The login thread: does what it is asked, one message for one. */
+/** The login thread. Each message gets one answer. */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
@@ -12,7 +12,7 @@ const { settings, heart } = workerData as WorkerData;
 beat(heart);
 const jobs = makeJobs({ ...settings, clock: systemClock });
 
-/** Always answers. */
+/** Always sends an answer. */
 async function answer({ call, name, args }: JobRequest): Promise<JobAnswer> {
   try {
     const job = jobs[name] as (...given: readonly unknown[]) => Promise<unknown>;

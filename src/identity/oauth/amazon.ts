@@ -2,7 +2,7 @@ import { textOf } from "../calls/fetch.ts";
 import { nobody } from "../calls/identity.ts";
 import type { OAuthProvider } from "./provider.ts";
 
-/** Login with Amazon: addresses come without a word about who has checked them, and are Amazon's own log-in names. */
+/** Login with Amazon: addresses are Amazon's own login names, but nothing says that they were verified. */
 export const amazon: OAuthProvider = {
   name: "amazon",
   title: "Amazon",

@@ -3,12 +3,12 @@ import { textOf } from "../calls/fetch.ts";
 import { nobody } from "../calls/identity.ts";
 import type { OAuthProvider } from "./provider.ts";
 
-/** Versions of the Graph API live for about two years: the operator's file of apps names a later one. */
+/** Versions of the Graph API last about two years. The operator's apps file can name a newer one. */
 export const graphVersion = "v21.0";
 
 /**
- * `{version}` stands for the version. Visitors can untick the e-mail address; a given one has been confirmed. Neither PKCE nor
- * nonce: what holds a login to its browser is the state alone.
+ * `{version}` is replaced by the version. Visitors can refuse to share their e-mail address; a shared one has been
+ * confirmed. Without PKCE and nonce, only the state binds a login to its browser.
  */
 export const facebook: OAuthProvider = {
   name: "facebook",
@@ -22,7 +22,7 @@ export const facebook: OAuthProvider = {
   otherAccount: { auth_type: "reauthenticate" },
   refreshes: false,
   async identity({ get, tokens, clientSecret }) {
-    // A token that was stolen from another place is of no use without the app's secret.
+    // Without the app's secret, a stolen token is useless.
     const proof = createHmac("sha256", clientSecret).update(tokens.access).digest("hex");
     const { json } = await get(`https://graph.facebook.com/{version}/me?fields=id,name,email&appsecret_proof=${proof}`);
     const email = textOf(json, "email");

@@ -9,7 +9,7 @@ const headers = { accept: "application/vnd.github+json", "x-github-api-version":
 const pageSize = 100;
 const maxPages = 20;
 
-/** Its tokens do not expire: a check asks for the data again. */
+/** Tokens do not expire, so a check requests the data again. */
 export const github: OAuthProvider = {
   name: "github",
   title: "GitHub",
@@ -42,7 +42,7 @@ export const github: OAuthProvider = {
   },
 };
 
-/** Every entry of a list, by pages until one is empty. */
+/** Reads all pages of a list until one is empty. */
 async function all({ get }: IdentityCall, path: string): Promise<JsonObject[]> {
   const found: JsonObject[] = [];
   for (let page = 1; page <= maxPages; page += 1) {
@@ -58,7 +58,7 @@ function organizations(list: readonly JsonObject[]): string[] {
   return list.map((one) => organizationNamed(textOf(one, "login"))).filter((login) => login !== "" && !isTeam(login));
 }
 
-/** Each by `organization/slug` and by its number. */
+/** Each team as `organization/slug` and as its number. */
 function teams(list: readonly JsonObject[]): string[] {
   return list.flatMap((team) => {
     const { id, organization } = team;

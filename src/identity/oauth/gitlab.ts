@@ -2,7 +2,7 @@ import { textOf } from "../calls/fetch.ts";
 import type { OAuthProvider } from "./provider.ts";
 import { standardIdentity } from "./standard-claims.ts";
 
-/** Its refresh tokens work once: each check leaves a new one. */
+/** Refresh tokens work once: each check returns a new one. */
 export const gitlab: OAuthProvider = {
   name: "gitlab",
   title: "GitLab",

@@ -2,7 +2,10 @@ import { textOf } from "../calls/fetch.ts";
 import type { OAuthProvider } from "./provider.ts";
 import { standardIdentity } from "./standard-claims.ts";
 
-/** An address outside of `hd` may have changed hands since it was verified: domains want `hd`, or gmail.com. */
+/**
+ * An address outside of `hd` may have changed its owner since it was verified, so domain lists require `hd` or
+ * gmail.com.
+ */
 export const google: OAuthProvider = {
   name: "google",
   title: "Google",
@@ -16,7 +19,7 @@ export const google: OAuthProvider = {
     keysUrl: "https://www.googleapis.com/oauth2/v3/certs",
     algorithms: ["RS256"],
   },
-  // It gives refresh tokens only to whoever asks for both.
+  // Refresh tokens are returned only if both parameters are sent.
   parameters: (refreshes) => (refreshes ? { access_type: "offline", prompt: "consent" } : {}),
   refreshes: true,
   managedDomains: true,

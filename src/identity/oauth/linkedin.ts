@@ -1,7 +1,7 @@
 import type { OAuthProvider } from "./provider.ts";
 import { standardIdentity } from "./standard-claims.ts";
 
-/** Neither PKCE nor nonce for web apps: what holds a login to its browser is the state alone. */
+/** Web apps have neither PKCE nor nonce, so only the state binds a login to its browser. */
 export const linkedin: OAuthProvider = {
   name: "linkedin",
   title: "LinkedIn",

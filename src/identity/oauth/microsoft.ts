@@ -7,8 +7,8 @@ const login = "https://login.microsoftonline.com";
 const personal = "9188040d-6c67-4c5b-b112-36a304b66dad";
 
 /**
- * Anybody's tenant can write any address into `email`: it counts only with `xms_edov`, which says that the tenant has
- * proven the domain, and for personal accounts. `preferred_username` never decides.
+ * Any tenant can write any address into `email`. It counts only for personal accounts and with `xms_edov`, which states
+ * that the tenant has verified the domain. `preferred_username` never decides.
  */
 export const microsoft: OAuthProvider = {
   name: "microsoft",
@@ -20,9 +20,9 @@ export const microsoft: OAuthProvider = {
   pkce: true,
   openid: {
     issuer: {
-      // That of `common` is a template: it must be that of the token's own tenant.
+      // The issuer of `common` is a template that must match the token's tenant.
       of: (claims) => `${login}/${tenantOf(textOf(claims, "tid"))}/v2.0`,
-      // Any tenant's code is redeemed at the same place, and metadata have the template as it is.
+      // Codes of every tenant are redeemed at the same endpoint, and its metadata contain the template.
       form: /^https:\/\/login\.microsoftonline\.com\/(?:[0-9a-f-]{36}|common|\{tenantid\})\/v2\.0$/,
     },
     keysUrl: `${login}/common/discovery/v2.0/keys`,
@@ -34,7 +34,7 @@ export const microsoft: OAuthProvider = {
     if (claims === undefined) throw new LoginRefusal("login_token_invalid", "Microsoft returned no id_token");
     const subject = textOf(claims, "oid");
     if (subject === "" || textOf(json, "id").toLowerCase() !== subject.toLowerCase()) {
-      // Personal accounts have another form of the same number there.
+      // For personal accounts the same number has a different form there.
       const digits = subject.replaceAll("-", "").replace(/^0+/, "").toLowerCase();
       if (digits === "" || textOf(json, "id").toLowerCase().replace(/^0+/, "") !== digits) {
         throw new LoginRefusal("login_token_invalid", "Microsoft's Graph returned another user than the id_token");

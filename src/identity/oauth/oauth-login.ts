@@ -1,4 +1,4 @@
-/** A login with one of the OAuth providers: the code flow, as each of them does it. */
+/** A login with an OAuth provider: the code flow with the provider's peculiarities. */
 import type { JsonObject } from "../../lib/json.ts";
 import { openidOtherAccount } from "../calls/connection.ts";
 import type { Connection, Tokens } from "../calls/connection.ts";
@@ -87,7 +87,7 @@ export function makeOAuthLogin(connection: Connection, provider: OAuthProvider, 
   };
 }
 
-/** Where visitors are sent; known without asking anybody. */
+/** Where visitors are sent. Known without a request. */
 export function oauthMetadata(connection: Connection, provider: OAuthProvider) {
   return {
     authorizeUrl: endpointAt(provider.authorizeUrl, connection),
@@ -104,7 +104,7 @@ export function oauthMetadata(connection: Connection, provider: OAuthProvider) {
   };
 }
 
-/** `<base_url>/<original host><original path>` where the operator has named a base; the only way to another place. */
+/** `<base_url>/<original host><original path>` if the operator configured a base. Nothing else changes the address. */
 function endpointAt(url: string, { baseUrl, graphVersion: version }: Connection): string {
   const plain = url.replace("{version}", version === "" ? graphVersion : version);
   return baseUrl === "" ? plain : `${baseUrl.replace(/\/$/, "")}/${plain.slice("https://".length)}`;

@@ -1,4 +1,4 @@
-/** What an OAuth provider is, as its file declares it: where it is, what it takes, and how its answers become an identity. */
+/** The declaration of an OAuth provider: its endpoints, what it supports, and how its answers become an identity. */
 import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { OAuthProviderName } from "../../settings/kinds/oauth-apps.ts";
@@ -9,34 +9,34 @@ import type { Identity } from "../calls/identity.ts";
 
 export interface OAuthProvider {
   readonly name: OAuthProviderName;
-  /** As visitors know it. */
+  /** Name shown to visitors. */
   readonly title: string;
-  /** What users of it are told from others by. */
+  /** Distinguishes its users from those of other providers. */
   readonly url: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
   readonly scopes: (needs: ScopeNeeds) => readonly string[];
   readonly scopeSeparator?: string;
   readonly pkce: boolean;
-  /** It signs an id_token, which must then be there. */
+  /** Present if the provider signs an id_token, which is then required. */
   readonly openid?: OpenId;
-  /** More parameters of the authorization request. */
+  /** Additional parameters of the authorization request. */
   readonly parameters?: (refreshes: boolean) => Readonly<Record<string, string>>;
-  /** Those by which it asks which account is meant; unset: those of OpenID Connect, or it has none. */
+  /** Parameters that make it ask for the account. Default: those of OpenID Connect, if it supports that. */
   readonly otherAccount?: Readonly<Record<string, string>>;
-  /** Whether refresh tokens are what a check needs; else the data are asked for with the access token as it is. */
+  /** Whether a check needs a refresh token. Otherwise it requests the data with the present access token. */
   readonly refreshes: boolean;
-  /** Its tokens must be asked for at least so often, seconds, as long as they are used. */
+  /** Maximum interval between validations of a token in use, seconds. */
   readonly validatesEvery?: number;
-  /** E-mail domains count only where the provider manages the address for them. */
+  /** E-mail domains count only if the provider manages the address for them. */
   readonly managedDomains?: boolean;
   identity(call: IdentityCall): Promise<Identity>;
 }
 
 export interface ScopeNeeds {
-  /** Teams or organizations are listed. */
+  /** Whether teams or organizations are listed. */
   readonly memberships: boolean;
-  /** Logins are checked again or tokens are forwarded. */
+  /** Whether logins are checked again or tokens are forwarded. */
   readonly refreshes: boolean;
 }
 
@@ -46,32 +46,32 @@ export interface OpenId {
   readonly algorithms: readonly SignatureAlgorithm[];
 }
 
-/** Of a provider whose tenants have an issuer each. */
+/** For a provider with an issuer per tenant. */
 export interface TenantIssuers {
   of(claims: JsonObject): string;
-  /** What `iss` of a callback may be, before any claims have said whose it is. */
+  /** Allowed form of `iss` in a callback, before claims name the tenant. */
   readonly form: RegExp;
 }
 
 export interface IdentityCall {
   readonly tokens: Tokens;
-  /** Of the verified id_token; undefined where there is none. */
+  /** Claims of the verified id_token; undefined without one. */
   readonly claims: JsonObject | undefined;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** As granted. */
+  /** The granted scopes. */
   readonly scopes: readonly string[];
-  /** Asks with the access token; rejects unless the answer is 200. */
+  /** Sends a request with the access token. Rejects unless the answer is 200. */
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<Answered>;
 }
 
-/** Whether `iss` of a callback is the provider's own (RFC 9207 §2.4); true of one whose issuer is not known. */
+/** Whether `iss` of a callback belongs to the provider (RFC 9207 §2.4). True if the provider's issuer is not known. */
 export function isIssuerOf({ openid }: OAuthProvider, iss: string): boolean {
   if (!openid) return true;
   return typeof openid.issuer === "string" ? iss === openid.issuer : openid.issuer.form.test(iss);
 }
 
-/** What an answer that is not 200 says of a login. */
+/** Returns the refusal for an answer other than 200. */
 export function dataRefusal({ status, json }: Answered, what: string): LoginRefusal {
   const isWithdrawn = status === 401 || (status === 400 && typeof json["error"] === "object");
   return isWithdrawn

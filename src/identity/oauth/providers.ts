@@ -1,4 +1,4 @@
-/** The OAuth providers, each in its own file; this list is all there are. */
+/** The complete list of OAuth providers, each in its own file. */
 import { amazon } from "./amazon.ts";
 import { facebook } from "./facebook.ts";
 import { github } from "./github.ts";
@@ -13,7 +13,7 @@ const list: readonly OAuthProvider[] = [amazon, facebook, github, gitlab, google
 
 export const oauthProviders: ReadonlyMap<string, OAuthProvider> = new Map(list.map((one) => [one.name, one]));
 
-/** What is asked for: as configured, with what the provider's id_token needs; else its default. */
+/** The scopes to request: those configured, or the default, and those that the id_token needs. */
 export function scopesAsked(
   provider: OAuthProvider,
   configured: readonly string[],

@@ -4,7 +4,9 @@ import { LoginRefusal, nobody } from "../calls/identity.ts";
 import type { Identity } from "../calls/identity.ts";
 import { isSubject } from "../oidc/id-token.ts";
 
-/** Identity from userinfo (OpenID Connect Core §5.1), which must be of the id_token's subject where there is one. */
+/**
+ * Reads an identity from userinfo (OpenID Connect Core §5.1), which must have the id_token's subject if there is one.
+ */
 export function standardIdentity(info: JsonObject, claims: JsonObject | undefined): Identity {
   const subject = info["sub"];
   if (!isSubject(subject)) throw new LoginRefusal("login_token_invalid", "the provider returned no user");

@@ -15,7 +15,7 @@ describe("tokens of Twitch", () => {
     [600, 1],
     [86_400, 1],
   ] as const) {
-    it(`tokens of Twitch are validated every hour at least, with an interval of ${interval} s`, async () => {
+    it(`tokens of Twitch are validated at least hourly with an interval of ${interval} s`, async () => {
       const clock = makeManualClock();
       let checks = 0;
       const identity = { ...nobody, subject: "1" };

@@ -2,7 +2,7 @@ import { textOf } from "../calls/fetch.ts";
 import type { OAuthProvider } from "./provider.ts";
 import { standardIdentity } from "./standard-claims.ts";
 
-/** What userinfo tells has to be asked for by name. */
+/** Claims of userinfo must be requested by name. */
 const claims = JSON.stringify({
   id_token: { email: null, email_verified: null, preferred_username: null },
   userinfo: { email: null, email_verified: null, preferred_username: null },
@@ -24,7 +24,7 @@ export const twitch: OAuthProvider = {
   otherAccount: { force_verify: "true" },
   parameters: () => ({ claims }),
   refreshes: true,
-  // "Validating tokens": hourly, by this very endpoint and scheme.
+  // "Validating tokens": required hourly, with this endpoint and scheme.
   validatesEvery: 3600,
   async identity({ get, tokens, claims: signed }) {
     await get("https://id.twitch.tv/oauth2/validate", { authorization: `OAuth ${tokens.access}` });

@@ -17,7 +17,7 @@ const good = {
 const endpoints = Object.keys(good).filter((name) => name !== "issuer");
 const required = ["authorization_endpoint", "token_endpoint", "jwks_uri"];
 
-/** An issuer whose configuration a test sets; what is asked for is told. */
+/** An issuer whose configuration the test sets. Requests are recorded. */
 function discovering(of = issuer) {
   const clock = makeManualClock();
   const asked: string[] = [];
@@ -33,8 +33,8 @@ function discovering(of = issuer) {
 const isUnreachable = (error: unknown): boolean =>
   error instanceof LoginRefusal && error.reason === "login_unreachable";
 
-describe("what an issuer says of itself", () => {
-  it("I1: what an issuer says of itself is taken under its own name alone", async () => {
+describe("an issuer's metadata", () => {
+  it("I1: an issuer's metadata is accepted only under its own name", async () => {
     for (const other of [
       undefined,
       null,
@@ -66,7 +66,7 @@ describe("what an issuer says of itself", () => {
     assert.deepEqual(asked, [`${issuer}/.well-known/openid-configuration`]);
   });
 
-  it("I7: what an issuer says of itself names no endpoint without TLS, with credentials or a fragment", async () => {
+  it("I7: an issuer's metadata must not contain endpoints without TLS, with credentials or with a fragment", async () => {
     for (const name of endpoints) {
       for (const url of [
         "http://id.example/x",
@@ -93,14 +93,14 @@ describe("what an issuer says of itself", () => {
     }
   });
 
-  it("I7: what an issuer says of itself may be without TLS where the issuer itself is", async () => {
+  it("I7: an issuer's metadata may contain http endpoints if the issuer itself uses http", async () => {
     const { discover, state } = discovering("http://localhost:9000");
     const local = Object.fromEntries(endpoints.map((name) => [name, `http://localhost:9000/${name}`]));
     state.json = { ...local, issuer: "http://localhost:9000" };
     assert.equal((await discover()).tokenEndpoint, "http://localhost:9000/token_endpoint");
   });
 
-  it("I1: what an issuer says of itself lists no algorithm that is not allowed here", async () => {
+  it("I1: an issuer's metadata does not enable disallowed algorithms", async () => {
     for (const [listed, taken] of [
       [undefined, ["RS256"]],
       ["RS512", ["RS256"]],
@@ -117,7 +117,7 @@ describe("what an issuer says of itself", () => {
     }
   });
 
-  it("I1: what an issuer says of itself is asked for once an hour, and every two seconds while there is no answer", async () => {
+  it("I1: an issuer's metadata is requested hourly, and every two seconds while there is no answer", async () => {
     const { discover, state, asked, clock } = discovering();
     state.status = 404;
     await assert.rejects(discover(), isUnreachable);
@@ -134,7 +134,7 @@ describe("what an issuer says of itself", () => {
     assert.equal(asked.length, 3);
   });
 
-  it("I1: what an issuer says of itself is good for a day while it does not answer, and then no more", async () => {
+  it("I1: an issuer's metadata is used for a day while the issuer does not answer, and no longer", async () => {
     const { discover, state, clock } = discovering();
     await discover();
     state.status = 500;

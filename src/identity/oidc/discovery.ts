@@ -1,4 +1,7 @@
-/** What an issuer says of itself (OpenID Connect Discovery): at first use and hourly, the last good answer for a day. */
+/**
+ * Fetches an issuer's metadata (OpenID Connect Discovery) at first use and hourly. The last valid answer is used for up
+ * to a day.
+ */
 import { signatureAlgorithms } from "../../jose/algorithms.ts";
 import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -10,14 +13,14 @@ import { makeKeySet } from "./key-set.ts";
 import type { KeySet } from "./key-set.ts";
 
 export interface Issuer {
-  /** As its own configuration spells it: tokens and callbacks must name it exactly so. */
+  /** In the spelling of its own metadata, which tokens and callbacks must match exactly. */
   readonly issuer: string;
   readonly authorizationEndpoint: string;
   readonly tokenEndpoint: string;
   readonly userinfoEndpoint: string;
   readonly endSessionEndpoint: string;
   readonly algorithms: readonly SignatureAlgorithm[];
-  /** Credentials of the client go into the form and not into a header. */
+  /** Whether client credentials go into the form instead of a header. */
   readonly posts: boolean;
   readonly returnsIssuer: boolean;
   readonly keys: KeySet;
@@ -25,10 +28,10 @@ export interface Issuer {
 
 const freshMs = 3_600_000;
 const goodMs = 24 * 3_600_000;
-/** An issuer that does not answer is not asked by every visitor. */
+/** Limits requests to an issuer that does not answer. */
 const retryMs = 2_000;
 
-/** Rejects with `login_unreachable` while nothing good is known. */
+/** Rejects with `login_unreachable` while there is no valid answer. */
 export function makeDiscovery(issuer: string, fetcher: ProviderFetch, clock: Clock): () => Promise<Issuer> {
   let known: Issuer | undefined;
   let knownAt = 0;
@@ -64,7 +67,7 @@ export function makeDiscovery(issuer: string, fetcher: ProviderFetch, clock: Clo
 
 function read(json: JsonObject, issuer: string, keys: KeySet): Issuer {
   const own = json["issuer"];
-  // Users leave out the slash at the end, or add one. Both spellings lead to this same document.
+  // Users omit or add the trailing slash. Both spellings lead to the same document.
   if (typeof own !== "string" || withoutSlash(own) !== withoutSlash(issuer)) {
     throw unusable(`name for itself is ${JSON.stringify(own ?? null).slice(0, 200)}`);
   }
@@ -83,7 +86,7 @@ function read(json: JsonObject, issuer: string, keys: KeySet): Issuer {
   };
 }
 
-/** An https URL; of http only for an issuer that is at http itself, which the API allows for local addresses alone. */
+/** An https URL, or http for an issuer that uses http itself, which the API allows only for local addresses. */
 function endpoint(json: JsonObject, name: string, issuer: string, isRequired: boolean): string {
   const text = textOf(json, name);
   if (text === "" && !isRequired) return "";

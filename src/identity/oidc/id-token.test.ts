@@ -10,8 +10,8 @@ const jwk = { ...createPublicKey(privateKey).export({ format: "jwk" }), kid: "k"
 const keys = { keysFor: async () => keysOf({ keys: [jwk] }) };
 const now = 1_800_000_000;
 
-describe("the times of an id_token", () => {
-  it("I1: the times of an id_token may differ from the clock here by as much as the operator says, and by no more", async () => {
+describe("times in an id_token", () => {
+  it("I1: times in an id_token may differ from the local clock by the configured tolerance, and by no more", async () => {
     const taken = async (skewSeconds: number, times: object): Promise<boolean> => {
       const claims = { iss: "https://id.example", aud: "c", sub: "ada", iat: now, exp: now + 300, ...times };
       const token = makeToken("ES256", claims, { kid: "k" }, { privateKey });

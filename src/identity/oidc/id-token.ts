@@ -1,4 +1,4 @@
-/** What an issuer says of somebody, signed (OpenID Connect Core §3.1.3.7, and the stricter of RFC 8725). */
+/** Verifies an issuer's id_token (OpenID Connect Core §3.1.3.7, and the stricter rules of RFC 8725). */
 import { hash as digest } from "node:crypto";
 import type { SignatureAlgorithm } from "../../jose/algorithms.ts";
 import { checkClaims } from "../../jose/claims.ts";
@@ -14,26 +14,26 @@ import type { KeySet } from "./key-set.ts";
 export interface Expected {
   readonly issuer: string | ((claims: JsonObject) => string);
   readonly clientId: string;
-  /** Undefined: none is expected, as after a refresh (OpenID Connect Core §12.2). */
+  /** Undefined if none is expected, as after a refresh (OpenID Connect Core §12.2). */
   readonly nonce: string | undefined;
-  /** The access token that came with it; "" for none. */
+  /** The access token that came with it; "" if there was none. */
   readonly accessToken: string;
-  /** As the issuer lists them. */
+  /** The algorithms in the issuer's metadata. */
   readonly algorithms: readonly SignatureAlgorithm[];
   readonly nowMs: number;
   readonly skewSeconds: number;
-  /** A token of a log-out is expected (Back-Channel Logout §2.4). */
+  /** Whether a logout token is expected (Back-Channel Logout §2.4). */
   readonly logout?: boolean;
 }
 
-/** As long as the answer or form that brings it may be. */
+/** Equal to the limit of the answer or form that contains it. */
 export const maxIdTokenBytes = 64 * 1024;
 const maxAgeSeconds = 600;
 
 const idTokenTypes = ["", "jwt"];
 const logoutTokenTypes = [...idTokenTypes, "logout+jwt"];
 
-/** The claims of a token that keeps to everything; rejects with `login_token_invalid` and what is wrong. */
+/** Returns the claims of a valid token. Rejects with `login_token_invalid` and the fault. */
 export async function verifyIdToken(text: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
   const token = read(text);
   await checkSignature(token, keys, expected.algorithms);
@@ -43,8 +43,8 @@ export async function verifyIdToken(text: string, keys: KeySet, expected: Expect
 }
 
 /**
- * The claims of userinfo that came as a signed token (OpenID Connect Core §5.3.2). Such a token needs neither times nor a
- * nonce; issuer and audience must fit where it names them.
+ * Returns the claims of a signed userinfo response (OpenID Connect Core §5.3.2). It needs neither times nor a nonce.
+ * Issuer and audience must match if present.
  */
 export async function verifyUserinfo(text: string, keys: KeySet, expected: Expected): Promise<JsonObject> {
   const token = read(text);
@@ -70,7 +70,7 @@ const unverified: Readonly<Record<Exclude<Verdict, "verified">, string>> = {
 };
 
 async function checkSignature(token: SignedToken, keys: KeySet, listed: readonly SignatureAlgorithm[]): Promise<void> {
-  // `verifyToken` would refuse it as well, but only after keys were fetched for it.
+  // `verifyToken` would refuse the algorithm as well, but only after fetching keys.
   const isListed = listed.some((one) => one === token.algorithm);
   const verdict = isListed ? await verifyToken(token, listed, await keys.keysFor(token.keyId)) : "algorithm";
   if (verdict !== "verified") throw bad(`${unverified[verdict]} (${shown(token.algorithm)})`);
@@ -87,7 +87,7 @@ const faults: Readonly<Record<ClaimFault, string>> = {
   time: "it has a missing or invalid time",
 };
 
-/** Those that every token has (RFC 7519 §4.1). */
+/** Claims of every token (RFC 7519 §4.1). */
 function checkStandardClaims(token: SignedToken, expected: Expected): void {
   const { clientId, nowMs, skewSeconds: leewaySeconds, logout = false } = expected;
   const issuer = typeof expected.issuer === "string" ? expected.issuer : expected.issuer(token.payload);
@@ -98,7 +98,7 @@ function checkStandardClaims(token: SignedToken, expected: Expected): void {
   if (fault) throw bad(faults[fault]);
 }
 
-/** Those of OpenID Connect. */
+/** Claims of OpenID Connect. */
 function checkOwnClaims({ payload, algorithm }: SignedToken, expected: Expected): void {
   const { clientId, nonce, accessToken, logout = false } = expected;
   const { aud, azp, sub, at_hash: accessHash } = payload;
@@ -124,7 +124,7 @@ function halfHash(text: string, algorithm: string): string {
   return whole.subarray(0, whole.length / 2).toString("base64url");
 }
 
-/** When a token that was verified is too old to be verified again, milliseconds since 1970. */
+/** When a verified token becomes too old to be used again, milliseconds since 1970. */
 export function takenUntilMs({ iat }: JsonObject, skewSeconds: number): number {
   return ((iat as number) + maxAgeSeconds + skewSeconds) * 1000 + 1;
 }

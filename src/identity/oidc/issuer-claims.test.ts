@@ -9,8 +9,8 @@ const emailOf = (claims: object, info: object, of = issuer): string => {
   return `${email} ${emailVerified ? "verified" : "unverified"}`;
 };
 
-describe("what an issuer says of somebody", () => {
-  it("I5: an issuer vouches by email_verified for the address beside it and for no address of another source", () => {
+describe("an identity from an issuer", () => {
+  it("I5: email_verified applies to the address in the same document, and not to one from another source", () => {
     for (const [claims, info, expected] of [
       [{ email: ada, email_verified: true }, {}, `${ada} verified`],
       [{}, { email: ada, email_verified: true }, `${ada} verified`],
@@ -27,7 +27,7 @@ describe("what an issuer says of somebody", () => {
     }
   });
 
-  it("I5: an issuer vouches by email_verified as text only where it is known to send text", () => {
+  it("I5: email_verified counts as text only for issuers known to send text", () => {
     for (const [of, verified, expected] of [
       ["https://appleid.apple.com", "true", "verified"],
       ["https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI", "true", "verified"],

@@ -1,4 +1,4 @@
-/** An identity from what an OpenID Connect issuer says: its ID token first, its userinfo for what the token leaves out. */
+/** Builds an identity from an OpenID Connect issuer's claims: those of the ID token, then userinfo for missing ones. */
 import { readSignedToken, TokenFault } from "../../jose/compact.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
@@ -8,16 +8,20 @@ import { maxIdTokenBytes } from "./id-token.ts";
 
 const maxGroups = 256;
 
-/** Issuers that send booleans as text, as their own documents say: Apple, and Amazon Cognito in its userinfo. */
+/** Issuers that send booleans as text, according to their documentation: Apple, and Amazon Cognito in userinfo. */
 const sendsTextBooleans =
   /^https:\/\/(?:(?:appleid|account)\.apple\.com|cognito-idp\.[a-z0-9-]+\.amazonaws\.com(?:\.cn)?\/[\w-]+)\/?$/;
 
-/** Some issuers send null for a claim that they do not have. */
+/** Some issuers send null for a missing claim. */
 export function hasClaim(claims: JsonObject, name: string): boolean {
   return claims[name] !== undefined && claims[name] !== null;
 }
 
-/** @param claims of the verified ID token @param info userinfo of the same subject @param issuer its own name */
+/**
+ * @param claims claims of the verified ID token
+ * @param info userinfo of the same subject
+ * @param issuer the issuer's name
+ */
 export function identityOf(claims: JsonObject, info: JsonObject, issuer: string): Identity {
   const sourceOf = (name: string): JsonObject => (hasClaim(claims, name) ? claims : info);
   const text = (name: string): string => textOf(sourceOf(name), name);
@@ -35,8 +39,8 @@ export function identityOf(claims: JsonObject, info: JsonObject, issuer: string)
 }
 
 /**
- * What the ID token of the log-in said and newer userinfo leaves out, where a check brought no new ID token. Groups are
- * not among it: issuers leave out an empty list, and whoever has left the last group must not stay in it.
+ * Claims of the login's ID token that newer userinfo omits, for a check without a new ID token. Groups are excluded:
+ * issuers omit an empty list, and a visitor who left the last group must not keep it.
  */
 export function saidBefore(idToken: string, subject: string, info: JsonObject): JsonObject {
   const claims = payloadOf(idToken);
@@ -47,7 +51,7 @@ export function saidBefore(idToken: string, subject: string, info: JsonObject): 
   return Object.fromEntries(names.filter(isLeft).map((name) => [name, claims[name]]));
 }
 
-/** It was verified when it came. */
+/** The token was verified when it arrived. */
 function payloadOf(idToken: string): JsonObject {
   try {
     return idToken === "" ? {} : readSignedToken(idToken, maxIdTokenBytes).payload;
@@ -57,7 +61,7 @@ function payloadOf(idToken: string): JsonObject {
   }
 }
 
-/** `email_verified` counts for the address beside it, never for an address from the other source (security I5). */
+/** `email_verified` applies to the address in the same document, never to one from the other source (security I5). */
 function emailOf(claims: JsonObject, info: JsonObject, issuer: string): Pick<Identity, "email" | "emailVerified"> {
   const vouches = ({ email_verified: verified }: JsonObject): boolean =>
     verified === true || (verified === "true" && sendsTextBooleans.test(issuer));
@@ -68,7 +72,7 @@ function emailOf(claims: JsonObject, info: JsonObject, issuer: string): Pick<Ide
   return { email: signed, emailVerified: signed !== "" && (vouches(claims) || (isBoth && vouches(info))) };
 }
 
-/** A list, or one name alone, as some issuers send a list of one. */
+/** A list, or a single name, because some issuers send a list of one that way. */
 function groupsOf(groups: unknown): readonly string[] {
   const listed = typeof groups === "string" ? [groups] : groups;
   if (!Array.isArray(listed)) return [];

@@ -1,4 +1,4 @@
-/** A login with an OpenID Connect provider that tenants name by its issuer. */
+/** A login with an OpenID Connect provider that a tenant names by its issuer. */
 import type { JsonObject } from "../../lib/json.ts";
 import { textOf } from "../calls/fetch.ts";
 import type { Answered, ProviderFetch } from "../calls/fetch.ts";
@@ -66,7 +66,7 @@ export function makeIssuerLogin(connection: Connection, settings: IssuerSettings
       const issuer = await discover();
       const form = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
       const { tokens, scopes } = tokenAnswer(await post(issuer, form), asked);
-      // A word of its own: no token is none that verifies, either.
+      // A separate message, because a missing token is different from an invalid one.
       if (tokens.id === "") throw new LoginRefusal("login_token_invalid", "the provider returned no id_token");
       const claims = await verifyIdToken(tokens.id, issuer.keys, expected(issuer, tokens, nonce));
       const isWhole = ["email", "name", "groups"].every((name) => hasClaim(claims, name));

@@ -1,4 +1,4 @@
-/** The keys by which an issuer signs: from its key set alone, fetched as providers are called, kept over failures. */
+/** An issuer's signing keys, only from its key set. Cached across failures. */
 import { keysOf } from "../../jose/key-set.ts";
 import type { PublicKey } from "../../jose/key-set.ts";
 import { keepKeySets } from "../../jose/key-sets.ts";
@@ -9,8 +9,8 @@ import { LoginRefusal } from "../calls/identity.ts";
 
 export interface KeySet {
   /**
-   * Rejects with a `LoginRefusal` when there are none to be had.
-   * @param keyId name that a token gives its key
+   * Rejects with a `LoginRefusal` if no keys can be fetched.
+   * @param keyId key id in the token
    */
   keysFor(keyId: string | undefined): Promise<readonly PublicKey[]>;
 }
@@ -18,9 +18,9 @@ export interface KeySet {
 const times: KeySetTimes = {
   freshMs: 5 * 60_000,
   agingMs: 4 * 60_000,
-  // What was known stays good: signatures by it are as valid as before.
+  // Known keys stay valid: old signatures are as good as before.
   usableMs: Infinity,
-  // An issuer that does not answer is not asked by every visitor.
+  // Limits requests to an issuer that does not answer.
   coolDownMs: 2_000,
   missingMs: 60_000,
 };

@@ -1,4 +1,4 @@
-/** A client of an issuer that the operator has named: it may be at any address. */
+/** A client of an issuer that the operator configured, which may have any address. */
 import type { Clock } from "../../lib/clock.ts";
 import { makeFetches } from "../calls/fetch.ts";
 import type { LoginClient } from "../calls/login-client.ts";
@@ -10,7 +10,7 @@ export interface OperatorsClientOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly skewSeconds: number;
-  /** PEM of the authorities that it may have its certificate from; the system's unless given. */
+  /** PEM of authorities that may have issued its certificate. Default: the system's. */
   readonly ca: string | undefined;
   readonly clock: Clock;
 }

@@ -1,4 +1,4 @@
-/** What an issuer's userinfo endpoint says of the visitor whose access token it gets (OpenID Connect Core §5.3). */
+/** Requests userinfo with the visitor's access token (OpenID Connect Core §5.3). */
 import type { JsonObject } from "../../lib/json.ts";
 import type { ProviderFetch } from "../calls/fetch.ts";
 import { LoginRefusal } from "../calls/identity.ts";
@@ -6,7 +6,7 @@ import type { Issuer } from "./discovery.ts";
 import { verifyUserinfo } from "./id-token.ts";
 import type { Expected } from "./id-token.ts";
 
-/** Claims about this subject; none where the issuer has no such endpoint. Rejects with `LoginRefusal`. */
+/** Returns claims about this subject; no claims if the issuer has no such endpoint. Rejects with `LoginRefusal`. */
 export async function userinfoOf(
   subject: string,
   { userinfoEndpoint, keys }: Issuer,

@@ -7,7 +7,7 @@ import { makeAuthnRequest } from "../saml/requests/authn-request.ts";
 import { verifyResponse } from "../saml/response/checks/verify-response.ts";
 import type { ResponseHost } from "../saml/response/work.ts";
 
-/** All that the identity worker does, so that the thread which carries traffic does none of it. */
+/** All work of the identity worker, so that the traffic thread does none of it. */
 export const identityCalls = {
   "saml.readIdpMetadata": ({ text, nowMs }: { readonly text: string; readonly nowMs: number }) =>
     readIdpMetadata(text, nowMs),

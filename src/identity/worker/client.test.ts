@@ -41,13 +41,13 @@ async function withOdd(
 const why = (expected: WorkerFailure["why"]) => (error: unknown) =>
   error instanceof WorkerFailure && error.why === expected;
 
-/** Until the client has heard of the worker's end, which sets the timer for the next. */
+/** Waits until the client knows that the worker ended and has set the timer for the next one. */
 async function pauseSet(clock: ManualClock): Promise<void> {
   while (clock.pending === 0) await new Promise(setImmediate);
 }
 
 describe("the identity worker", () => {
-  it("the identity worker is started with the first call, and answers many", async () => {
+  it("the identity worker starts with the first call, and serves many", async () => {
     await withOdd(async (client) => {
       const started = once(process, "worker") as Promise<[Worker]>;
       assert.deepEqual(await client.call("echo", { a: [1] }), { a: [1] });
@@ -60,7 +60,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("asks back what only the caller knows, and says so when nobody does", async () => {
+  it("calls back for data that only the caller has, and reports when no one has it", async () => {
     await withOdd(async (client) => {
       const know = (value: string) => Promise.resolve(value.toUpperCase());
       assert.equal(await client.call("ask", "a", { host: { know } }), "answered A");
@@ -71,7 +71,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("passes on a call's bug, and goes on", async () => {
+  it("passes on an internal error of a call, and continues", async () => {
     await withOdd(async (client) => {
       await assert.rejects(
         client.call("fail", "of this"),
@@ -82,7 +82,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("D2: the identity worker gives up a call that takes too long, and lets others pass meanwhile", async () => {
+  it("D2: the identity worker aborts a call that takes too long, and serves others meanwhile", async () => {
     await withOdd(async (client, clock) => {
       const late = client.call("never", undefined, { timeoutMs: 500 });
       assert.equal(await client.call("echo", 1), 1);
@@ -113,7 +113,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("the identity worker is started again when it has died, after a longer pause each time, and keeps what waits", async () => {
+  it("the identity worker restarts after it died, after growing pauses, and keeps waiting calls", async () => {
     let starts = 0;
     const count = (): void => void (starts += 1);
     process.on("worker", count);
@@ -141,7 +141,7 @@ describe("the identity worker", () => {
     process.off("worker", count);
   });
 
-  it("D2: the identity worker is started again when it has used more memory than it may", async () => {
+  it("D2: the identity worker restarts when it exceeds its memory limit", async () => {
     await withOdd(async (client, clock) => {
       await assert.rejects(client.call("fill", undefined), why("died"));
       await pauseSet(clock);
@@ -151,7 +151,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("D2: lets no more calls wait than it has room for", async () => {
+  it("D2: limits the number of waiting calls", async () => {
     await withOdd(async (client, clock) => {
       const underWay = Array.from({ length: 64 }, () => client.call("never", undefined, { timeoutMs: 100 }));
       const waiting = Array.from({ length: 2 }, (_, at) => client.call("echo", at, { timeoutMs: 200 }));
@@ -162,7 +162,7 @@ describe("the identity worker", () => {
     }, 2);
   });
 
-  it("fails what has no result yet when it is ended, and what comes later", async () => {
+  it("fails pending and later calls after it was stopped", async () => {
     await withOdd(async (client) => {
       const never = assert.rejects(client.call("never", undefined), why("stopped"));
       await client.stop();
@@ -171,7 +171,7 @@ describe("the identity worker", () => {
     });
   });
 
-  it("I4: reads no XML on the thread that asks", async () => {
+  it("I4: reads no XML on the calling thread", async () => {
     const clock = makeManualClock();
     const client = startIdentityWorker(plan(clock));
     try {

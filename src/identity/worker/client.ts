@@ -1,4 +1,4 @@
-/** Calls to a worker thread: bounded in number and in time; a worker that dies or hangs is started again. */
+/** Calls to a worker thread, limited in number and time. A worker that dies or hangs is restarted. */
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
 import { contained, letGo } from "../../lib/boundary.ts";
@@ -8,7 +8,7 @@ import type { Log } from "../../lib/log.ts";
 import type { IdentityCalls } from "./calls.ts";
 import type { Calls, FromWorker, Host, ToWorker } from "./messages.ts";
 
-/** Why a call has no result. `failed` is a bug in what was called; the others pass. */
+/** Why a call has no result. `failed` is an internal error of the call; the other reasons are temporary. */
 export class WorkerFailure extends Error {
   readonly why: "full" | "late" | "died" | "stopped" | "failed";
 
@@ -19,27 +19,27 @@ export class WorkerFailure extends Error {
 }
 
 export interface WorkerPlan {
-  /** Reads its calls by `serveCalls`. */
+  /** The program, which serves its calls with `serveCalls`. */
   readonly file: URL;
   readonly clock: Clock;
   readonly log: Log;
-  /** Calls that wait for their turn; 1000 unless given. Further ones fail at once. */
+  /** Maximum number of waiting calls. Default: 1000. Further calls fail immediately. */
   readonly maxWaiting?: number;
-  /** What the worker may keep, MiB; 256 unless given. Beyond it dies, and the thread that carries traffic does not. */
+  /** Heap limit of the worker, MiB. Default: 256. Beyond it the worker dies, and the traffic thread does not. */
   readonly maxHeapMb?: number;
 }
 
 export interface WorkerClient<Made extends Calls> {
   /**
-   * Asks for one call, with the functions that the call may ask back for. Rejects with `WorkerFailure`: after
-   * `timeoutMs`, waiting included, at the latest.
+   * Makes one call, with functions that the call may call back. Rejects with `WorkerFailure`, at the latest after
+   * `timeoutMs` including waiting.
    */
   call<Name extends keyof Made & string>(
     name: Name,
     input: Parameters<Made[Name]>[0],
     options?: { readonly host?: Parameters<Made[Name]>[1]; readonly timeoutMs?: number },
   ): Promise<Awaited<ReturnType<Made[Name]>>>;
-  /** Ends the worker; calls that have no result yet, and later ones, fail. */
+  /** Stops the worker. Pending and later calls fail. */
   stop(): Promise<void>;
 }
 
@@ -54,21 +54,21 @@ interface Pending {
 
 const usualTimeoutMs = 10_000;
 const usualMaxWaiting = 1000;
-/** Calls that the worker has at once: enough to keep it busy while some of them wait for an answer. */
+/** Calls sent to the worker at once: enough to keep it busy while some of them wait for an answer. */
 const maxUnderWay = 64;
-/** A worker that says nothing to a ping for this long hangs. */
+/** A worker that does not answer a ping within this time hangs. */
 const silenceMs = 1000;
-/** Before a worker that died is started again, doubling up to the longest; milliseconds. */
+/** Pauses before a dead worker restarts: the first one, doubling up to the longest, milliseconds. */
 const firstPauseMs = 100;
 const longestPauseMs = 5000;
 const usualHeapMb = 256;
 
-/** The worker of this server's own calls. It is started with the first of them. */
+/** The worker for identity calls. It starts with the first call. */
 export function startIdentityWorker(plan: Omit<WorkerPlan, "file">): WorkerClient<IdentityCalls> {
   return startWorker<IdentityCalls>({ ...plan, file: new URL("./worker.ts", import.meta.url) });
 }
 
-/** A worker of any calls. */
+/** A worker for any set of calls. */
 export function startWorker<Made extends Calls>(plan: WorkerPlan): WorkerClient<Made> {
   return new Client(plan);
 }

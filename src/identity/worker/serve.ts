@@ -2,7 +2,7 @@ import { letGo } from "../../lib/boundary.ts";
 import type { MessagePort } from "node:worker_threads";
 import type { Calls, FromWorker, Host, ToWorker } from "./messages.ts";
 
-/** Answers calls on `port`, each by itself: one that waits for something holds up no other. */
+/** Serves calls on `port` independently: one that waits does not delay others. */
 export function serveCalls(port: MessagePort, calls: Calls): void {
   const asked = new Map<number, PromiseWithResolvers<unknown>>();
   let questions = 0;

@@ -1,4 +1,4 @@
-/** The thread in which messages of identity providers are read, verified and made. */
+/** The thread that parses, verifies and creates messages of identity providers. */
 import { parentPort } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import { identityCalls } from "./calls.ts";
