@@ -1,6 +1,6 @@
 /**
- * The bytes of base64 with padding, in which lines may end (RFC 2045 §6.8); undefined for any other spelling, so that
- * no two texts stand for the same bytes but by their lines.
+ * Decodes padded base64 with optional line breaks (RFC 2045 §6.8). Returns undefined for any other spelling, so that
+ * two texts that differ in more than line breaks never decode to the same bytes.
  */
 export function readBase64(text: string): Buffer | undefined {
   const packed = text.replace(/[ \t\r\n]+/g, "");

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { readDuration, readInstant, writeInstant } from "./instant.ts";
 
 describe("times of SAML", () => {
-  it("times of SAML are read in UTC, to the millisecond, and only of days that there are", () => {
+  it("times of SAML are parsed in UTC, to the millisecond, and only for existing days", () => {
     assert.equal(readInstant("2027-03-04T05:06:07Z"), Date.UTC(2027, 2, 4, 5, 6, 7));
     assert.equal(readInstant("2027-03-04T05:06:07.1239999Z"), Date.UTC(2027, 2, 4, 5, 6, 7, 123));
     assert.equal(readInstant("2028-02-29T00:00:00Z"), Date.UTC(2028, 1, 29));
@@ -29,7 +29,7 @@ describe("times of SAML", () => {
     assert.equal(writeInstant(Date.UTC(2027, 2, 4, 5, 6, 7, 999)), "2027-03-04T05:06:07Z");
   });
 
-  it("last as long as they say", () => {
+  it("durations are parsed to their length", () => {
     assert.equal(readDuration("PT1H"), 3600);
     assert.equal(readDuration("P1DT1M1.5S"), 86_461);
     assert.equal(readDuration("P1Y1M"), 395 * 86_400);

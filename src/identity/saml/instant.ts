@@ -1,6 +1,6 @@
 /**
- * SAML's times (saml-core §1.3.3): UTC, with a Z. Milliseconds since 1970; undefined for any other form, and for days
- * that no calendar has.
+ * Parses a SAML time (saml-core §1.3.3): UTC, with a Z. Returns milliseconds since 1970; undefined for any other form,
+ * and for days that do not exist.
  */
 export function readInstant(text: string | undefined): number | undefined {
   const found = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,12})?Z$/.exec(text ?? "");
@@ -10,12 +10,15 @@ export function readInstant(text: string | undefined): number | undefined {
   return ms + Math.floor(Number(`0${found[2] ?? ""}`) * 1000);
 }
 
-/** Whole seconds, as every reader takes them. */
+/** Writes whole seconds, which every reader accepts. */
 export function writeInstant(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
 
-/** xs:duration, in seconds; a year counts 365 days, a month 30. Undefined for other forms and negative ones. */
+/**
+ * Parses an xs:duration to seconds, with 365 days per year and 30 per month. Returns undefined for other forms and
+ * negative durations.
+ */
 export function readDuration(text: string): number | undefined {
   const found =
     /^P(?=\d|T\d)(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})D)?(?:T(?=\d)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9})(?:\.\d{1,9})?S)?)?$/.exec(

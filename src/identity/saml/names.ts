@@ -17,7 +17,7 @@ export const status = {
 
 export const nameIdFormats = {
   entity: "urn:oasis:names:tc:SAML:2.0:nameid-format:entity",
-  /** Of both versions: the second is not in the standard, but in the wild. */
+  /** In both versions: the second one is not in the standard, but is used. */
   unspecified: [
     "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified",
     "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified",

@@ -1,15 +1,15 @@
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 
-/** Why a message of an identity provider, or its metadata, is not taken. Plain data: it crosses threads. */
+/** Why an identity provider's message or metadata was refused. Plain data, because it crosses threads. */
 export interface SamlRefusal {
   readonly error: RefusalName;
-  /** `ERR_POSTERN_53…`: all that the visitor is told. */
+  /** `ERR_POSTERN_53…`, the only part that the visitor sees. */
   readonly code: string;
   readonly status: number;
-  /** One clause for the operator's trace: what was wrong, never the message itself. */
+  /** One clause for the operator's trace: the fault, never the message itself. */
   readonly reason: string;
-  /** The provider may have a key that was not known when the message was judged. */
+  /** The provider may have a key that was unknown when the message was checked. */
   readonly keyUnknown?: boolean;
 }
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { makeUsedMessages } from "./used-messages.ts";
 
-describe("messages that may be taken once", () => {
-  it("I4: messages that may be taken once are first once, until they are refused by themselves", () => {
+describe("single-use messages", () => {
+  it("I4: single-use messages are accepted once, until they expire", () => {
     const used = makeUsedMessages(10);
     assert.equal(used.claim("a", 100, 0), "first");
     assert.equal(used.claim("a", 100, 99), "used");
@@ -11,7 +11,7 @@ describe("messages that may be taken once", () => {
     assert.equal(used.claim("a", 200, 100), "first");
   });
 
-  it("I4: messages that may be taken once are not taken when there is no room to remember them", () => {
+  it("I4: single-use messages are refused when there is no room to remember them", () => {
     const used = makeUsedMessages(2);
     used.claim("a", 5000, 0);
     used.claim("b", 1500, 0);
@@ -22,7 +22,7 @@ describe("messages that may be taken once", () => {
     assert.equal(used.claim("d", 5000, 2000), "unknown");
   });
 
-  it("S1: messages that may be taken once make room at most once a second, when there is none, and one that is over is taken in its own place", () => {
+  it("S1: single-use messages trigger a cleanup at most once a second when there is no room, and an expired one can be used again", () => {
     const used = makeUsedMessages(2);
     used.claim("a", 5000, 0);
     used.claim("b", 1500, 0);

@@ -1,10 +1,10 @@
-/** What a node remembers of messages that may be taken once: until they are refused by themselves, and no longer. */
+/** Single-use messages that this node has accepted, remembered until they expire. */
 export interface UsedMessages {
-  /** `unknown` when there is no room to remember it: then it must not be taken. */
+  /** Returns `unknown` if there is no room to remember the message, which must then be refused. */
   claim(key: string, untilMs: number, nowMs: number): "first" | "used" | "unknown";
 }
 
-/** `key` is to hold the route besides the message's id. Room for `max` messages. */
+/** `key` contains the route and the message's id. Holds at most `max` messages. */
 export function makeUsedMessages(max: number): UsedMessages {
   const used = new Map<string, number>();
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -23,5 +23,5 @@ export function makeUsedMessages(max: number): UsedMessages {
   };
 }
 
-/** When it is full, those that are over are looked for no more often, milliseconds. */
+/** Minimum time between two cleanups of a full store, milliseconds. */
 const sweepMs = 1000;

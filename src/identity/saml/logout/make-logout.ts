@@ -10,9 +10,9 @@ import type { Outgoing } from "../transport/outgoing.ts";
 import { element } from "../xml/write.ts";
 
 export interface LogoutRequestInput extends FlowInput {
-  /** As it came with the assertion. */
+  /** As received in the assertion. */
   readonly name: NameId;
-  /** Empty for none. */
+  /** Empty if there is none. */
   readonly sessionIndex: string;
 }
 
@@ -20,16 +20,16 @@ export interface LogoutResponseInput {
   readonly entityId: string;
   readonly idp: IdpMetadata;
   readonly signingKeyPem: string;
-  /** The `id` and `relayState` of the request that is answered. */
+  /** The `id` and `relayState` of the answered request. */
   readonly inResponseTo: string;
   readonly relayState?: string;
   readonly nowMs: number;
 }
 
-/** A provider need not act on it later, milliseconds. */
+/** How long the provider may act on the request, milliseconds. */
 const requestLivesMs = 5 * 60 * 1000;
 
-/** A signed LogoutRequest (saml-core §3.7.1); undefined when the provider offers no logout that we speak. */
+/** Returns a signed LogoutRequest (saml-core §3.7.1); undefined if the provider offers no supported logout binding. */
 export function makeLogoutRequest(input: LogoutRequestInput): Outgoing | undefined {
   const { idp, name, signingKeyPem } = input;
   const { redirect, post } = idp.signOut;
@@ -60,7 +60,7 @@ export function makeLogoutRequest(input: LogoutRequestInput): Outgoing | undefin
   return sendTo(present(to), { message, field: "SAMLRequest", relayState, signingKeyPem });
 }
 
-/** A signed LogoutResponse that says that it was done (saml-core §3.7.2); undefined as above. */
+/** Returns a signed LogoutResponse with status success (saml-core §3.7.2); undefined as above. */
 export function makeLogoutResponse(input: LogoutResponseInput): Outgoing | undefined {
   const { redirect, post } = input.idp.signOut;
   const to = { redirect: redirect?.responseLocation, post: post?.responseLocation };

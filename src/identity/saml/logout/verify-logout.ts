@@ -26,24 +26,26 @@ export interface LogoutInput {
   readonly sloUrl: string;
   readonly nameIdFormat: string;
   readonly idp: IdpMetadata;
-  /** As for responses. */
+  /** See `ResponseInput`. */
   readonly relayKeys: readonly string[];
   readonly nowMs: number;
   readonly skewMs: number;
 }
 
 export type LogoutOutcome =
-  /** The provider ends sessions: those of this name, of the indexes if there are any. To be answered. */
+  /**
+   * The provider ends the sessions of this name, only those with the given indexes if there are any. Needs an answer.
+   */
   | {
       readonly request: {
         readonly id: string;
         readonly name: NameId;
         readonly sessionIndexes: readonly string[];
-        /** To be sent back with the answer. */
+        /** Returned with the answer. */
         readonly relayState?: string;
       };
     }
-  /** The provider answers a request of ours. */
+  /** The provider answers our request. */
   | {
       readonly response: { readonly flowId: string; readonly host: string; readonly ended: "all" | "some" | "none" };
     }
@@ -66,10 +68,10 @@ const responseShape = shapeOf({ ds, saml, samlp }, [
 const maxSessionIndexes = 100;
 const maxId = 256;
 const maxRelayState = 2048;
-/** A logout takes no longer, milliseconds. */
+/** Time limit for a logout, milliseconds. */
 const maxFlowMs = 15 * 60 * 1000;
 
-/** Judges what came to the Single Logout Service, by either binding. Signed it must be, always (I4). */
+/** Verifies a message to the Single Logout Service, from either binding. It must be signed (I4). */
 export async function verifyLogout(input: LogoutInput, claim: ClaimMessage): Promise<LogoutOutcome> {
   try {
     const received = receive(input.delivery, keysOf(input.idp.certificates));
@@ -85,7 +87,7 @@ export async function verifyLogout(input: LogoutInput, claim: ClaimMessage): Pro
   }
 }
 
-/** What both have in common. */
+/** Checks that requests and responses share. */
 function checkMessage(message: XmlElement, name: string, input: LogoutInput): void {
   if (!isNamed(message, samlp, name)) throw new XmlIssue(`the message is not a ${name}`);
   if (attributeOf(message, "Version") !== "2.0") throw new XmlIssue(`the ${name} is not of version 2.0`);

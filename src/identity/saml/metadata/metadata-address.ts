@@ -1,11 +1,11 @@
-/** What a route says of where its provider's metadata is, as far as the control plane has to know. */
+/** The source of a route's provider metadata, as far as the control plane needs it. */
 export interface MetadataAddress {
   readonly url: string;
-  /** What the configuration holds besides; "" for none. It says whose metadata is expected. */
+  /** The metadata in the configuration, which states whose metadata is expected; "" if there are none. */
   readonly document: string;
 }
 
-/** Undefined for a route that asks for no metadata. @param doc of the route */
+/** Undefined for a route that fetches no metadata. @param doc document of the route */
 export function metadataAddressOf(doc: Readonly<Record<string, unknown>>): MetadataAddress | undefined {
   const block = doc["saml"] as Readonly<Record<string, unknown>> | null | undefined;
   const url = block?.["idp_metadata_url"];

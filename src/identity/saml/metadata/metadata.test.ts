@@ -36,8 +36,8 @@ function reasonOf(text: string): string {
   return read.refused.reason;
 }
 
-describe("metadata of an identity provider", () => {
-  it("metadata of an identity provider tells where to sign on and out, and what to verify with", () => {
+describe("identity provider metadata", () => {
+  it("identity provider metadata contains the login and logout addresses, and the keys for verification", () => {
     const text = metadataXml({
       ...usual,
       certificates: [certificate, derOf(second.certificatePem)],
@@ -60,7 +60,7 @@ describe("metadata of an identity provider", () => {
     assert.equal(taken(apart).signOut.redirect?.responseLocation, "https://idp.example/done");
   });
 
-  it("metadata of an identity provider may be commented on, begin with a mark of byte order, and stand among others' metadata", () => {
+  it("identity provider metadata may contain comments, start with a byte order mark, and be one of several entities", () => {
     const entity = xml.slice(xml.indexOf("<md:EntityDescriptor"));
     const service = `<md:EntityDescriptor entityID="https://sp.example"><md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"/></md:EntityDescriptor>`;
     const others = (inside: string, attributes = "") =>
@@ -78,7 +78,7 @@ describe("metadata of an identity provider", () => {
     });
   });
 
-  it("counts until the earliest end that is said around it, and is looked for between 5 minutes and a day", () => {
+  it("is valid until the earliest stated end, and refreshed every 5 minutes to a day", () => {
     const text = metadataXml({ ...usual, attributes: ' validUntil="2027-03-06T00:00:00Z" cacheDuration="PT1M"' });
     const earlier = replaced("<md:IDPSSODescriptor", '<md:IDPSSODescriptor validUntil="2027-03-05T00:00:00Z"', text);
     assert.equal(taken(earlier).validUntilMs, Date.UTC(2027, 2, 5));
@@ -93,7 +93,7 @@ describe("metadata of an identity provider", () => {
     assert.equal(refreshAfter({ ...taken(xml), cacheSeconds: 1e9 }), 86_400);
   });
 
-  it("I4: metadata of an identity provider is refused without a key that is strong enough", async () => {
+  it("I4: identity provider metadata is refused without a sufficiently strong key", async () => {
     assert.match(reasonOf(metadataXml({ ...usual, certificates: [] })), /no certificate/);
     assert.match(reasonOf(metadataXml({ ...usual, certificates: ["AAAA"] })), /cannot be read/);
     assert.match(reasonOf(metadataXml({ ...usual, certificates: ["!"] })), /not base64/);
@@ -116,7 +116,7 @@ describe("metadata of an identity provider", () => {
     assert.match(reasonOf(metadataXml({ ...usual, certificates })), /more than 16 certificates/);
   });
 
-  it("warns of certificates whose time is over, and takes them", async () => {
+  it("accepts expired certificates with a warning", async () => {
     const old = await makeProviderKeys("ec", 1);
     const read = taken(metadataXml({ ...usual, certificates: [derOf(old.certificatePem)] }));
     assert.match(read.warnings.join(), /expired at/);
@@ -124,7 +124,7 @@ describe("metadata of an identity provider", () => {
     assert.match(early.warnings.join(), /not valid before/);
   });
 
-  it("I7: leads to https, or to this machine", () => {
+  it("I7: accepts https addresses, and http addresses of this machine", () => {
     for (const location of [
       "http://idp.example/sso",
       "//idp.example/sso",
@@ -148,7 +148,7 @@ describe("metadata of an identity provider", () => {
     assert.match(reasonOf(neither), /no SingleSignOnService/);
   });
 
-  it("metadata of an identity provider is refused when it is not metadata of SAML 2.0", () => {
+  it("identity provider metadata is refused if it is not SAML 2.0 metadata", () => {
     assert.match(reasonOf("<x/>"), /no identity provider/);
     assert.match(reasonOf(""), /the metadata: /);
     assert.match(reasonOf(replaced(/entityID="[^"]*"/, 'entityID=""')), /entityID/);
@@ -169,7 +169,7 @@ describe("metadata of an identity provider", () => {
 describe("metadata of a route", () => {
   const provider = { entityId, acsUrl, sloUrl, nameIdFormat: persistent, signingCertificates: [keys.certificatePem] };
 
-  it("metadata of a route tells providers what they ask for", () => {
+  it("a route's metadata contains what providers require", () => {
     const { body, contentType } = writeSpMetadata({
       ...provider,
       signingCertificates: [keys.certificatePem, second.certificatePem],
@@ -203,7 +203,7 @@ describe("metadata of a route", () => {
     );
   });
 
-  it("metadata of a route has one tag as long as it is the same", () => {
+  it("a route's metadata keeps its entity tag while it is unchanged", () => {
     assert.equal(writeSpMetadata(provider).etag, writeSpMetadata({ ...provider }).etag);
     assert.notEqual(writeSpMetadata(provider).etag, writeSpMetadata({ ...provider, sloUrl: `${sloUrl}2` }).etag);
   });

@@ -10,7 +10,7 @@ import type { XmlElement } from "../xml/element.ts";
 import { readXml } from "../xml/read.ts";
 import type { BindingName, IdpMetadata, LogoutService } from "./idp-metadata.ts";
 
-/** As for responses, but federations' documents are longer, and people comment on them. */
+/** Like the limits of responses, but documents of federations are longer and may contain comments. */
 const limits = {
   maxLength: 1_048_576,
   maxDepth: 32,
@@ -26,9 +26,9 @@ const maxEntityId = 1024;
 type Read = { readonly metadata: IdpMetadata } | { readonly refused: SamlRefusal };
 
 /**
- * Reads the metadata of one identity provider, alone or the only one among others (saml-metadata §2.3). Refused with
- * `saml_metadata` are, besides documents that cannot be read: more than one provider or none, an end in the past, no
- * certificate of which the key is admitted, no address to sign on at, and addresses without TLS.
+ * Reads the metadata of one identity provider, alone or the only one among others (saml-metadata §2.3). Returns the
+ * refusal `saml_metadata` for unreadable documents, several providers or none, an end in the past, no certificate with
+ * an accepted key, no login address, and addresses without TLS.
  */
 export function readIdpMetadata(text: string, nowMs: number): Read {
   try {
@@ -103,7 +103,7 @@ function bindingOf(service: XmlElement): BindingName | undefined {
   return binding === bindings.post ? "post" : undefined;
 }
 
-/** An https address, or http on the loopback. Browsers are sent there. */
+/** An https address, or http on the loopback interface. Browsers are sent there. */
 function addressIn(service: XmlElement, attribute: string): string {
   const text = attributeOf(service, attribute) ?? "";
   const url = /^[\x21-\x7e]+$/.test(text) && text.length <= maxUrlLength ? URL.parse(text) : null;
@@ -117,7 +117,7 @@ function addressIn(service: XmlElement, attribute: string): string {
   return text;
 }
 
-/** Those for signing and those without a use; what cannot be used is told of, and one must be left. */
+/** Certificates for signing and without a stated use. Unusable ones cause warnings, and one usable must remain. */
 function certificatesOf(provider: XmlElement, warnings: string[]): readonly string[] {
   const found = new Set<string>();
   for (const descriptor of childrenOf(provider, md, "KeyDescriptor")) {
@@ -147,7 +147,7 @@ function certificateIssue(text: string, found: Set<string>): string | undefined 
   return undefined;
 }
 
-/** Certificates here only carry keys: providers run on past the end of them. */
+/** Certificates only carry keys here, because providers continue to use them after they expire. */
 function certificateDates(certificates: readonly string[], nowMs: number): string[] {
   return certificates.map(readCertificate).flatMap(({ validFromDate, validToDate }) => {
     if (validToDate.getTime() < nowMs) return [`a certificate expired at ${validToDate.toISOString()}`];
@@ -155,7 +155,7 @@ function certificateDates(certificates: readonly string[], nowMs: number): strin
   });
 }
 
-/** The earliest of what is said of the provider, its entity and what that is in. */
+/** The earliest end stated for the provider, its entity, or an enclosing element. */
 function lifetimeOf(provider: XmlElement): Pick<IdpMetadata, "validUntilMs" | "cacheSeconds"> {
   let validUntilMs = Number.POSITIVE_INFINITY;
   let cacheSeconds = Number.POSITIVE_INFINITY;

@@ -7,18 +7,18 @@ export interface ServiceProvider {
   readonly acsUrl: string;
   readonly sloUrl: string;
   readonly nameIdFormat: string;
-  /** PEM; two in a rollover. */
+  /** PEM. Two during a key rollover. */
   readonly signingCertificates: readonly string[];
 }
 
 export interface Document {
   readonly body: string;
   readonly contentType: string;
-  /** A strong one, with its quotes (RFC 9110 §8.8.3). */
+  /** A strong entity tag with its quotes (RFC 9110 §8.8.3). */
   readonly etag: string;
 }
 
-/** What the route tells identity providers of itself (saml-metadata §2.4.4). The same words give the same bytes. */
+/** Writes the route's metadata for identity providers (saml-metadata §2.4.4). Equal input gives equal bytes. */
 export function writeSpMetadata(provider: ServiceProvider): Document {
   const service = (name: string, binding: string, location: string, more: Readonly<Record<string, string>> = {}) =>
     element(name, { Binding: binding, Location: location, ...more });

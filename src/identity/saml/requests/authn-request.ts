@@ -6,7 +6,7 @@ import type { Outgoing } from "../transport/outgoing.ts";
 import { element } from "../xml/write.ts";
 import { makeRelay, requestIdOf } from "./relay.ts";
 
-/** Our side of a flow that goes to the provider and comes back. */
+/** Our side of a flow to the provider and back. */
 export interface FlowInput {
   readonly routeId: string;
   readonly entityId: string;
@@ -17,7 +17,7 @@ export interface FlowInput {
   readonly flowId: string;
   /** See `Relay`. */
   readonly host: string;
-  /** The newest of the keys for RelayState, base64. */
+  /** The newest RelayState key, base64. */
   readonly relayKey: string;
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: number;
@@ -29,7 +29,7 @@ export interface AuthnRequestInput extends FlowInput {
   readonly forceAuthn: boolean;
 }
 
-/** A signed AuthnRequest (saml-core §3.4.1), by redirect where the provider offers it, else by POST. */
+/** Returns a signed AuthnRequest (saml-core §3.4.1), by redirect if the provider supports it, otherwise by POST. */
 export function makeAuthnRequest(input: AuthnRequestInput): Outgoing {
   const { idp, signingKeyPem } = input;
   const key = Buffer.from(input.relayKey, "base64");

@@ -9,7 +9,7 @@ const host = "abc123";
 const sentMs = Date.UTC(2027, 2, 4, 5, 6, 7, 890);
 
 describe("RelayState", () => {
-  it("comes back as it was sent, in 80 bytes at most, until 2088", () => {
+  it("returns the relay as sent, in at most 80 bytes, until 2088", () => {
     const long = `${"x".repeat(63)}.${"y".repeat(63)}.abc`;
     for (const host of [
       "a",
@@ -32,7 +32,7 @@ describe("RelayState", () => {
     }
   });
 
-  it("RelayState is not made of what does not fit", () => {
+  it("RelayState cannot be made from values that do not fit", () => {
     for (const wrong of [
       { host: "" },
       { host: "A" },
@@ -44,7 +44,7 @@ describe("RelayState", () => {
     }
   });
 
-  it("I4: RelayState gives no request id to who does not have the key, and another for each flow, route and purpose", () => {
+  it("I4: request ids cannot be computed without the key, and differ by flow, route and purpose", () => {
     const ids = [
       requestIdOf({ flowId, host }, to, key),
       requestIdOf({ flowId, host }, to, Buffer.alloc(32, 2)),
@@ -56,7 +56,7 @@ describe("RelayState", () => {
     for (const id of ids) assert.match(id, /^_[0-9a-f]{64}$/);
   });
 
-  it("I4: RelayState leads to no host by the id of another request, or by one that was altered", () => {
+  it("I4: RelayState yields no host for the id of another request, or for an altered id", () => {
     const long = "x".repeat(maxRelayHost + 1);
     for (const own of [host, long]) {
       const read = readRelay(makeRelay({ flowId, host: own, sentMs }, to, key), to, [key]);

@@ -1,7 +1,7 @@
 /**
- * RelayState and request ids, by which a flow is recognised that nobody remembers: what is sent out comes back with
- * the answer, under a MAC. The identity provider and the visitor see it, so it holds nothing that is secret. RelayState
- * has little room: a host that is too long for it is in the request's id, and comes back as `InResponseTo`.
+ * RelayState and request ids, which identify a flow without server state: both return with the response, protected by a
+ * MAC. The identity provider and the visitor can read them, so they contain no secrets. RelayState is short: a host
+ * that does not fit is in the request's id instead, which returns as `InResponseTo`.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 
@@ -10,9 +10,9 @@ export type RelayPurpose = "login" | "logout";
 export interface Relay {
   /** 128 bits in base64url: 22 characters. */
   readonly flowId: string;
-  /** Which host of the edge to go on to: six characters of its hash, or its labels under a wildcard. */
+  /** Identifies the host of the edge to continue at: six characters of its hash, or its labels under a wildcard. */
   readonly host: string;
-  /** When the request was made, milliseconds since 1970; kept in whole seconds. */
+  /** When the request was sent, milliseconds since 1970; stored in whole seconds. */
   readonly sentMs: number;
 }
 
@@ -22,26 +22,26 @@ export interface RelayFor {
 }
 
 export interface RelayRead extends Omit<Relay, "host"> {
-  /** The host to go on to, where `id` is the `ID` of the request that went out with it; undefined for any other. */
+  /** Returns the host if `id` is the `ID` of the request sent with this RelayState; otherwise undefined. */
   hostBy(id: string | undefined): string | undefined;
 }
 
-/** saml-bindings §3.4.3 and §3.5.3, bytes. */
+/** Limit of saml-bindings §3.4.3 and §3.5.3, bytes. */
 const maxRelayBytes = 80;
-/** Seconds are counted from 2020, so that six digits in base 36 last until 2088. */
+/** Seconds are counted from 2020, so that six base-36 digits last until 2088. */
 const epochMs = Date.UTC(2020, 0, 1);
 const timeDigits = 6;
-/** 96 bits of the MAC: it is asked about online only, and the room is scarce. */
+/** 96 bits of the MAC: attacks are possible only online, and space is scarce. */
 const macLength = 16;
 const shape = /^([A-Za-z0-9_-]{22})([0-9a-z]{6})([A-Za-z0-9_-]{16})([a-z0-9._-]{1,36})$/;
 
-/** The length up to which a host is in RelayState. */
+/** Maximum length of a host inside RelayState. */
 export const maxRelayHost = maxRelayBytes - 22 - timeDigits - macLength;
-/** Instead of one that is longer. */
+/** Replaces a longer host. */
 const elsewhere = "_";
 const longId = /^_[0-9a-f]{64}\.([a-z0-9._-]{37,260})$/;
 
-/** Throws when anything does not fit its form. */
+/** Throws if a value does not have its form. */
 export function makeRelay(relay: Relay, to: RelayFor, key: Buffer): string {
   const time = Math.floor((relay.sentMs - epochMs) / 1000)
     .toString(36)
@@ -53,7 +53,7 @@ export function makeRelay(relay: Relay, to: RelayFor, key: Buffer): string {
   return text;
 }
 
-/** What was sent out under one of the keys, for this purpose and route; undefined for any other text. */
+/** Returns a relay that was sent under one of the keys for this purpose and route; undefined for any other text. */
 export function readRelay(text: string, to: RelayFor, keys: readonly Buffer[]): RelayRead | undefined {
   const [, flowId, time, mac, host] = shape.exec(text) ?? [];
   if (flowId === undefined || time === undefined || mac === undefined || host === undefined) return undefined;
@@ -72,7 +72,7 @@ export function readRelay(text: string, to: RelayFor, keys: readonly Buffer[]): 
   return undefined;
 }
 
-/** The `ID` of the flow's request: nobody can make an answer to a request that we did not send. */
+/** The `ID` of the flow's request. No one can create a response to a request that we did not send. */
 export function requestIdOf({ flowId, host }: Omit<Relay, "sentMs">, to: RelayFor, key: Buffer): string {
   const own = isLong(host) ? `.${host}` : "";
   const text = `saml-request\0${to.purpose}\0${to.routeId}\0${flowId}${own}`;

@@ -1,11 +1,11 @@
-/** The key pair that signs what is sent to SAML providers, with the certificate that they are told of. */
+/** Creates the key pair that signs messages to SAML providers, with its certificate. */
 import { createSelfSigned } from "../../../lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 
-/** Providers are told of the certificate by hand, so it outlives whoever does that. */
+/** Certificates are configured at providers by hand, so they must not expire soon. */
 const signingYears = 35;
 
-/** May take some 100 ms. */
+/** Takes about 100 ms. */
 export async function requestSigningPair(nowMs: number): Promise<KeyedCertificate> {
   return await createSelfSigned({
     names: ["saml-signing.invalid"],

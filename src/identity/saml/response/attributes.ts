@@ -11,7 +11,7 @@ const nameNames = ["name", "displayName", "urn:oid:2.16.840.1.113730.3.1.241", `
 const maxEmail = 254;
 const maxName = 256;
 
-/** The attributes of an assertion that was verified; one that is given twice has the values of both. */
+/** Returns the attributes of a verified assertion. A repeated attribute has all of its values. */
 export function attributesOf(assertion: XmlElement): readonly SamlAttribute[] {
   const found = new Map<string, string[]>();
   for (const statement of elementsIn(assertion)) {
@@ -27,19 +27,19 @@ export function attributesOf(assertion: XmlElement): readonly SamlAttribute[] {
   return [...found].map(([name, values]) => ({ name, values }));
 }
 
-/** A value that holds elements is not a text, and none is made of it. */
+/** A value that contains elements is not text and is skipped. */
 function textOf(value: XmlElement): readonly string[] {
   const [only, ...more] = value.children;
   const isText = isNamed(value, saml, "AttributeValue") && typeof only === "string" && more.length === 0;
   return isText ? [only] : [];
 }
 
-/** The values of the attributes of these names, each once, as the names are given. */
+/** Returns the distinct values of the attributes with these names, in the order of the names. */
 export function valuesOf(attributes: readonly SamlAttribute[], names: readonly string[]): readonly string[] {
   return [...new Set(names.flatMap((name) => attributes.find((one) => one.name === name)?.values ?? []))];
 }
 
-/** In lower case; empty when none of the attributes, nor the name id if it is one, has the form of an address. */
+/** Lower case; empty if neither an attribute nor the name id has the form of an address. */
 export function emailOf(attributes: readonly SamlAttribute[], nameId: string, format: string | undefined): string {
   const isEmail = nameIdFormats.email.some((one) => one === format);
   const values = [...valuesOf(attributes, emailNames), ...(isEmail ? [nameId] : [])];
@@ -47,7 +47,7 @@ export function emailOf(attributes: readonly SamlAttribute[], nameId: string, fo
   return found?.toLowerCase() ?? "";
 }
 
-/** Empty for none that can be shown. */
+/** Empty if there is none that can be displayed. */
 export function displayNameOf(attributes: readonly SamlAttribute[]): string {
   return valuesOf(attributes, nameNames).find((one) => one !== "" && one.length <= maxName && isVisible(one)) ?? "";
 }

@@ -4,7 +4,7 @@ import { attributeOf, textIn } from "../xml/element.ts";
 import type { XmlElement } from "../xml/element.ts";
 import { issueWindowMs } from "./work.ts";
 
-/** Why the message was not issued now; undefined when it was. */
+/** Returns why the issue time is not acceptable; undefined if it is. */
 export function issueInstantIssue(message: XmlElement, { nowMs }: { readonly nowMs: number }): string | undefined {
   const issuedMs = readInstant(attributeOf(message, "IssueInstant"));
   if (issuedMs === undefined) return `the ${message.local} has no valid IssueInstant`;
@@ -13,7 +13,7 @@ export function issueInstantIssue(message: XmlElement, { nowMs }: { readonly now
   return `the ${message.local} was issued ${Math.abs(minutes)} minutes ${minutes > 0 ? "ago" : "ahead"}`;
 }
 
-/** Why an Issuer is not this entity (saml-core §2.2.5); undefined when it is. */
+/** Returns why an Issuer is not this entity (saml-core §2.2.5); undefined if it is. */
 export function issuerIssue(issuer: XmlElement, entityId: string): string | undefined {
   const format = attributeOf(issuer, "Format");
   if (format !== undefined && format !== nameIdFormats.entity) return "the Issuer is not an entity identifier";

@@ -4,9 +4,9 @@ import type { XmlElement } from "../xml/element.ts";
 
 export interface NameId {
   readonly nameId: string;
-  /** As the message has it. */
+  /** As received. */
   readonly format?: string;
-  /** Whose name it is, where the provider says so; a logout has to repeat it (saml-core §3.7.3). */
+  /** Owner of the name, if the provider states it. A logout must repeat it (saml-core §3.7.3). */
   readonly nameQualifier?: string;
   readonly spNameQualifier?: string;
 }
@@ -17,10 +17,10 @@ interface Expected {
 }
 
 const maxNameId = 256;
-/** As long as an entity id may be. */
+/** Equal to the maximum length of an entity id. */
 const maxQualifier = 1024;
 
-/** The name in a NameID (saml-core §2.2.2, §8.3); a text says why it is not one that the route takes. */
+/** Returns the name in a NameID (saml-core §2.2.2, §8.3), or text that says why the route does not accept it. */
 export function nameIdOf(element: XmlElement, { entityId, nameIdFormat }: Expected): NameId | string {
   const format = attributeOf(element, "Format");
   const any = nameIdFormats.unspecified.some((one) => one === nameIdFormat);
@@ -40,7 +40,7 @@ export function nameIdOf(element: XmlElement, { entityId, nameIdFormat }: Expect
   };
 }
 
-/** No controls, no format characters, no separators but a space between others. */
+/** Whether the text has no control or format characters, and no separators except single inner spaces. */
 export function isVisible(text: string): boolean {
   return !/[\p{C}\p{Zl}\p{Zp}]|[^\P{Zs} ]|^ | $/u.test(text);
 }

@@ -4,7 +4,7 @@ import type { RelayRead } from "../requests/relay.ts";
 import type { NameId } from "./name-id.ts";
 import type { XmlElement } from "../xml/element.ts";
 
-/** What has come, and what is known of the route that it came for. Plain data: it crosses threads. */
+/** The received response, and the route that it is for. Plain data, because it crosses threads. */
 export interface ResponseInput {
   /** The body of the POST as received: application/x-www-form-urlencoded. */
   readonly form: string;
@@ -14,53 +14,53 @@ export interface ResponseInput {
   readonly acsUrl: string;
   readonly idp: IdpMetadata;
   readonly nameIdFormat: string;
-  /** Empty: no group is asked for. */
+  /** Empty if no group is required. */
   readonly authorizedGroups: readonly string[];
   readonly allowIdpInitiated: boolean;
   readonly forceAuthn: boolean;
   /**
-   * Where a login leads that was begun at the provider without RelayState: given when the edge has one host and the
-   * route's match is a prefix.
+   * Destination after a login that started at the provider without RelayState. Set if the edge has one host and the
+   * route matches a prefix.
    */
   readonly home?: string;
-  /** Under which RelayState may have been sent out, base64; the newest first. */
+  /** Keys that may have protected the RelayState, base64, newest first. */
   readonly relayKeys: readonly string[];
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: number;
-  /** Clocks may differ by this much, milliseconds. */
+  /** Tolerated clock difference, milliseconds. */
   readonly skewMs: number;
 }
 
-/** A message that may be taken once. */
+/** A single-use message. */
 export interface MessageClaim {
-  /** Its ID: of the provider's own making, so it is to be kept together with the route. */
+  /** The message's ID. The provider chooses it, so it must be stored together with the route. */
   readonly messageId: string;
-  /** The message is refused by itself from then on, milliseconds since 1970. */
+  /** When the message becomes invalid anyway, milliseconds since 1970. */
   readonly untilMs: number;
-  /** No request was made for it: it must be claimed where every node sees it. */
+  /** There was no request for it, so all nodes must share the claim. */
   readonly unsolicited: boolean;
 }
 
-/** What only the edge knows. */
+/** Questions that only the edge can answer. */
 export interface ResponseHost {
-  /** Whether a URL, in the form that `URL` gives it, leads to the route that the login is for. */
+  /** Whether a URL in normalized form leads to the route of the login. */
   leadsHere(url: string): Promise<boolean>;
   readonly claim: ClaimMessage;
 }
 
-/** `first` once for each message of the route's provider; `unknown` when that cannot be found out. */
+/** Resolves with `first` once per message of the route's provider, and with `unknown` if that cannot be determined. */
 export type ClaimMessage = (claim: MessageClaim) => Promise<"first" | "used" | "unknown">;
 
-/** Who the visitor is, by a signed assertion. */
+/** The visitor's identity from a signed assertion. */
 export interface SamlIdentity extends NameId {
-  /** Empty for none. */
+  /** Empty if there is none. */
   readonly sessionIndex: string;
-  /** When the visitor last showed credentials, milliseconds since 1970. */
+  /** When the visitor last entered credentials, milliseconds since 1970. */
   readonly authnInstantMs: number;
-  /** The session may not last longer, milliseconds since 1970. */
+  /** Latest end of the session, milliseconds since 1970. */
   readonly sessionNotOnOrAfterMs?: number;
   readonly attributes: readonly SamlAttribute[];
-  /** Empty for none. */
+  /** Empty if there is none. */
   readonly email: string;
   readonly name: string;
   readonly groups: readonly string[];
@@ -68,34 +68,34 @@ export interface SamlIdentity extends NameId {
 
 export interface SamlAttribute {
   readonly name: string;
-  /** Values that are text. */
+  /** Text values only. */
   readonly values: readonly string[];
 }
 
-/** Where the login was begun: here, by a flow, or at the provider, which may name where to go. */
+/** Where the login started: here, with a flow, or at the provider, which may name a destination. */
 export type LoginOrigin =
   | { readonly by: "request"; readonly flowId: string; readonly host: string; readonly sentMs: number }
   | { readonly by: "provider"; readonly url: string };
 
-/** The response as it is gone through: each check fills in what later ones read. */
+/** State of the verification. Each check sets fields that later checks read. */
 export interface Work {
   readonly input: ResponseInput;
   readonly host: ResponseHost;
-  /** From check 1 on. */
+  /** Set by check 1. */
   xml: string;
   relayState: string | undefined;
   relay: RelayRead | undefined;
-  /** From check 2 on; nothing of it is believed. */
+  /** Set by check 2; not verified. */
   response: XmlElement;
-  /** From check 5 on, as it is found: not believed, either. */
+  /** Set by check 5; not verified. */
   candidate: XmlElement;
-  /** From check 6 on: what follows is read from here alone. */
+  /** Set by check 6. All later checks read only this element. */
   assertion: XmlElement;
   assertionId: string;
   issuedMs: number;
   nameId: NameId;
   subject: XmlElement;
-  /** The confirmation's; undefined when it names no request. */
+  /** From the confirmation; undefined if it names no request. */
   inResponseTo: string | undefined;
   confirmedUntilMs: number;
   sessionIndex: string;
@@ -106,8 +106,8 @@ export interface Work {
   groups: readonly string[];
 }
 
-/** Why a check ends the login: one clause, which stands for `saml_assertion`; or a refusal of its own. */
+/** Why a check ends the login: one clause, which implies `saml_assertion`, or its own refusal. */
 export type Verdict = string | SamlRefusal | undefined;
 
-/** How far from now a message may have been issued, milliseconds. */
+/** Maximum difference between the issue time and now, milliseconds. */
 export const issueWindowMs = 5 * 60 * 1000;

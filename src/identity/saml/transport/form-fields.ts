@@ -1,8 +1,8 @@
 const maxFields = 100;
 
 /**
- * The named fields of a form or a query (WHATWG URL §5.1), decoded strictly; which of them are there. A text says what
- * is wrong: a name given twice, or what cannot be decoded.
+ * Returns the named fields that occur in a form or query (WHATWG URL §5.1), decoded strictly; or text that states the
+ * fault: a repeated name, or bytes that cannot be decoded.
  */
 export function formFields<Name extends string>(
   text: string,
@@ -21,7 +21,7 @@ export function formFields<Name extends string>(
   return found;
 }
 
-/** The same, not decoded: the very octets that a signature of the redirect binding covers. */
+/** The same without decoding: the exact octets that a signature of the redirect binding covers. */
 export function rawFields<Name extends string>(
   text: string,
   names: readonly Name[],

@@ -27,8 +27,8 @@ const texts = [
 const values = ["", "v", " a  b ", "&#9;&#10;&#13;", "&lt;&amp;&quot;", ">'", "a\tb\nc", "é&#x1F980;"];
 
 /**
- * A document with prefixes bound, used and bound anew. Never back to what they were bound to further out: there
- * xml-crypto leaves out a declaration.
+ * A document that binds, uses and rebinds prefixes. It never rebinds a prefix to an outer binding, where xml-crypto
+ * omits a declaration.
  */
 function randomXml(random: Random): string {
   let uris = 0;
@@ -64,7 +64,7 @@ function randomXml(random: Random): string {
 }
 
 describe("the canonical form", () => {
-  it("the canonical form is that of xml-crypto, for every element of documents of many forms", () => {
+  it("the canonical form equals that of xml-crypto for every element of varied documents", () => {
     const random = seededRandom(4711);
     let compared = 0;
     for (let count = 0; count < 300; count += 1) {
@@ -88,26 +88,26 @@ describe("the canonical form", () => {
     assert.ok(compared > 1000, String(compared));
   });
 
-  it("the canonical form is that of xml-crypto with prefixes that are treated as inclusive, too", () => {
+  it("the canonical form equals that of xml-crypto with an inclusive prefix list", () => {
     const random = seededRandom(42);
     for (let count = 0; count < 200; count += 1) {
       const xml = randomXml(random);
       const inclusive = prefixes.filter(() => random() < 0.5);
       const ours = [...everyElement(readXml(xml, limits))];
       const at = random.below(ours.length);
-      // xml-crypto writes into the document that it is given.
+      // xml-crypto modifies its input document.
       const theirs = [...everyNode(parseDom(xml))][at];
       if (inclusive.length === 0 || !theirs) continue;
       assert.equal(canonical(ours[at] as (typeof ours)[number], { inclusive }), oracle(theirs, inclusive), xml);
     }
   });
 
-  it("declares a prefix again where it is bound back to what it was further out", () => {
+  it("repeats a declaration if a prefix is bound again to an outer binding", () => {
     const xml = '<a:x xmlns:a="urn:1"><a:y xmlns:a="urn:2"><a:z xmlns:a="urn:1"></a:z></a:y></a:x>';
     assert.equal(of(xml), xml);
   });
 
-  it("the canonical form takes the default namespace away, once it is not that of an element any more", () => {
+  it("the canonical form removes the default namespace from an element that has none", () => {
     assert.equal(
       of('<x xmlns="urn:1"><a:y xmlns:a="urn:2"><z xmlns=""><w/></z></a:y></x>'),
       '<x xmlns="urn:1"><a:y xmlns:a="urn:2"><z xmlns=""><w></w></z></a:y></x>',
@@ -115,20 +115,20 @@ describe("the canonical form", () => {
     assert.equal(of('<x xmlns=""><y xmlns=""/></x>'), "<x><y></y></x>");
   });
 
-  it("the canonical form takes #default for the default namespace of the list, used or not", () => {
+  it("the canonical form treats #default in the list as the default namespace, used or not", () => {
     const xml = '<a:x xmlns:a="urn:2" xmlns="urn:1"><a:y xmlns=""/></a:x>';
     assert.equal(of(xml), '<a:x xmlns:a="urn:2"><a:y></a:y></a:x>');
     assert.equal(of(xml, [""]), '<a:x xmlns="urn:1" xmlns:a="urn:2"><a:y xmlns=""></a:y></a:x>');
   });
 
-  it("sorts attributes by namespace and local name, in the order of code points", () => {
+  it("sorts attributes by namespace and local name, in code point order", () => {
     assert.equal(
       of('<x xmlns:b="urn:\u{1F980}" xmlns:a="urn:\uFFFD" b:i="1" a:i="2" z="3" a="4" a:B="5"/>'),
       '<x xmlns:a="urn:\uFFFD" xmlns:b="urn:\u{1F980}" a="4" z="3" a:B="5" a:i="2" b:i="1"></x>',
     );
   });
 
-  it("the canonical form leaves out one element with all that is in it, and nothing else", () => {
+  it("the canonical form omits one element with its content, and nothing else", () => {
     const root = readXml("<x>a<s><t/></s>b<s/></x>", limits);
     const [, without] = root.children;
     assert.ok(typeof without === "object");

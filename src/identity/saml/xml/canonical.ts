@@ -4,9 +4,9 @@ import type { XmlAttribute, XmlElement } from "./element.ts";
 import { attributeText, elementText } from "./escape.ts";
 
 export interface CanonicalOptions {
-  /** Left out with all that is in it: the signature that is enveloped. */
+  /** Omitted with its content: the enveloped signature. */
   readonly without?: XmlElement | undefined;
-  /** The PrefixList of InclusiveNamespaces; the empty prefix stands for `#default`. */
+  /** The PrefixList of InclusiveNamespaces. The empty prefix stands for `#default`. */
   readonly inclusive?: readonly string[];
 }
 
@@ -15,7 +15,7 @@ type Rendered = ReadonlyMap<string, string>;
 
 const nothing: Rendered = new Map();
 
-/** The canonical form of an element, of which the UTF-8 is digested. */
+/** Returns the canonical form of an element, whose UTF-8 bytes are digested. */
 export function canonical(element: XmlElement, { without, inclusive = [] }: CanonicalOptions = {}): string {
   const render = (one: XmlElement, rendered: Rendered): string => {
     const tag = one.prefix === "" ? one.local : `${one.prefix}:${one.local}`;
@@ -40,26 +40,26 @@ export function canonical(element: XmlElement, { without, inclusive = [] }: Cano
   return render(element, nothing);
 }
 
-/** §3: the prefixes that the element visibly uses or the list names, unless the output has them bound alike. */
+/** §3: prefixes that the element visibly uses or the list names, unless the output has the same binding in scope. */
 function newDeclarations(one: XmlElement, inclusive: readonly string[], rendered: Rendered): [string, string][] {
   const used = new Set([one.prefix, ...inclusive]);
   for (const { prefix } of one.attributes) if (prefix !== "") used.add(prefix);
   used.delete("xml");
   const found: [string, string][] = [];
   for (const prefix of used) {
-    // Without a binding: only the default namespace, or a prefix of the list that is not in scope here.
+    // Without a binding: only the default namespace, or a listed prefix that is not in scope.
     const uri = boundTo(prefix, one.scope) ?? "";
     if ((rendered.get(prefix) ?? "") !== uri) found.push([prefix, uri]);
   }
   return found.length > 1 ? found.sort(([a], [b]) => (a < b ? -1 : 1)) : found;
 }
 
-/** By namespace, then by local name; those without a namespace come first. */
+/** By namespace, then by local name. Attributes without namespace come first. */
 function inOrder(a: XmlAttribute, b: XmlAttribute): number {
   return byCodePoint(a.namespace, b.namespace) || byCodePoint(a.local, b.local);
 }
 
-/** UTF-8 sorts as code points do, and UTF-16 does not. */
+/** UTF-8 sorts like code points, UTF-16 does not. */
 function byCodePoint(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

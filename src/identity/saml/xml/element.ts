@@ -1,39 +1,39 @@
-/** An XML document as `readXml` leaves it: parsed once, frozen, so that what was verified is what is read. */
+/** A parsed XML document. It is parsed once and frozen, so that the verified content is the content that is read. */
 
 export interface XmlElement {
   readonly prefix: string;
   readonly local: string;
-  /** The URI that the prefix is bound to; empty for none. */
+  /** URI of the prefix; empty if there is none. */
   readonly namespace: string;
-  /** Without declarations of namespaces. */
+  /** Without namespace declarations. */
   readonly attributes: readonly XmlAttribute[];
-  /** Text next to text is one string; a text is never empty. */
+  /** Adjacent texts are one string. A text is never empty. */
   readonly children: readonly (XmlElement | string)[];
   readonly parent: XmlElement | undefined;
   /** The prefixes in scope. */
   readonly scope: XmlScope;
-  /** Where its tag begins, in characters of the document with its line ends normalised. */
+  /** Position of its tag, in characters of the document with normalized line ends. */
   readonly at: number;
 }
 
 export interface XmlAttribute {
   readonly prefix: string;
   readonly local: string;
-  /** Empty without a prefix: the default namespace is none of attributes (Namespaces in XML §6.2). */
+  /** Empty without a prefix: the default namespace does not apply to attributes (Namespaces in XML §6.2). */
   readonly namespace: string;
   readonly value: string;
 }
 
-/** Prefixes declared on one element, and what is declared around it. The empty prefix is the default namespace. */
+/** Prefixes declared on one element, and the enclosing scope. The empty prefix is the default namespace. */
 export interface XmlScope {
   readonly declared: ReadonlyMap<string, string>;
   readonly outer: XmlScope | undefined;
 }
 
-/** What a document or an element of it is not; the message says so without repeating its content. */
+/** A document or element violates a requirement. The message does not repeat its content. */
 export class XmlIssue extends Error {}
 
-/** The URI that a prefix is bound to; undefined when it is not. */
+/** Returns the URI of a prefix, or undefined if it is not bound. */
 export function boundTo(prefix: string, scope: XmlScope): string | undefined {
   for (let at: XmlScope | undefined = scope; at; at = at.outer) {
     const uri = at.declared.get(prefix);
@@ -46,12 +46,12 @@ export function isNamed(element: XmlElement, namespace: string, local: string): 
   return element.local === local && element.namespace === namespace;
 }
 
-/** The value of an attribute without a prefix. */
+/** Returns the value of an attribute without prefix. */
 export function attributeOf(element: XmlElement, local: string): string | undefined {
   return element.attributes.find((one) => one.local === local && one.namespace === "")?.value;
 }
 
-/** The elements in an element of structure, between which nothing but white space may stand. */
+/** Returns the child elements of an element that may otherwise contain only white space. */
 export function elementsIn(element: XmlElement): readonly XmlElement[] {
   const found: XmlElement[] = [];
   for (const child of element.children) {
@@ -61,14 +61,14 @@ export function elementsIn(element: XmlElement): readonly XmlElement[] {
   return found;
 }
 
-/** The text of an element that holds nothing else. */
+/** Returns the text of an element that contains nothing else. */
 export function textIn(element: XmlElement): string {
   const [only = "", ...more] = element.children;
   if (typeof only !== "string" || more.length > 0) throw new XmlIssue(`${element.local} holds more than text`);
   return only;
 }
 
-/** The element and all within it, in the order of the document. */
+/** Yields the element and all elements inside it, in document order. */
 export function* everyElement(from: XmlElement): Generator<XmlElement> {
   yield from;
   for (const child of from.children) if (typeof child !== "string") yield* everyElement(child);

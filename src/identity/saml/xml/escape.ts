@@ -1,4 +1,4 @@
-/** Text and attributes as canonical XML writes them (C14N 1.0 §2.3), which is also how we write our own messages. */
+/** Escapes text and attributes as canonical XML does (C14N 1.0 §2.3). Our own messages use the same form. */
 
 const inText: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#xD;" };
 const inAttribute: Readonly<Record<string, string>> = {

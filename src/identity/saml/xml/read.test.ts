@@ -14,7 +14,7 @@ const issueOf = (xml: string, more = {}): string => {
   return "";
 };
 
-describe("the reader of XML", () => {
+describe("the XML reader", () => {
   it("reads names, namespaces, attributes and text", () => {
     const root = readXml(
       `<?xml version='1.0'?>\n<a:x xmlns:a="urn:1" a:b='1' b="2">t<y xmlns="urn:2"/></a:x>\n`,
@@ -34,13 +34,13 @@ describe("the reader of XML", () => {
     assert.ok([...everyElement(root)].every((one) => Object.isFrozen(one) && Object.isFrozen(one.children)));
   });
 
-  it("replaces the five entities and references to characters once, and normalises lines and white space", () => {
+  it("replaces the five entities and character references once, and normalizes lines and white space", () => {
     const root = readXml(`<x a="\r\n\t&#10;&#x9;">&amp;lt;&#65;\r\n\r&#13;&apos;&quot;&gt;</x>`, limits);
     assert.equal(attributeOf(root, "a"), "  \n\t");
     assert.deepEqual(root.children, ["&lt;A\n\n\r'\">"]);
   });
 
-  it("I4: the reader of XML takes no DOCTYPE, entity, comment, CDATA section or processing instruction, wherever it stands", () => {
+  it("I4: the XML reader refuses DOCTYPE, entities, comments, CDATA sections and processing instructions everywhere", () => {
     const doctype = '<!DOCTYPE x [<!ENTITY e "v">]>';
     for (const odd of [doctype, "<!DOCTYPE x>", "<!-- c -->", "<![CDATA[c]]>", "<?p i?>", "<?xml version='1.0'?>"]) {
       for (const xml of [
@@ -74,7 +74,7 @@ describe("the reader of XML", () => {
     }
   });
 
-  it("the reader of XML takes no character that XML does not admit, as itself or by reference", () => {
+  it("the XML reader refuses characters that XML does not allow, literal or as references", () => {
     for (const code of [0, 1, 8, 0xb, 0xc, 0x1f, 0xfffe, 0xffff, 0xd800, 0xdfff]) {
       assert.notEqual(issueOf(`<x>${String.fromCharCode(code)}</x>`), "", String(code));
       assert.notEqual(issueOf(`<x>&#${code};</x>`), "", String(code));
@@ -85,7 +85,7 @@ describe("the reader of XML", () => {
     assert.equal(issueOf("<x>\u{1F980}&#x10FFFF;\u0085</x>"), "");
   });
 
-  it("the reader of XML takes nothing that is not well-formed", () => {
+  it("the XML reader refuses documents that are not well-formed", () => {
     for (const xml of [
       "",
       " ",
@@ -128,7 +128,7 @@ describe("the reader of XML", () => {
     }
   });
 
-  it("wants prefixes bound, declared once, and reserved ones left alone", () => {
+  it("requires prefixes to be bound and declared once, and reserved ones to be left alone", () => {
     for (const xml of [
       "<a:x/>",
       "<x a:b='1'/>",
@@ -147,7 +147,7 @@ describe("the reader of XML", () => {
     assert.equal(issueOf("<x xml:lang='en'><a:y xmlns:a='u'/></x>"), "");
   });
 
-  it("the reader of XML takes an ID once, however the attribute is written", () => {
+  it("the XML reader accepts an ID once, however the attribute is written", () => {
     for (const [one, other] of [
       ["ID", "ID"],
       ["ID", "Id"],
@@ -158,7 +158,7 @@ describe("the reader of XML", () => {
     }
   });
 
-  it("the reader of XML keeps to its limits: length, depth, elements, attributes", () => {
+  it("the XML reader enforces its limits: length, depth, elements, attributes", () => {
     const deep = (depth: number) => "<x>".repeat(depth) + "</x>".repeat(depth);
     const wide = (count: number) => `<x>${"<y/>".repeat(count - 1)}</x>`;
     const long = (length: number) => `<x>${"a".repeat(length - 7)}</x>`;
@@ -174,7 +174,7 @@ describe("the reader of XML", () => {
     }
   });
 
-  it("passes over comments where it is told to, and takes the text around them for one", () => {
+  it("skips comments if configured, and joins the text around them", () => {
     const skip = { skipComments: true };
     const xml = "<!--a--><x><!--b-->1<!-- -->2<y/></x><!--c-->\n";
     assert.notEqual(issueOf(xml), "");

@@ -1,20 +1,20 @@
 /**
- * One strict reader of XML 1.0 with namespaces, for the little of it that SAML needs (I4): no DOCTYPE, hence no
- * entities but the five; no comments, CDATA sections or processing instructions, which make readers differ in what
- * they take a text for. Names are ASCII. What it takes, every reader of XML takes, and understands alike.
+ * A strict reader of the subset of XML 1.0 with namespaces that SAML needs (I4): no DOCTYPE, hence only the five
+ * predefined entities; no comments, CDATA sections or processing instructions, which readers interpret differently.
+ * Names are ASCII. Every XML reader accepts and understands in the same way what this one accepts.
  */
 import { isXmlText } from "./characters.ts";
 import { boundTo, XmlIssue } from "./element.ts";
 import type { XmlAttribute, XmlElement, XmlScope } from "./element.ts";
 
 export interface XmlLimits {
-  /** Characters. */
+  /** Maximum length, characters. */
   readonly maxLength: number;
   readonly maxDepth: number;
   readonly maxElements: number;
-  /** Of one element, declarations of namespaces counted. */
+  /** Maximum per element, including namespace declarations. */
   readonly maxAttributes: number;
-  /** Passed over instead of refused: what people write into metadata. */
+  /** Whether to skip comments instead of refusing them, for metadata edited by hand. */
   readonly skipComments?: true;
 }
 
@@ -27,7 +27,7 @@ const space = /[ \t\n]*/y;
 const reference = /&(?:(lt|gt|amp|apos|quot)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));/y;
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", apos: "'", quot: '"' };
 
-/** An element whose end tag has not come yet. */
+/** An element whose end tag has not been read yet. */
 interface Open {
   readonly element: XmlElement;
   readonly tag: string;
@@ -43,8 +43,8 @@ interface RawAttribute {
 const outermost: XmlScope = { declared: new Map([["xml", xmlNamespace]]), outer: undefined };
 
 /**
- * Reads one document. Throws `XmlIssue` for anything but well-formed XML within the limits, for prefixes without a
- * binding, an attribute given twice, and an ID that two elements have.
+ * Reads one document. Throws `XmlIssue` for anything that is not well-formed XML within the limits, for unbound
+ * prefixes, repeated attributes, and an ID on two elements.
  */
 export function readXml(source: string, limits: XmlLimits): XmlElement {
   if (source.length > limits.maxLength) throw new XmlIssue(`is longer than ${limits.maxLength} characters`);
@@ -76,7 +76,7 @@ class Reader {
     return root;
   }
 
-  /** White space, and comments where they are passed over. */
+  /** Skips white space, and comments if configured. */
   #between(): void {
     do {
       space.lastIndex = this.#at;
@@ -92,7 +92,7 @@ class Reader {
     return true;
   }
 
-  /** Text up to the next tag, and that tag. */
+  /** Reads text up to the next tag, and that tag. */
   #content(): void {
     const { children } = this.#open.at(-1) as Open;
     const end = this.#text.indexOf("<", this.#at);
@@ -157,7 +157,7 @@ class Reader {
     Object.freeze(closed.children);
   }
 
-  /** Attributes as written, without a namespace yet, and what prefixes the element declares, if any. */
+  /** Reads attributes without resolving namespaces, and the prefixes that the element declares. */
   #attributes(): { readonly attributes: readonly RawAttribute[]; readonly declared: Map<string, string> | undefined } {
     const attributes: RawAttribute[] = [];
     let declared: Map<string, string> | undefined;
@@ -182,7 +182,7 @@ class Reader {
     }
   }
 
-  /** Namespaces in XML §3: `xml` and `xmlns` are not to be declared, and a prefix is not to be taken back. */
+  /** Namespaces in XML §3: `xml` and `xmlns` must not be declared, and a prefix must not be undeclared. */
   #declarable(prefix: string, uri: string): string {
     const reserved = prefix === "xml" || prefix === "xmlns" || uri === xmlNamespace || uri === xmlnsNamespace;
     if (reserved || (prefix !== "" && uri === "")) throw this.#issue("declares a prefix that it may not");
@@ -193,7 +193,7 @@ class Reader {
     const found: XmlAttribute[] = [];
     for (const { prefix, local, value } of attributes) {
       const namespace = prefix === "" ? "" : this.#bound(prefix, scope);
-      // They are few: comparing each with each costs less than a set of names.
+      // There are few attributes: comparing all pairs is cheaper than a set of names.
       for (const one of found) {
         if (one.local === local && one.namespace === namespace) throw this.#issue("has an attribute twice");
       }
@@ -233,11 +233,11 @@ class Reader {
     const raw = this.#text.slice(this.#at + 1, end);
     if (raw.includes("<")) throw this.#issue("has < in an attribute");
     this.#at = end + 1;
-    // XML §3.3.3: white space itself becomes a space; what is written as a reference stays.
+    // XML §3.3.3: literal white space becomes a space, references are preserved.
     return this.#resolve(raw.replace(/[\t\n]/g, " "));
   }
 
-  /** References replaced. Each is looked at once: what one of them stands for is never read again. */
+  /** Replaces references. Each is replaced once, and its replacement is not scanned again. */
   #resolve(raw: string): string {
     let from = raw.indexOf("&");
     if (from < 0) return raw;

@@ -1,19 +1,19 @@
 import { elementsIn, XmlIssue } from "./element.ts";
 import type { XmlElement } from "./element.ts";
 
-/** The children of an element as a schema has them: each step once, or as its mark says. */
+/** The allowed children of an element, as in its schema: each step once, or as its suffix says. */
 export interface Shape {
   readonly steps: readonly Step[];
 }
 
 interface Step {
-  /** `{namespace}local`, alternatives. */
+  /** Alternatives, each `{namespace}local`. */
   readonly names: readonly string[];
   readonly least: 0 | 1;
   readonly most: number;
 }
 
-/** The children found, by local name; in the order of the document. */
+/** The children by local name, in document order. */
 export type Parts = Readonly<Record<string, readonly XmlElement[] | undefined>>;
 
 /**
@@ -37,7 +37,7 @@ export function shapeOf(namespaces: Readonly<Record<string, string>>, steps: rea
   };
 }
 
-/** Throws `XmlIssue` unless the children of `element` are those of the shape, in its order. */
+/** Throws `XmlIssue` unless the children of `element` match the shape in order. */
 export function partsOf(element: XmlElement, shape: Shape): Parts {
   const found: Record<string, XmlElement[]> = {};
   const children = elementsIn(element);

@@ -2,7 +2,7 @@ import { isXmlText } from "./characters.ts";
 import { XmlIssue } from "./element.ts";
 import { attributeText, elementText } from "./escape.ts";
 
-/** XML that is written already, as against text that has to be escaped. */
+/** XML that is already written, as opposed to text that must be escaped. */
 export interface Markup {
   readonly xml: string;
 }
@@ -10,8 +10,8 @@ export interface Markup {
 type Attributes = Readonly<Record<string, string | undefined>>;
 
 /**
- * Writes one element; attributes that are undefined are left out, and so are children. Names come from code, never
- * from a visitor. Throws `XmlIssue` for text that XML cannot carry.
+ * Writes one element. Undefined attributes and children are omitted. Names come from code, never from a visitor. Throws
+ * `XmlIssue` for text that XML cannot contain.
  */
 export function element(
   name: string,

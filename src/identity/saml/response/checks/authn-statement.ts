@@ -8,7 +8,7 @@ import type { Verdict, Work } from "../work.ts";
 
 const maxSessionIndex = 256;
 
-/** 10: the visitor signed in, once, at a time that the route accepts. */
+/** 10: the visitor authenticated once, at a time that the route accepts. */
 export function checkAuthnStatement(work: Work): Verdict {
   const { nowMs, skewMs, forceAuthn } = work.input;
   const statements = elementsIn(work.assertion).filter((one) => isNamed(one, saml, "AuthnStatement"));
@@ -19,7 +19,7 @@ export function checkAuthnStatement(work: Work): Verdict {
   const signedInMs = readInstant(attributeOf(statement, "AuthnInstant"));
   if (signedInMs === undefined) return "the AuthnStatement has no valid AuthnInstant";
   if (signedInMs > nowMs + issueWindowMs) return "the time of the sign-in is in the future";
-  // Without a request of ours, what was just done is what the route can ask for.
+  // Without our request, the route can only require that the authentication was recent.
   const sinceMs = work.relay?.sentMs ?? nowMs - issueWindowMs;
   if (forceAuthn && signedInMs + skewMs < sinceMs) return "the provider did not authenticate the visitor again";
   const until = attributeOf(statement, "SessionNotOnOrAfter");

@@ -4,10 +4,10 @@ import { attributeOf, elementsIn, isNamed, textIn } from "../../xml/element.ts";
 import type { XmlElement } from "../../xml/element.ts";
 import type { ResponseInput, Verdict, Work } from "../work.ts";
 
-/** Conditions that ask nothing of a service that uses an assertion once and issues none (saml-core §2.5.1). */
+/** Conditions that do not restrict a service that uses an assertion once and issues none (saml-core §2.5.1). */
 const harmless = ["OneTimeUse", "ProxyRestriction"];
 
-/** 9: the Assertion holds now, and is meant for this service. */
+/** 9: the Assertion is valid now, and intended for this service. */
 export function checkConditions({ assertion, input }: Work): Verdict {
   const conditions = elementsIn(assertion).find((one) => isNamed(one, saml, "Conditions"));
   if (!conditions) return "the Assertion has no Conditions";

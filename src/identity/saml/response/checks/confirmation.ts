@@ -4,7 +4,9 @@ import { attributeOf, elementsIn, isNamed } from "../../xml/element.ts";
 import type { XmlElement } from "../../xml/element.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** 8: whoever brings the assertion may use it here and now, for the request that the Response is for (saml-profiles §4.1.4.2). */
+/**
+ * 8: the bearer may use the assertion here and now, for the request that the Response answers (saml-profiles §4.1.4.2).
+ */
 export function checkConfirmation(work: Work): Verdict {
   const confirmations = elementsIn(work.subject).filter((one) => isNamed(one, saml, "SubjectConfirmation"));
   const bearers = confirmations.filter((one) => attributeOf(one, "Method") === bearer);

@@ -13,7 +13,7 @@ export const responseShape = shapeOf({ ds, saml, samlp }, [
   "saml:Assertion|saml:EncryptedAssertion*",
 ]);
 
-/** 3: a Response of SAML 2.0, made now, for this address, by this provider. */
+/** 3: a SAML 2.0 Response, issued now, for this address, by this provider. */
 export function checkEnvelope(work: Work): Verdict {
   const { response, input } = work;
   if (!isNamed(response, samlp, "Response")) return "the document is not a Response";

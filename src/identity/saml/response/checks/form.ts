@@ -3,15 +3,15 @@ import { readRelay } from "../../requests/relay.ts";
 import type { Verdict, Work } from "../work.ts";
 import { formFields } from "../../transport/form-fields.ts";
 
-/** Bytes: of the body, and of the XML in it. */
+/** Maximum size of the body, and of the XML in it, bytes. */
 const maxForm = 524_288;
 const maxXml = 262_144;
-/** RelayState of ours has 80 bytes; that of a provider is a URL. */
+/** Our RelayState has 80 bytes; a provider's is a URL. */
 const maxRelayState = 2048;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** 1: one SAMLResponse and at most one RelayState, each in the form that it must have (saml-bindings §3.5.4). */
+/** 1: one SAMLResponse and at most one RelayState, each in the required form (saml-bindings §3.5.4). */
 export function checkForm(work: Work): Verdict {
   const { form, routeId, relayKeys } = work.input;
   if (form.length > maxForm) return `the form is longer than ${maxForm} bytes`;

@@ -2,10 +2,10 @@ import { refused } from "../../refusal.ts";
 import { attributesOf, valuesOf } from "../attributes.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** The attribute that `authorized_groups` is about. */
+/** The attribute that `authorized_groups` refers to. */
 const groupsAttribute = ["groups"];
 
-/** 13: the visitor is in one of the groups that the route admits, if it names any. Letter by letter, and whole (I5). */
+/** 13: the visitor is in one of the route's groups, if it lists any. Groups are compared exactly (I5). */
 export function checkGroups(work: Work): Verdict {
   const { authorizedGroups } = work.input;
   work.attributes = attributesOf(work.assertion);

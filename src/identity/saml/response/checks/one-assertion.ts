@@ -3,7 +3,7 @@ import { refused } from "../../refusal.ts";
 import { everyElement, isNamed } from "../../xml/element.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** 5: one Assertion in the whole document, and that one directly in the Response. */
+/** 5: the document contains one Assertion, directly inside the Response. */
 export function checkOneAssertion(work: Work): Verdict {
   const elements = [...everyElement(work.response)];
   if (elements.some((one) => isNamed(one, saml, "EncryptedAssertion"))) {

@@ -1,7 +1,7 @@
 import { issueWindowMs } from "../work.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** 12: nobody has signed in with this assertion before. */
+/** 12: this assertion has not been used before. */
 export async function checkReplay({
   host,
   input,
@@ -12,7 +12,7 @@ export async function checkReplay({
 }: Work): Promise<Verdict> {
   const claimed = await host.claim({
     messageId: assertionId,
-    // Whichever check refuses it first.
+    // The earlier of the two checks that refuse it.
     untilMs: Math.min(confirmedUntilMs + input.skewMs, issuedMs + issueWindowMs + 1),
     unsolicited: origin.by === "provider",
   });

@@ -1,10 +1,13 @@
 import { refused } from "../../refusal.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** A login takes no longer, milliseconds. */
+/** Time limit for a login, milliseconds. */
 const maxFlowMs = 15 * 60 * 1000;
 
-/** 11: a request of ours asked for this; or none did, the route takes such logins, and it leads to the route. */
+/**
+ * 11: the response answers our request, or there was none, the route accepts such logins, and the destination belongs
+ * to the route.
+ */
 export async function checkRequest(work: Work): Promise<Verdict> {
   const { inResponseTo, relay } = work;
   if (inResponseTo === undefined) return unsolicited(work);
@@ -37,7 +40,7 @@ async function unsolicited(work: Work): Promise<Verdict> {
   return undefined;
 }
 
-/** In the one form that is both judged and followed. */
+/** Returns the normalized form, which is both checked and followed. */
 function httpsUrl(text: string): string | undefined {
   const url = /^https:\/\/[\x21-\x5b\x5d-\x7e]+$/.test(text) ? URL.parse(text) : null;
   if (!url || url.protocol !== "https:" || url.username !== "" || url.password !== "") return undefined;

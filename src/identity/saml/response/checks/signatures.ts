@@ -4,7 +4,7 @@ import { verifyEnveloped } from "../../signature/verify.ts";
 import { everyElement, isNamed } from "../../xml/element.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** 6: the Response or the Assertion is signed, or both; whatever is signed verifies, and no signature stands elsewhere. */
+/** 6: the Response or the Assertion is signed, or both. Every signature verifies, and none is elsewhere. */
 export function checkSignatures(work: Work): Verdict {
   const { response, candidate, input } = work;
   const signatures = [...everyElement(response)].filter((one) => isNamed(one, ds, "Signature"));

@@ -4,14 +4,14 @@ import { attributeOf, elementsIn, isNamed, XmlIssue } from "../../xml/element.ts
 import type { XmlElement } from "../../xml/element.ts";
 import type { Verdict, Work } from "../work.ts";
 
-/** 4: the provider says that it signed the visitor in. */
+/** 4: the provider reports success. */
 export function checkStatus({ response }: Work): Verdict {
   const codes = statusOf(response);
   if (codes[0] === status.success) return undefined;
   return refused("saml_status", `the provider's status is ${codes.map(shown).join(", ")}`);
 }
 
-/** The codes of a response's Status, the outermost first (saml-core §3.2.2.2). Throws `XmlIssue` without one. */
+/** Returns the codes of a response's Status, outermost first (saml-core §3.2.2.2). Throws `XmlIssue` without one. */
 export function statusOf(response: XmlElement): readonly string[] {
   const holders = elementsIn(response).filter((one) => isNamed(one, samlp, "Status"));
   const codes: string[] = [];
@@ -26,7 +26,7 @@ export function statusOf(response: XmlElement): readonly string[] {
   return codes;
 }
 
-/** The end of an identifier, which is what people know it by. */
+/** The last part of an identifier, which people recognise. */
 function shown(code: string): string {
   return JSON.stringify(code.slice(code.lastIndexOf(":") + 1).slice(0, 60));
 }

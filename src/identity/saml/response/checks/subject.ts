@@ -20,7 +20,7 @@ export const assertionShape = shapeOf({ ds, saml }, [
 /** saml-core §2.4.1. */
 const subjectShape = shapeOf({ saml }, ["saml:NameID", "saml:SubjectConfirmation*"]);
 
-/** 7: an Assertion of SAML 2.0, made now by this provider, about one name that can be read. */
+/** 7: a SAML 2.0 Assertion, issued now by this provider, about one readable name. */
 export function checkSubject(work: Work): Verdict {
   const { assertion, input } = work;
   if (attributeOf(assertion, "Version") !== "2.0") return "the Assertion is not of version 2.0";

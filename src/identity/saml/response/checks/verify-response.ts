@@ -20,10 +20,10 @@ import type { LoginOrigin, ResponseHost, ResponseInput, SamlIdentity, Verdict, W
 
 export type ResponseOutcome =
   | { readonly identity: SamlIdentity; readonly origin: LoginOrigin }
-  /** `check`: the name of the one that ended it. */
+  /** `check`: the name of the check that failed. */
   | { readonly refused: SamlRefusal; readonly check: string };
 
-/** In this order; the first that fails ends the login (I4). */
+/** In order. The first failure ends the login (I4). */
 const checks: readonly (readonly [name: string, check: (work: Work) => Verdict | Promise<Verdict>])[] = [
   ["form", checkForm],
   ["document", checkDocument],
@@ -41,8 +41,8 @@ const checks: readonly (readonly [name: string, check: (work: Work) => Verdict |
 ];
 
 /**
- * Judges what a browser brought to the Assertion Consumer Service. Nothing of it is believed before every check has
- * passed; throws only for bugs, and what `host` throws.
+ * Verifies a browser's request to the Assertion Consumer Service. Nothing in it is trusted before all checks pass.
+ * Throws only for internal errors, and errors of `host`.
  */
 export async function verifyResponse(input: ResponseInput, host: ResponseHost): Promise<ResponseOutcome> {
   const work = { input, host } as Work;
@@ -55,7 +55,7 @@ export async function verifyResponse(input: ResponseInput, host: ResponseHost): 
   return { identity: identityIn(work), origin: work.origin };
 }
 
-/** What is not built as it should be is thrown deep within; all else is said. */
+/** Faults of structure are thrown deep inside; all other faults are returned. */
 async function verdictOf(check: (work: Work) => Verdict | Promise<Verdict>, work: Work): Promise<Verdict> {
   try {
     return await check(work);
