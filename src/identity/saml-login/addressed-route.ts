@@ -1,4 +1,4 @@
-/** A request at an address of a route with SAML, on the login host. */
+/** A request to a SAML route's address on the login host. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { LoginContext, LoginSite } from "../guard/context.ts";
@@ -7,7 +7,7 @@ import type { UsedMessages } from "../saml/used-messages.ts";
 import type { ClaimMessage } from "../saml/response/work.ts";
 import type { SamlMethod } from "./saml-method.ts";
 
-/** Where a route stands: its edge, and what it has of paths and hosts to itself. */
+/** Location of a route: its edge, host and path. */
 export interface RoutePlace {
   readonly site: LoginSite;
   /** "" for any host of the edge. */
@@ -22,13 +22,16 @@ export interface AddressedRoute {
   readonly place: RoutePlace;
   readonly guard: Guard;
   readonly method: SamlMethod;
-  /** What this edge has taken. */
+  /** Messages that this edge has accepted. */
   readonly used: UsedMessages;
 }
 
 const maxFormBytes = 512 * 1024;
 
-/** The body of a form, not decoded. Rejects with `LoginRefusal` for any other, and `Refusal` for what is too long. */
+/**
+ * Returns a form body without decoding it. Rejects with `LoginRefusal` for other bodies, and with `Refusal` for bodies
+ * that are too long.
+ */
 export async function formOf(exchange: Exchange, reason: LoginRefusal["reason"]): Promise<string> {
   const type = exchange.request.headers.get("content-type") ?? "";
   if (!/^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(type)) {
@@ -38,8 +41,8 @@ export async function formOf(exchange: Exchange, reason: LoginRefusal["reason"])
 }
 
 /**
- * Takes each message once, at whichever edge it comes in. Without the control plane each edge takes once what a request
- * of ours has asked for, so that logins go on, and nothing else.
+ * Accepts each message once over all edges. Without the control plane, each edge accepts only responses to its own
+ * requests once, so that logins continue.
  */
 export function claimFor({ method, guard, context, used }: AddressedRoute): ClaimMessage {
   return async ({ messageId, untilMs, unsolicited }) => {

@@ -1,4 +1,4 @@
-/** A login by SAML that a rule of a policy asks for. */
+/** A SAML login that a policy rule requires. */
 import type { AskedSamlLogin } from "../../traffic/asked-login.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Scope } from "../../traffic/module.ts";
@@ -8,10 +8,9 @@ import { addressesOf, nameOfRule } from "./own-name.ts";
 import type { SamlLogins } from "./saml-logins.ts";
 
 /**
- * A policy is a text, and has nowhere to keep a key and an identity of its own: what a rule is known by follows from where
- * it stands, and the server's key signs for it. That key signs for many accounts, so nothing but the rule's own addresses
- * may be the issuer. Throws where the policy expects others, or its metadata may not be
- * asked for.
+ * A policy is text and cannot store a key or an identity. The rule's entity id therefore derives from its place, and
+ * the server's key signs for it. Because that key signs for many accounts, only the rule's own addresses may be the
+ * issuer. Throws if the policy expects another entity id, or its metadata URL is not allowed.
  */
 export function askedSamlLogin(asked: AskedSamlLogin, saml: SamlLogins, logins: Logins, scope: Scope): LoginGuard {
   const { authId, maximumDuration, inactivityTimeout, checkInterval, idpMetadata, idpMetadataUrl } = asked;

@@ -1,4 +1,4 @@
-/** Calls to the SAML thread, as logins make them: what keeps it from answering is a refusal. */
+/** Calls to the SAML thread, whose failures become refusals. */
 import { LoginRefusal } from "../calls/identity.ts";
 import type { IdentityCalls } from "../worker/calls.ts";
 import { WorkerFailure } from "../worker/client.ts";
@@ -6,7 +6,7 @@ import type { WorkerClient } from "../worker/client.ts";
 
 export type SamlWorker = WorkerClient<IdentityCalls>;
 
-/** As `SamlWorker["call"]`. Rejects with `LoginRefusal` when the thread has too much to do or has died. */
+/** Calls like `SamlWorker["call"]`. Rejects with `LoginRefusal` if the thread is overloaded or has died. */
 export async function ask<Name extends keyof IdentityCalls>(
   worker: SamlWorker,
   name: Name,

@@ -1,4 +1,4 @@
-/** The Assertion Consumer Service: takes the provider's answer, and sends the browser on to the visited host. */
+/** The Assertion Consumer Service: receives the provider's response and redirects the browser to the visited host. */
 import { randomBytes } from "node:crypto";
 import { canonicalPath } from "../../lib/canonical-path.ts";
 import { answered } from "../../traffic/step.ts";
@@ -41,7 +41,7 @@ export async function consumerService(at: AddressedRoute): Promise<Step> {
   );
 }
 
-/** A URL in the one form of `URL`: of a host and port of the edge, with a path that is the route's. */
+/** A URL in normalized form, with a host and port of the edge and a path of the route. */
 function leadsTo(text: string, guard: Guard, site: LoginSite, { siteFor, settings }: LoginContext): boolean {
   const { hostname, port, pathname } = new URL(text);
   const path = canonicalPath(pathname);
@@ -52,7 +52,7 @@ function leadsTo(text: string, guard: Guard, site: LoginSite, { siteFor, setting
   return isPort && path !== undefined && isOfSite && routeOf(site, guard, path, hostname) !== undefined;
 }
 
-/** The one address of a route that has all below a path of a single host. */
+/** The only address of a route that matches a path prefix on a single host. */
 function homeOf({ place, context }: AddressedRoute): string | undefined {
   const { site, host, path, isPrefix } = place;
   const [only, another] = host === "" ? site.hosts : [host];

@@ -1,11 +1,13 @@
-/** What the control plane has found at the addresses of metadata, on an edge: by what each login is called. */
+/** Metadata that the control plane fetched, on an edge, by login name. */
 import type { ResourceObject } from "../../schema/object.ts";
 import { metadataKind } from "../sessions/records.ts";
 
 export interface FoundMetadata {
-  /** Of `saml_metadata`; undefined for what is of another address or account, and while nothing was looked for. */
+  /**
+   * Returns a `saml_metadata` document; undefined if it belongs to another address or account, or was not fetched yet.
+   */
   of(accountId: string, askedBy: string, url: string): ResourceObject["doc"] | undefined;
-  /** Puts into effect what the control plane has stored; everything, or what has changed. */
+  /** Applies stored objects from the control plane: all of them, or changes. */
   load(objects: Iterable<ResourceObject>): void;
   change(
     changes: readonly { readonly kind: string; readonly id: string; readonly object: ResourceObject | null }[],

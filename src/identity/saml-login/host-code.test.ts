@@ -5,8 +5,8 @@ import { placeOfName } from "./own-name.ts";
 
 const hosts = ["app.example.com", "other.example.com", "*.example.com", "*.team.example.com", "*.example.net"];
 
-describe("the code of a host in RelayState", () => {
-  it("leads back to the host, named or under a wildcard", () => {
+describe("the host code in RelayState", () => {
+  it("leads back to the host, named exactly or matched by a wildcard", () => {
     for (const host of ["app.example.com", "other.example.com", "a.example.com", "a.b.example.com", "a.example.net"]) {
       const code = hostCodeOf(host, hosts);
       assert.ok(code !== undefined && code.length <= 36, host);
@@ -15,7 +15,7 @@ describe("the code of a host in RelayState", () => {
     }
   });
 
-  it("leads to no host that the edge has not, or has not any more", () => {
+  it("leads to no host that the edge does not have, or no longer has", () => {
     assert.equal(hostCodeOf("app.example.org", hosts), undefined);
     for (const host of ["app.example.com", "a.example.net"]) {
       const left = hosts.filter((one) => one !== host && one !== "*.example.net");
@@ -26,7 +26,7 @@ describe("the code of a host in RelayState", () => {
     }
   });
 
-  it("the code of a host in RelayState leads back however long the labels under a wildcard are", () => {
+  it("the host code in RelayState works for labels of any length under a wildcard", () => {
     const host = `${"a".repeat(63)}.${"b".repeat(63)}.${"c".repeat(63)}.${"d".repeat(48)}.example.net`;
     const code = hostCodeOf(host, hosts);
     assert.ok(code);
@@ -34,8 +34,8 @@ describe("the code of a host in RelayState", () => {
   });
 });
 
-describe("the name of a login by SAML in its addresses", () => {
-  it("the name of a login by SAML in its addresses says whether it is of a route or of a host, with or without a rule", () => {
+describe("the name of a SAML login in its addresses", () => {
+  it("the name of a SAML login in its addresses distinguishes routes and hosts, with or without a rule", () => {
     for (const [name, place] of [
       ["edghtsrt_2abc", { id: "edghtsrt_2abc" }],
       ["edghtsrt_2abc-rule", { id: "edghtsrt_2abc" }],
@@ -44,7 +44,7 @@ describe("the name of a login by SAML in its addresses", () => {
       ["app.example.com-abcdefgh-rule-staff", { host: "app.example.com" }],
       ["_.example.com-abcdefgh", { host: "*.example.com" }],
       ["a._.example.com-abcdefgh", undefined],
-      // A host of one label has no "." by which it would be told.
+      // A host of one label has no "." to distinguish it.
       ["app-abcdefgh", { host: "app" }],
       ["app.example.com", undefined],
       ["app.example.com-abc", undefined],

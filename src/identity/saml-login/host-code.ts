@@ -1,6 +1,6 @@
 /**
- * How RelayState names the host that a login goes on to. It has little room, so a host that the edge names itself is told
- * by its hash, and one under a wildcard by its labels and the wildcard's hash.
+ * Encodes the host of a login in RelayState. Space is scarce: an exact host of the edge becomes its hash, and a host
+ * under a wildcard becomes its labels and the wildcard's hash.
  */
 import { hash } from "node:crypto";
 import { hostMatches } from "../../lib/hostport.ts";
@@ -8,7 +8,7 @@ import { hostMatches } from "../../lib/hostport.ts";
 const hostDigits = 6;
 const wildcardDigits = 3;
 
-/** Undefined for a host that none of them covers. */
+/** Returns undefined for a host that none of the hosts covers. */
 export function hostCodeOf(host: string, hosts: readonly string[]): string | undefined {
   if (hosts.includes(host)) return digits(host, hostDigits);
   const wildcard = hosts.find((one) => one.startsWith("*.") && hostMatches(one, host));
@@ -16,7 +16,7 @@ export function hostCodeOf(host: string, hosts: readonly string[]): string | und
   return `${host.slice(0, 1 - wildcard.length)}.${digits(wildcard, wildcardDigits)}`;
 }
 
-/** The host of a code, among those that the edge has now. */
+/** Returns the host for a code, among the edge's present hosts. */
 export function hostOfCode(code: string, hosts: readonly string[]): string | undefined {
   const dot = code.lastIndexOf(".");
   if (dot < 0) return hosts.find((one) => !one.startsWith("*.") && digits(one, hostDigits) === code);

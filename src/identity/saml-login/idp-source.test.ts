@@ -10,7 +10,7 @@ import type { AddressSourceNeeds } from "./idp-source.ts";
 const url = "https://id.example/metadata?key=secret";
 const hour = 3_600_000;
 
-describe("metadata that has an address", () => {
+describe("metadata with an address", () => {
   const sourceOf = (needs: Partial<AddressSourceNeeds> = {}) => {
     const clock = makeManualClock();
     const kept: { doc: Readonly<Record<string, unknown>> | undefined } = { doc: undefined };
@@ -36,7 +36,7 @@ describe("metadata that has an address", () => {
     return { clock, kept, keep, source, why };
   };
 
-  it("metadata that has an address is good until the control plane has not seen it there for too long, and no longer than it says itself", async () => {
+  it("metadata with an address is valid until the control plane has failed to fetch it for too long, or it expires", async () => {
     const { clock, keep, why } = sourceOf();
     assert.match(await why(), /^saml_metadata: .*was not fetched yet$/);
     keep(hour);
@@ -49,7 +49,7 @@ describe("metadata that has an address", () => {
     assert.match(await why(), /its validUntil has passed/);
   });
 
-  it("metadata that has an address says what keeps it from being had, without what is secret in the address, and warns while an old one is good", async () => {
+  it("metadata with an address reports why it cannot be fetched, without secrets in the address, and warns while an old copy is used", async () => {
     const { keep, why, source } = sourceOf();
     keep(hour, { metadata: "", problem: "it answers 503" });
     assert.equal(await why(), "saml_metadata: there is no metadata from https://id.example/metadata: it answers 503");
@@ -59,7 +59,7 @@ describe("metadata that has an address", () => {
     assert.match(source.warning ?? "", /was not renewed: it answers 503/);
   });
 
-  it("metadata that has an address is waited for where there is nothing else, asked for once a minute, and again after half a day", async () => {
+  it("metadata with an address is awaited if there is none, requested once a minute, and again after half a day", async () => {
     let asked = 0;
     const looked = Promise.withResolvers<void>();
     const given = sourceOf({
@@ -87,7 +87,7 @@ describe("metadata that has an address", () => {
     assert.equal(asked, 3);
   });
 
-  it("metadata that has an address stands back for a document that the configuration has, until there is something at the address", async () => {
+  it("metadata with an address falls back to the configured document until the address works", async () => {
     const document = {
       known: undefined,
       get: async () => ({ entityId: "https://document.example" }) as never,
@@ -98,7 +98,7 @@ describe("metadata that has an address", () => {
     assert.equal(await why(), "https://id.example");
   });
 
-  it("P1: metadata that has an address is had by the login that it is of, of its account, and by no other address", () => {
+  it("P1: metadata with an address is used only for its own login, account and address", () => {
     const found = makeFoundMetadata();
     const objectOf = (id: string, accountId: string, at: string) => ({
       kind: "saml_metadata",
@@ -119,7 +119,7 @@ describe("metadata that has an address", () => {
     assert.equal(isHad("ac_1", "route", "https://moved.example"), false, "the route's address is another one now");
     found.change([{ ...theirs, object: theirs }]);
     assert.deepEqual([isHad(), isHad("ac_2")], [true, true]);
-    // A newer one comes before the one that it stands for goes.
+    // The new object arrives before the old one is removed.
     found.change([
       { ...moved, object: moved },
       { ...own, object: null },

@@ -1,4 +1,4 @@
-/** What a route knows of its identity provider: read once, in the SAML thread. */
+/** Metadata of a route's identity provider, parsed once in the SAML thread. */
 import type { Clock } from "../../lib/clock.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import type { IdpMetadata } from "../saml/metadata/idp-metadata.ts";
@@ -6,15 +6,15 @@ import { ask } from "./calls.ts";
 import type { SamlWorker } from "./calls.ts";
 
 export interface IdpSource {
-  /** Undefined until it was read. */
+  /** Undefined until the metadata was read. */
   readonly known: IdpMetadata | undefined;
-  /** What an operator should know though it is good. */
+  /** Advice for the operator although the metadata are valid. */
   readonly warning?: string | undefined;
-  /** Rejects with `LoginRefusal`: `saml_metadata` where it cannot be used. */
+  /** Rejects with a `LoginRefusal`: `saml_metadata` if the metadata cannot be used. */
   get(): Promise<IdpMetadata>;
 }
 
-/** Of a document that the configuration holds. */
+/** Metadata from a document in the configuration. */
 export function documentSource(text: string, worker: SamlWorker, clock: Clock): IdpSource {
   let known: IdpMetadata | undefined;
   let refusal: string | undefined;
@@ -39,23 +39,23 @@ export function documentSource(text: string, worker: SamlWorker, clock: Clock): 
 
 export interface AddressSourceNeeds {
   readonly url: string;
-  /** What the control plane has last found there: of `saml_metadata`. */
+  /** The control plane's last result, a `saml_metadata` document. */
   kept(): Doc | undefined;
-  /** What the configuration has besides: in use until there is something good at the address. */
+  /** The configured document, used until the address yields valid metadata. */
   readonly document: IdpSource | undefined;
-  /** Has the control plane look after the address; undefined where a route says so itself. */
+  /** Asks the control plane to fetch the address; undefined if a route does that by its existence. */
   readonly ask: (() => Promise<unknown>) | undefined;
   readonly clock: Clock;
 }
 
 type Doc = Readonly<Record<string, unknown>>;
 
-/** The control plane forgets what nobody asks for in a week, milliseconds. */
+/** The control plane forgets addresses that were not requested for a week, milliseconds. */
 const askedAgainMs = 12 * 3_600_000;
-/** While there is nothing. */
+/** Interval while there is no metadata. */
 const missingAgainMs = 60_000;
 
-/** Of what is at an address, where the control plane looks. */
+/** Metadata from an address that the control plane fetches. */
 export function addressSource({ url, kept, document, ask, clock }: AddressSourceNeeds): IdpSource {
   let read: { readonly doc: Doc; readonly metadata: IdpMetadata; readonly goodUntilMs: number } | undefined;
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -104,7 +104,7 @@ function problemOf(doc: Doc | undefined): string {
   return doc ? String(doc["problem"]) : "";
 }
 
-/** It was good when it was read, and may have ended since. */
+/** The metadata were valid when read, and may have expired since. */
 export function stillGood(metadata: IdpMetadata, nowMs: number): IdpMetadata {
   const { validUntilMs } = metadata;
   if (validUntilMs === undefined || validUntilMs > nowMs) return metadata;

@@ -7,8 +7,8 @@ import { guardOf } from "../visits/finish.ts";
 import type { AddressedRoute } from "./addressed-route.ts";
 import { logoutService } from "./logout-service.ts";
 
-describe("a log-out that a SAML provider tells of", () => {
-  it("I4: a log-out that a SAML provider tells of ends no session of another account, whatever its realm is called", async () => {
+describe("a logout request from a SAML provider", () => {
+  it("I4: a logout request from a SAML provider ends no session of another account, whatever its realm tag", async () => {
     const { clock, logins, site } = guarded({});
     putSession(logins, clock, realm, { id: "appses_2", accountId: "ac_2", identity: ada });
     assert.ok(site);

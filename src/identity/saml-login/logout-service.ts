@@ -1,4 +1,6 @@
-/** The Single Logout Service: ends what the provider ends, and takes its answers to what was ended here. */
+/**
+ * The Single Logout Service: ends the sessions that the provider ends, and receives its answers to our logout requests.
+ */
 import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
 import { loggedOutPage } from "../visits/leave.ts";
@@ -30,7 +32,7 @@ export async function logoutService(at: AddressedRoute): Promise<Step> {
   return answered(method.kind, why, renderPage(200, { title: "You are logged out of this site.", lines }));
 }
 
-/** Ending a session twice harms nobody, so a control plane that cannot be asked holds up no log-out. */
+/** Ending a session twice is harmless, so an unreachable control plane does not block a logout. */
 function claim(at: AddressedRoute): ClaimMessage {
   const once = claimFor(at);
   return async (message) => {
@@ -39,7 +41,9 @@ function claim(at: AddressedRoute): ClaimMessage {
   };
 }
 
-/** Sessions of this name at the route, whoever asks with whatever cookies: the provider has signed it. */
+/**
+ * Ends the route's sessions of this name, regardless of the request's cookies, because the provider signed the message.
+ */
 async function ended(
   { exchange, context, guard, method }: AddressedRoute,
   { id, name, sessionIndexes, relayState }: LogoutRequest,

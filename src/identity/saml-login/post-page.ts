@@ -1,4 +1,7 @@
-/** A message that goes to the identity provider by POST: a page that sends itself, and has a button where scripts do not run. */
+/**
+ * A page that posts a message to the identity provider. It submits itself, and has a button for browsers without
+ * scripts.
+ */
 import { hash } from "node:crypto";
 import type { Answer } from "../../traffic/step.ts";
 import { renderPage } from "../browser/pages.ts";
@@ -9,7 +12,7 @@ const scriptHash = `'sha256-${hash("sha256", script, "base64")}'`;
 
 export function postPage({ url, fields }: Extract<Outgoing, { binding: "post" }>, provider: string): Answer {
   const { protocol, origin } = new URL(url);
-  // Browsers hold redirects that answer a form against the policy, too, and providers redirect to any host of theirs.
+  // Browsers apply the policy also to redirects that answer a form, and providers redirect to any of their hosts.
   const targets = protocol === "https:" ? "https:" : `https: ${origin}`;
   return renderPage(
     200,

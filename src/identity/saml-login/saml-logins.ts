@@ -1,4 +1,4 @@
-/** Logins by SAML on an edge: routes' guards, their paths on the login host, and the thread that does the work. */
+/** SAML logins on an edge: the routes' guards, their paths on the login host, and the worker thread. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Scope } from "../../traffic/module.ts";
@@ -22,9 +22,9 @@ import type { RoutePlace } from "./addressed-route.ts";
 export interface SamlLoginConfig {
   readonly login: LoginRouteConfig;
   readonly saml: SamlRoute;
-  /** The key pair now; undefined while there is none. */
+  /** The current key pair; undefined if there is none. */
   readonly signing: () => SamlSigning | undefined;
-  /** "" for none. With both, the document is used until there is something good at the address. */
+  /** "" if there is none. With both, the document is used until the address yields valid metadata. */
   readonly idpMetadata: string;
   readonly idpMetadataUrl: string;
 }
@@ -39,11 +39,11 @@ export interface SamlLoginsOptions {
   readonly clock: Clock;
   readonly log: Log;
   placeOf(routeId: string): RoutePlace | undefined;
-  /** Told of a route whose metadata cannot be used. */
+  /** Called for a route whose metadata cannot be used. */
   failed(routeId: string, why: Error): void;
 }
 
-/** Assertions that a node remembers, each for some minutes. */
+/** Maximum number of remembered assertions per node, each for some minutes. */
 const maxUsed = 100_000;
 
 export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOptions): SamlLogins {
@@ -51,7 +51,7 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
   const used = makeUsedMessages(maxUsed);
   const found = makeFoundMetadata();
   let checked = Promise.resolve();
-  /** One after the other, so that many routes at once hold up no login. */
+  /** Checked one after the other, so that many routes do not delay logins. */
   const checkSoon = ({ ownerId, endpointHost }: Scope, method: SamlMethod, source: IdpSource): void => {
     const isMeant = (): boolean => endpointHost !== undefined || isInEffect(ownerId, method);
     checked = checked.then(async () => {
@@ -82,13 +82,13 @@ export function makeSamlLogins({ clock, log, placeOf, failed }: SamlLoginsOption
               url,
               kept: () => found.of(accountId, name, url),
               document,
-              // A route's own module says it by being there.
+              // A route's own module requests the metadata by its existence.
               ask: name === ownerId ? undefined : ask,
               clock,
             });
       const method = new SamlMethod(saml, { source, signing, worker, context, isRenewable: url !== "" });
       if (idpMetadata !== "") checkSoon(scope, method, source);
-      // What cannot be had from an address now may be there later: whoever logs in is told.
+      // Metadata that cannot be fetched now may be available later. Errors are reported to visitors who log in.
       else if (name !== ownerId) void source.get().catch(() => {});
       const lists = { ...everybody, groups: new Set(saml.authorizedGroups) };
       return guard(method, saml.routeId, { ...login, lists }, scope);

@@ -1,4 +1,4 @@
-/** Logins by SAML 2.0: Web Browser SSO, begun here or at the provider (saml-profiles §4.1). */
+/** SAML 2.0 logins: Web Browser SSO, started here or at the provider (saml-profiles §4.1). */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Answer } from "../../traffic/step.ts";
@@ -26,7 +26,7 @@ import { postPage } from "./post-page.ts";
 import { openTicket, sealTicket, ticketGoodMs } from "./ticket.ts";
 import type { Ticket } from "./ticket.ts";
 
-/** The route's part of it, as it is configured. */
+/** The configured part of a route. */
 export interface SamlRoute extends SamlAddresses {
   readonly nameIdFormat: string;
   readonly forceAuthn: boolean;
@@ -36,22 +36,25 @@ export interface SamlRoute extends SamlAddresses {
 
 export interface SamlMethodNeeds {
   readonly source: IdpSource;
-  /** Undefined while there is none. */
+  /** Undefined if there is none. */
   readonly signing: () => SamlSigning | undefined;
   readonly worker: SamlWorker;
   readonly context: LoginContext;
-  /** The metadata has an address, where there may be a newer one. */
+  /** Whether the metadata have an address, so that newer metadata may exist. */
   readonly isRenewable: boolean;
 }
 
-/** The message is signed by a key that is not known yet. */
+/** An unknown key signed the message. */
 export class UnknownKeyRefusal extends LoginRefusal {}
 
-/** An answer of the provider that was accepted. */
+/** An accepted response of the provider. */
 export interface Accepted {
   readonly origin: LoginOrigin;
   readonly subject: string;
-  /** @param id the flow's, or one of its own @param url where a login leads that was begun at the provider */
+  /**
+   * @param id id of the flow, or a new one
+   * @param url destination of a login that started at the provider
+   */
   ticket(id: string, url: string): string;
 }
 
@@ -114,7 +117,7 @@ export class SamlMethod implements LoginMethod {
     const outgoing = await ask(worker, "saml.makeAuthnRequest", {
       ...this.#signingRoute,
       idp: await source.get(),
-      // What SAML has for another account as well: to be asked again.
+      // SAML's way to choose another account: authenticate again.
       forceAuthn: this.route.forceAuthn || flow.anew || prompt !== undefined,
       flowId: flow.id,
       host: code,
@@ -124,7 +127,7 @@ export class SamlMethod implements LoginMethod {
     return this.#sent(outgoing);
   }
 
-  /** With the ticket that stands for the provider's answer. */
+  /** Receives the ticket that represents the provider's response. */
   async finish(parameters: ReadonlyMap<string, string>, flow: Flow): Promise<LoggedIn> {
     const ticket = this.#ticketIn(parameters);
     if (!ticket)
@@ -144,7 +147,7 @@ export class SamlMethod implements LoginMethod {
     return { ...(await this.#loggedIn(ticket)), id: ticket.id, returnPath: safePath(url.pathname + url.search) };
   }
 
-  /** What providers are told of the route. Throws `LoginRefusal` while there is no key. */
+  /** The route's metadata for providers. Throws `LoginRefusal` while there is no key. */
   document(): Promise<Document> {
     const { entityId, acsUrl, sloUrl, nameIdFormat, signingCertificatePem } = this.#signingRoute;
     this.#document ??= ask(this.#needs.worker, "saml.writeSpMetadata", {
@@ -160,13 +163,13 @@ export class SamlMethod implements LoginMethod {
     return this.#document;
   }
 
-  /** Looks for metadata that is newer: whether there is, and the route has another method by now. */
+  /** Fetches newer metadata. Resolves with whether there are any, so that the route has another method now. */
   async renewMetadata(accountId: string): Promise<boolean> {
     const { isRenewable, context } = this.#needs;
     return isRenewable && (await context.reports.renewMetadata(accountId, this.route.routeId));
   }
 
-  /** Judges an answer of the provider. Rejects with `LoginRefusal`. @param home see `ResponseInput` */
+  /** Verifies a response of the provider. Rejects with `LoginRefusal`. @param home see `ResponseInput` */
   async accept(form: string, home: string | undefined, host: ResponseHost): Promise<Accepted> {
     const { source, worker, context } = this.#needs;
     const { routeId, authorizedGroups } = this.route;
@@ -193,7 +196,7 @@ export class SamlMethod implements LoginMethod {
     };
   }
 
-  /** A signed LogoutRequest, where the provider takes them; it answers at `sloUrl`. */
+  /** Returns a signed LogoutRequest if the provider accepts them. It answers at `sloUrl`. */
   async logout({ id }: Tokens, _returnUrl: string, host: string): Promise<string | Answer | undefined> {
     if (id === "") return undefined;
     const { source, worker, context } = this.#needs;
@@ -211,7 +214,7 @@ export class SamlMethod implements LoginMethod {
     return outgoing && this.#sent(outgoing);
   }
 
-  /** Judges what came to the single log-out service. Rejects with `LoginRefusal`. */
+  /** Verifies a message to the single logout service. Rejects with `LoginRefusal`. */
   async heard(delivery: Delivery, claim: ClaimMessage): Promise<Exclude<LogoutOutcome, { refused: unknown }>> {
     const { source, worker } = this.#needs;
     const input = {
@@ -227,7 +230,7 @@ export class SamlMethod implements LoginMethod {
     throw refusalOf(outcome.refused);
   }
 
-  /** The signed answer to a LogoutRequest; undefined where the provider takes none. */
+  /** Returns the signed answer to a LogoutRequest; undefined if the provider accepts none. */
   async logoutAnswer(inResponseTo: string, relayState: string | undefined): Promise<string | Answer | undefined> {
     const { source, worker } = this.#needs;
     const outgoing = await ask(worker, "saml.makeLogoutResponse", {
@@ -268,7 +271,7 @@ export class SamlMethod implements LoginMethod {
   }
 
   async #loggedIn({ name, email, displayName, groups, sessionIndex, signedInAt, endsAt }: Ticket): Promise<LoggedIn> {
-    // Another edge may have judged the answer: this one has to know whose sessions these are as well.
+    // Another edge may have verified the response, so this one also needs the metadata to attribute the sessions.
     const { redirect, post } = (await this.#needs.source.get()).signOut;
     const takesLogouts = redirect !== undefined || post !== undefined;
     return {
@@ -282,7 +285,7 @@ export class SamlMethod implements LoginMethod {
         providerSession: sessionIndex,
         authenticatedAt: Math.floor(signedInAt / 1000),
       },
-      // What a log-out at the provider has to name (saml-core §3.7.1).
+      // The data that a logout at the provider must contain (saml-core §3.7.1).
       tokens: { access: "", refresh: "", id: takesLogouts ? JSON.stringify([name, sessionIndex]) : "" },
       scopes: [],
       endsAt: endsAt > 0 ? endsAt + this.#skewMs : 0,

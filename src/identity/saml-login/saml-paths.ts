@@ -1,4 +1,4 @@
-/** What a route with SAML has on the login host: its metadata, and where the provider's messages come in. */
+/** Paths of a SAML route on the login host: its metadata, and the addresses for the provider's messages. */
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { answered } from "../../traffic/step.ts";
@@ -61,7 +61,7 @@ export function samlPaths({ placeOf, used }: SamlPathNeeds): IdpPath {
   };
 }
 
-/** An agent's endpoint has its host to itself, or shares all of it. */
+/** An agent's endpoint owns its whole host, or shares the whole of it. */
 function wholeHost(host: string, { siteFor }: LoginContext): RoutePlace | undefined {
   const site = siteFor(host);
   return site && { site, host, path: "/", isPrefix: true };
@@ -71,7 +71,7 @@ function isMethodOf(method: LoginMethod, name: string): method is SamlMethod {
   return method instanceof SamlMethod && method.route.routeId === name;
 }
 
-/** @param again finds the route anew, whose metadata may be another one by then */
+/** @param again looks the route up again, because its metadata may have changed */
 async function orRefused(
   answer: Service["answer"],
   at: AddressedRoute,
@@ -103,7 +103,7 @@ function refusal(exchange: Exchange, reason: RefusalName, why: string, provider?
   return turnedAway(by, why, refusalAnswer(reason, shown));
 }
 
-/** saml-metadata §4.1.1; the tag is of the bytes (RFC 9110 §8.8.3). */
+/** saml-metadata §4.1.1. The entity tag is computed from the bytes (RFC 9110 §8.8.3). */
 async function metadata({ exchange, method }: AddressedRoute): Promise<Step> {
   const { body, contentType, etag } = await method.document();
   const headers = { "cache-control": "public, max-age=300", "x-content-type-options": "nosniff", etag };

@@ -25,8 +25,8 @@ const ada = {
 const made = (identity = ada, authorized: readonly string[] = []): string =>
   sealTicket({ id: "f".repeat(22), url: "" }, { identity, authorized, routeId: "edghtsrt_1" }, { sealer, nowMs: now });
 
-describe("a ticket of a login by SAML", () => {
-  it("I4: a ticket of a login by SAML is good for a minute, whichever clock is ahead, at its own route, and as it is", () => {
+describe("the ticket of a SAML login", () => {
+  it("I4: the ticket of a SAML login is valid for a minute, even with clock differences, only unmodified and at its own route", () => {
     const text = made();
     for (const [routeId, nowMs, isGood] of [
       ["edghtsrt_1", now, true],
@@ -43,7 +43,7 @@ describe("a ticket of a login by SAML", () => {
     assert.equal(openTicket("", "edghtsrt_1", sealer, now), undefined);
   });
 
-  it("a ticket of a login by SAML has the groups that the route names first, and as many others as there is room for", () => {
+  it("the ticket of a SAML login contains the groups that the route lists first, and as many others as fit", () => {
     const groups = Array.from({ length: 1_000 }, (_, at) => `group-${at}`);
     const opened = openTicket(made({ ...ada, groups }, ["group-999", "group-500"]), "edghtsrt_1", sealer, now);
     assert.deepEqual(new Set(opened?.groups.slice(0, 2)), new Set(["group-500", "group-999"]));
@@ -55,7 +55,7 @@ describe("a ticket of a login by SAML", () => {
     );
   });
 
-  /** A route's method, and tickets of it. */
+  /** Creates a route's method and its tickets. */
   const methodOf = (signOut: IdpMetadata["signOut"] = {}, isRenewable = true, warnings: readonly string[] = []) => {
     const clock = makeManualClock();
     const logins = testLogins(clock);
@@ -88,7 +88,7 @@ describe("a ticket of a login by SAML", () => {
     return { method, flow, ticket, asked };
   };
 
-  it("I4: a ticket of a login by SAML that was begun at the provider is good at its own host alone, and for no flow; one of a flow is no arrival", async () => {
+  it("I4: the ticket of a login that started at the provider is valid only at its own host, and never for a flow; a flow's ticket is no arrival", async () => {
     const { method, flow, ticket } = methodOf();
     const begunThere = ticket("https://app.example.com/x?y=1");
     const { returnPath, identity } = (await method.arrive(begunThere, "app.example.com")) ?? {};
@@ -100,7 +100,7 @@ describe("a ticket of a login by SAML", () => {
     assert.equal((await method.finish(ticket(""), flow)).identity.subject, "ada");
   });
 
-  it("a ticket of a login by SAML leaves what a log-out has to name, by either binding, where the provider takes log-outs", async () => {
+  it("the ticket of a SAML login contains the data for a logout, with either binding, if the provider supports logouts", async () => {
     const at = { location: "https://id.example/slo", responseLocation: "https://id.example/slo" };
     for (const [signOut, kept] of [
       [{}, ""],
@@ -112,7 +112,7 @@ describe("a ticket of a login by SAML", () => {
     }
   });
 
-  it("metadata is looked for anew where it has an address, and the control plane is not asked where it has none", async () => {
+  it("metadata with an address is fetched again, and the control plane is not asked without an address", async () => {
     const addressed = methodOf();
     assert.equal(await addressed.method.renewMetadata("ac_1"), true);
     const { method, asked } = methodOf({}, false);
@@ -120,7 +120,7 @@ describe("a ticket of a login by SAML", () => {
     assert.deepEqual([addressed.asked, asked], [["edghtsrt_1"], []]);
   });
 
-  it("what is odd about metadata, though it is good, is told to whoever has a login explained", () => {
+  it("warnings about valid metadata appear when the login is explained", () => {
     assert.equal(methodOf().method.warning, undefined);
     assert.equal(
       methodOf({}, true, ["a certificate expired at 2020", "a certificate is not base64"]).method.warning,

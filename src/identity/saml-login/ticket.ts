@@ -1,6 +1,7 @@
 /**
- * What a login by SAML takes from the host where the provider's answer came in to the host where it began: sealed, short
- * of life, and good once. The answer itself comes by a POST of another site, with which browsers send no cookie.
+ * Carries the result of a SAML login from the host that received the provider's response to the host where the login
+ * started. It is sealed, short-lived and valid once. The response itself arrives by a cross-site POST, for which
+ * browsers send no cookie.
  */
 import { LoginRefusal } from "../calls/identity.ts";
 import type { FlowSealer } from "../browser/sealing.ts";
@@ -8,25 +9,25 @@ import type { NameId } from "../saml/response/name-id.ts";
 import type { SamlIdentity } from "../saml/response/work.ts";
 
 export interface Ticket {
-  /** The flow that it finishes; of a login that was begun at the provider an id of its own. */
+  /** Id of the flow that it finishes, or a new id for a login that started at the provider. */
   readonly id: string;
-  /** Where such a login leads; "" for a flow, which knows it. */
+  /** Destination of such a login; "" for a flow, which knows its own. */
   readonly url: string;
   readonly name: NameId;
   readonly email: string;
   readonly displayName: string;
-  /** As many as there is room for, those that the route names first. */
+  /** As many as fit, starting with those that the route lists. */
   readonly groups: readonly string[];
   readonly sessionIndex: string;
   /** Milliseconds since 1970. */
   readonly signedInAt: number;
-  /** The session may not last longer, milliseconds since 1970; 0: no bound. */
+  /** Latest end of the session, milliseconds since 1970; 0 if there is none. */
   readonly endsAt: number;
 }
 
-/** How long one is good, milliseconds. */
+/** How long a ticket is valid, milliseconds. */
 export const ticketGoodMs = 60_000;
-/** So that the URL which carries it stays below what an edge takes, bytes. */
+/** Keeps the URL with the ticket below the limits of an edge, bytes. */
 const maxBytes = 9_000;
 
 export function sealTicket(
@@ -65,7 +66,7 @@ export function sealTicket(
   return sealer.seal(JSON.stringify([nowMs, { ...ticket, groups: kept }]), about(routeId));
 }
 
-/** Undefined for one that is not of the route, or too old. */
+/** Returns undefined for a ticket of another route, or one that is too old. */
 export function openTicket(text: string, routeId: string, sealer: FlowSealer, nowMs: number): Ticket | undefined {
   const opened = text.length > 2 * maxBytes ? undefined : sealer.open(text, about(routeId));
   if (opened === undefined) return undefined;

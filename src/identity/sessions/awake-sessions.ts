@@ -1,4 +1,4 @@
-/** Sessions as objects: those that somebody has come for since the start. The others sleep (`sleeping.ts`). */
+/** Sessions as objects: those used since the start. The others stay packed (`sleeping.ts`). */
 import type { Clock } from "../../lib/clock.ts";
 import type { LoginUse } from "./reports.ts";
 import { makeSeenCookies } from "./seen-cookies.ts";
@@ -34,7 +34,7 @@ export class AwakeSessions {
     return this.#byHash.get(hash);
   }
 
-  /** That of a cookie which was seen a moment ago, without its hash. */
+  /** Returns the session of a recently seen cookie without hashing it. */
   seen(cookie: string): Session | undefined {
     return this.#seen.get(cookie);
   }
@@ -64,7 +64,7 @@ export class AwakeSessions {
     return [...this.#byId.values()].filter(({ record }) => isIt(record));
   }
 
-  /** Last use of those that were used since the last call. */
+  /** Returns and clears the last use of each session used since the last call. */
   takeActivity(): LoginUse[] {
     const used: LoginUse[] = [];
     for (const session of this.#byId.values()) {
@@ -75,7 +75,7 @@ export class AwakeSessions {
     return used;
   }
 
-  /** The one of the account that was unused for longest. */
+  /** Returns the account's session that was unused for longest. */
   longestIdle(accountId: string): Session | undefined {
     let found: Session | undefined;
     for (const session of this.#byId.values()) {

@@ -6,8 +6,8 @@ import type { LoginEventDetails, LoginEventType } from "./events.ts";
 
 const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
 
-describe("events of logins", () => {
-  it("events of logins tell of a session that ends by itself, without a request", () => {
+describe("login events", () => {
+  it("login events include a session that ends by itself, without a request", () => {
     const clock = makeManualClock();
     const told: [LoginEventType, string, LoginEventDetails][] = [];
     const logins = testLogins(clock, { idleDays: 1 }, {}, (type, accountId, make) => {

@@ -1,4 +1,4 @@
-/** What is told of logins to those who are subscribed: who came, who was not let in, what ended. No cookie, code or token. */
+/** Login events for subscribers: logins, refusals and ended sessions, without cookies, codes or tokens. */
 import { errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
@@ -7,21 +7,21 @@ import type { Session, SessionRecord } from "./session.ts";
 
 export type LoginEventType = "login_completed.v0" | "login_refused.v0" | "login_ended.v0";
 
-/** Why a session ended by itself. That a key has deleted one is an event of a write. */
+/** Why a session ended by itself. A deletion through the API is an event of the write. */
 export type LoginEnd =
   /** By the visitor. */
   | "logged_out"
-  /** By another login in the same browser. */
+  /** Another login in the same browser. */
   | "replaced"
-  /** The provider has told of a log-out. */
+  /** The provider sent a logout. */
   | "provider_logged_out"
-  /** A check with the provider found the visitor not welcome any more. */
+  /** A check with the provider revoked the login. */
   | "withdrawn"
-  /** By its age, or unused for too long. */
+  /** Maximum age or inactivity. */
   | "expired"
-  /** The account had more than it may have, and it was unused for longest. */
+  /** The account exceeded its maximum, and this session was unused for longest. */
   | "crowded_out"
-  /** No route of its edge asks for such a login any more; told by the control plane. */
+  /** No route of its edge requires the login any more. Sent by the control plane. */
   | "login_gone";
 
 export interface LoginEvent {
@@ -29,13 +29,13 @@ export interface LoginEvent {
   readonly accountId: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Null for what ends without a request. */
+  /** Null for events without a request. */
   readonly requestId: string | null;
-  /** The edge, or the endpoint of an agent. */
+  /** The edge, or an agent's endpoint. */
   readonly siteId: string | null;
   readonly routeId: string | null;
   readonly host: string;
-  /** Null where it is not known which login was meant. */
+  /** Null if the login is unknown. */
   readonly provider: { readonly name: string; readonly url: string } | null;
   readonly clientId: string | null;
   readonly user: LoginEventUser | null;
@@ -49,7 +49,7 @@ export interface LoginEvent {
 }
 
 export interface LoginEventUser {
-  /** Null while the control plane has not said which user it is. */
+  /** Null until the control plane has determined the user. */
   readonly id: string | null;
   readonly providerUserId: string;
   readonly username: string;
@@ -57,12 +57,12 @@ export interface LoginEventUser {
   readonly name: string;
 }
 
-/** Takes the event if somebody wants it, and costs next to nothing if not. */
+/** Emits the event if there is a subscriber. Costs almost nothing otherwise. */
 export type TellLogin = (type: LoginEventType, accountId: string, make: () => LoginEventDetails) => void;
 
 export type LoginEventDetails = Omit<LoginEvent, "type" | "accountId" | "at">;
 
-/** The part of a guard that an event names. */
+/** The parts of a guard that an event contains. */
 export interface LoginPlace {
   readonly options: {
     readonly siteId: string;
@@ -75,11 +75,11 @@ export interface RefusedLogin {
   readonly exchange: Exchange;
   readonly errorName: RefusalName;
   readonly reason: string;
-  /** Absent where it is not known which login was meant. */
+  /** Absent if the login is unknown. */
   readonly place?: LoginPlace | undefined;
-  /** Whom the provider has named. */
+  /** The identity from the provider. */
   readonly identity?: Identity;
-  /** Of somebody who is logged in and may not come in here. */
+  /** Session of a logged-in visitor who was refused. */
   readonly session?: SessionRecord;
 }
 
@@ -107,7 +107,7 @@ export function refusedLogin({
   };
 }
 
-/** @param isStored the record has the id of the user as the control plane knows it */
+/** @param isStored the record has the user id that the control plane assigned */
 export function completedLogin(
   exchange: Exchange,
   record: SessionRecord,
@@ -150,7 +150,7 @@ function sessionDetails(record: SessionRecord, isStored: boolean) {
   };
 }
 
-/** An endpoint of an agent is a site without routes. */
+/** An agent's endpoint is a site without routes. */
 function placeOf(siteId: string | undefined, ownerId: string | undefined) {
   if (siteId === undefined || ownerId === undefined) return { siteId: null, routeId: null };
   return ownerId.startsWith("ep_") ? { siteId: ownerId, routeId: null } : { siteId, routeId: ownerId };

@@ -27,8 +27,8 @@ function fixture() {
   return { clock, open, cut, session, request };
 }
 
-describe("requests that a login has let in", () => {
-  it("I2: requests that a login has let in are cut when it has ended, in any order, and others are not", () => {
+describe("requests admitted by a login", () => {
+  it("I2: requests admitted by a login are aborted when it ends, and other requests are not", () => {
     for (const ended of [["a"], ["b"], ["c"], ["a", "c"], ["c", "b"], ["a", "b", "c"], []]) {
       const { open, cut, session, request } = fixture();
       for (const name of ["a", "b", "c"]) {
@@ -44,7 +44,7 @@ describe("requests that a login has let in", () => {
     }
   });
 
-  it("I2: requests that two logins have let in are cut when either has ended, and then forgotten", () => {
+  it("I2: requests admitted by two logins are aborted when either ends, and then forgotten", () => {
     for (const which of [0, 1]) {
       const { open, cut, session, request } = fixture();
       const sessions = [session(), session()];
@@ -58,7 +58,7 @@ describe("requests that a login has let in", () => {
     }
   });
 
-  it("requests that a login has let in are forgotten when they are over, whichever comes first", () => {
+  it("requests admitted by a login are forgotten when they end, in any order", () => {
     const { open, session, request } = fixture();
     const exchanges = Array.from({ length: 5 }, (_, index) => request(String(index)));
     for (const exchange of exchanges) open.add(exchange, session(), 0);
@@ -68,7 +68,7 @@ describe("requests that a login has let in", () => {
     assert.equal(open.size, 0);
   });
 
-  it("I2: requests that a login has let in are cut when the session is as old as their route bears", () => {
+  it("I2: requests admitted by a login are aborted when the session reaches its route's maximum age", () => {
     const { clock, open, cut, session, request } = fixture();
     open.add(request("short"), session(), 60_000);
     open.add(request("long"), session(), 0);

@@ -1,12 +1,12 @@
-/** Requests that a login has let in and that are not over: cut when it ends. */
+/** Open requests that a login admitted, which are aborted when the login ends. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Exchange, ExchangeWatcher } from "../../traffic/exchange.ts";
 import type { Session } from "./session.ts";
 
 export interface OpenExchanges {
-  /** @param endsAfterMs the session's longest age for this request; 0: none */
+  /** @param endsAfterMs maximum age of the session for this request; 0 if there is none */
   add(exchange: Exchange, session: Session, endsAfterMs: number): void;
-  /** Cuts what belongs to sessions that have ended. */
+  /** Aborts the requests of sessions that have ended. */
   sweep(): void;
   readonly size: number;
   stop(): void;
@@ -19,7 +19,7 @@ export function makeOpenExchanges(clock: Clock): OpenExchanges {
   const sweep = (): void => {
     let held = open.first;
     while (held !== undefined) {
-      // What is cut is over at once, and takes itself out.
+      // An aborted request ends immediately and removes itself from the list.
       const { next, exchange, session, endsAfterMs } = held;
       if (session.ended || session.isBeyond(clock) || (endsAfterMs > 0 && session.age(clock) >= endsAfterMs)) {
         held.over();
@@ -35,7 +35,7 @@ export function makeOpenExchanges(clock: Clock): OpenExchanges {
   const timer = clock.every(sweepMs, sweep);
   return {
     add(exchange, session, endsAfterMs) {
-      // A described request is never broken off; another one may have ended while a provider was asked.
+      // A dry run cannot be aborted, and a request may have ended while the provider was asked.
       if (exchange.breakOff === undefined || exchange.isOver === true) return;
       exchange.watcher = new Held(open, exchange, session, endsAfterMs);
     },
@@ -52,14 +52,14 @@ interface List {
   size: number;
 }
 
-/** One of a list, which costs a request less than a Map does. */
+/** A linked list node, which costs a request less than a Map entry. */
 class Held implements ExchangeWatcher {
   readonly exchange: Exchange;
   readonly session: Session;
   readonly endsAfterMs: number;
   moved = 0;
   next: Held | undefined;
-  /** Of another login that has let the same request in. */
+  /** The watcher of another login that admitted the same request. */
   readonly #also: ExchangeWatcher | undefined;
   #previous: Held | undefined;
   #list: List | undefined;
@@ -76,7 +76,7 @@ class Held implements ExchangeWatcher {
     list.size += 1;
   }
 
-  /** Takes it out, once. */
+  /** Removes the node, once. */
   over(): void {
     const list = this.#list;
     if (list === undefined) return;
@@ -84,7 +84,7 @@ class Held implements ExchangeWatcher {
     if (this.#previous === undefined) list.first = this.next;
     else this.#previous.next = this.next;
     if (this.next !== undefined) this.next.#previous = this.#previous;
-    // Once the collector holds this for old, it would keep all that came after it.
+    // After promotion to the old generation, this reference would keep all later nodes alive.
     this.#previous = undefined;
     list.size -= 1;
     this.#also?.over();

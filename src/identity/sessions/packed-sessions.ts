@@ -1,4 +1,4 @@
-/** Sessions as they come in a snapshot: there are very many, so they are read where they stand, and no further than is needed. */
+/** Sessions in the form of a snapshot. There are very many, so they are parsed in place and only as far as needed. */
 import { ValuePlaces, findValues } from "../../lib/collections/list-bytes.ts";
 import { numberInBytes, timeInBytes } from "../../lib/collections/value-bytes.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
@@ -9,7 +9,7 @@ import type { SessionRecord } from "./session.ts";
 export interface PackedSession {
   readonly id: string;
   readonly place: Place;
-  /** Those of the snapshot, with the id from `start`, a space, and JSON of its own values from `own` to `end`. */
+  /** Bytes of the snapshot: the id at `start`, a space, and JSON of the session's values from `own` to `end`. */
   readonly bytes: Buffer;
   readonly start: number;
   readonly own: number;
@@ -35,24 +35,24 @@ export function* sessionsIn({ commons: given, objects }: PackedObjects): Iterabl
   }
 }
 
-/** JSON of its own values. */
+/** JSON of the session's values. */
 export function ownText({ bytes, own, end }: PackedSession): string {
   return bytes.utf8Slice(own, end);
 }
 
-/** @param own JSON of its own values */
+/** @param own JSON of the session's values */
 export function recordOfText(id: string, place: Place, own: string): SessionRecord {
   return recordFrom(id, place, JSON.parse(own) as OwnValues);
 }
 
-/** What sessions are found by, and what time goes by. */
+/** The values that sessions are looked up by, and their times. */
 export interface Gist {
-  /** Milliseconds since 1970; 0 where no login of this version has made it. */
+  /** Milliseconds since 1970; 0 if no login of this version made the session. */
   readonly loginAt: number;
   readonly lastActive: number;
-  /** Likewise; 0: none. */
+  /** Likewise; 0 if there is none. */
   readonly endsAt: number;
-  /** Where `places` are of: the hash of the cookie at `hashAt`, the subject, and the address in lower case. */
+  /** Bytes that `places` refer to: the hash of the cookie at `hashAt`, the subject, and the lower-case address. */
   readonly bytes: Buffer;
   readonly places: ValuePlaces;
 }
@@ -62,7 +62,9 @@ const [loginAtAt, lastActiveAt] = [2, 4];
 const textsAt = [hashAt, lastActiveAt, subjectAt, emailAt];
 const places = new ValuePlaces(emailAt + 1);
 
-/** Read as far as is needed, which is a tenth of reading it whole. Its places are those of the last one. */
+/**
+ * Parses as far as needed, a tenth of the work of a full parse. The returned places are overwritten by the next call.
+ */
 export function gistOf(session: PackedSession): Gist {
   const { bytes, own, end } = session;
   const found = hasLateValues(bytes, end) ? 0 : findValues(bytes, own, end, places);
@@ -90,13 +92,13 @@ function wholeGist(session: PackedSession): Gist {
   return { loginAt, lastActive: Date.parse(lastActive) || loginAt, endsAt: values[17] ?? 0, bytes, places };
 }
 
-/** Whether the list may have come as far as the provider's bound: it ends with a number, or with tokens, which are a list. */
+/** Whether the list may extend to the provider's bound: it ends with a number, or with tokens, which are a list. */
 function hasLateValues(bytes: Buffer, end: number): boolean {
   const [last, before] = [bytes[end - 2] as number, bytes[end - 3]];
   return (last >= 0x30 && last <= 0x39) || (last === quote && before === bracketEnd);
 }
 
-/** Of characters whose case this can tell. */
+/** Only for characters whose case can be determined here. */
 function isLowerCase(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] as number;

@@ -32,14 +32,14 @@ const record = (id: string, memberships: readonly string[]): SessionRecord => ({
   inactivityTimeout: 0,
 });
 
-/** As an edge gets it. */
+/** As an edge receives it in a message. */
 function overTheLine(of: SessionRecord): SessionRecord | undefined {
   const doc = { ...docOf(of), last_active: "1970-01-01T00:00:02Z" };
   const object = { kind: "application_session", id: of.id, account_id: of.accountId, revision: 1, doc };
   return recordOf(JSON.parse(JSON.stringify(object)) as ResourceObject);
 }
 
-/** As an edge gets it in a snapshot. */
+/** As an edge receives it in a snapshot. */
 function inSnapshot(of: SessionRecord, browser: object = {}): SessionRecord | undefined {
   const [one] = sessionsIn(snapshotOf([of], { browser_session: browser }));
   if (!one) return undefined;
@@ -56,8 +56,8 @@ function inSnapshot(of: SessionRecord, browser: object = {}): SessionRecord | un
   return found;
 }
 
-describe("the record of a session", () => {
-  it("the record of a session is the same where it comes in a snapshot", () => {
+describe("a session record", () => {
+  it("a session record is the same in a snapshot", () => {
     const plain = record("one", []);
     const identity = {
       subject: "s",
@@ -97,13 +97,13 @@ describe("the record of a session", () => {
     }
   });
 
-  it("the record of a session is the same at every edge", () => {
+  it("a session record is the same at every edge", () => {
     for (const groups of [[], ["acme/ops"], Array.from({ length: 100 }, (_, at) => `group-${at}`)]) {
       assert.deepEqual(overTheLine(record("one", groups)), record("one", groups));
     }
   });
 
-  it("the record of a session has in common with others what is the same, so that many fit into memory", () => {
+  it("session records share equal parts, so that many fit into memory", () => {
     const [one, other] = [overTheLine(record("one", [])), overTheLine(record("two", []))];
     assert.ok(one && other);
     assert.equal(one.scopes, other.scopes);

@@ -1,4 +1,4 @@
-/** Sessions as they are stored and as edges get them: the form of `application_session` that both planes read. */
+/** The stored form of sessions, `application_session`, which both planes read and edges receive. */
 import type { ResourceObject } from "../../schema/object.ts";
 import { nobody } from "../calls/identity.ts";
 import type { SessionRecord } from "./session.ts";
@@ -7,7 +7,7 @@ export const sessionKind = "application_session";
 export const loginKeyKind = "login_key";
 export const metadataKind = "saml_metadata";
 
-/** Those of its fields that both planes read; `login` is `Common` as JSON. */
+/** Fields that both planes read. `login` is `Common` as JSON. */
 interface SessionDoc {
   readonly application_user_id: string;
   readonly route_id: string;
@@ -28,11 +28,11 @@ interface SessionDoc {
     readonly authenticated_at: number;
     readonly managed_domain: string;
   };
-  /** The provider's as JSON, or "". */
+  /** The provider's tokens as JSON, or "". */
   readonly tokens: string;
 }
 
-/** What many logins have in common. */
+/** Values that many sessions share. */
 type Common = Pick<
   SessionRecord,
   | "realm"
@@ -47,7 +47,7 @@ type Common = Pick<
   | "inactivityTimeout"
 >;
 
-/** Tokens are sealed by storage. */
+/** Storage seals the tokens. */
 export function docOf(record: SessionRecord): SessionDoc {
   const { realm, cookiePrefix, host, siteId, providerName, providerUrl, clientId, scopes, identity } = record;
   const { maximumDuration, inactivityTimeout, accessToken, refreshToken, idToken } = record;
@@ -88,14 +88,14 @@ export function docOf(record: SessionRecord): SessionDoc {
   };
 }
 
-/** Where logins are made, as it is read from what they have in common. */
+/** The place of a login, parsed from the shared values. */
 export interface Place {
   readonly common: Common;
   readonly accountId: string;
   readonly routeId: string;
 }
 
-/** Own values of a session, in the order in which `application_session` is packed; empty ones at the end are absent. */
+/** A session's own values, in the packed order of `application_session`. Empty values at the end are omitted. */
 export type OwnValues = readonly [
   userId: string,
   cookieHash: string,
@@ -118,14 +118,14 @@ export type OwnValues = readonly [
   tokens?: string,
 ];
 
-/** Neighbours were used within one second, mostly. */
+/** Most neighbouring sessions were last used within the same second. */
 let lastInstant = { text: "", at: 0 };
 function instantOf(text: string): number {
   if (lastInstant.text !== text) lastInstant = { text, at: Date.parse(text) };
   return lastInstant.at;
 }
 
-/** Undefined for a session that no login of this version has made. */
+/** Returns undefined for a session that no login of this version made. */
 export function recordOf({
   id,
   account_id,
@@ -158,7 +158,7 @@ export function recordOf({
   ]);
 }
 
-/** Undefined where a login of another version has left no text of this form. */
+/** Returns undefined if the text comes from a login of another version. */
 export function placeOf(accountId: string, routeId: string, login: string): Place | undefined {
   if (!login) return undefined;
   const common = oneOf(commons, login, () => JSON.parse(login) as Common);
@@ -207,13 +207,13 @@ export function recordFrom(id: string, { common, accountId, routeId }: Place, ow
 
 const none: readonly string[] = nobody.memberships;
 const maxShared = 10_000;
-/** Longer ones are somebody's own: groups, mostly. */
+/** Longer lists are usually individual, such as groups. */
 const maxSharedList = 8;
 const texts = new Map<string, string>();
 const lists = new Map<string, readonly string[]>();
 const commons = new Map<string, Common>();
 
-/** The one copy of what many sessions have in common: without it a session takes a third more memory. */
+/** Returns the single copy of a value that many sessions share. Without it a session takes a third more memory. */
 function shared(text: string): string {
   return oneOf(texts, text, () => text);
 }
@@ -233,7 +233,7 @@ function oneOf<Value>(known: Map<string, Value>, key: string, make: () => Value)
   return value;
 }
 
-/** When it ends by itself at the latest, milliseconds since 1970; undefined: never by its route's limits. */
+/** Latest end of the session, milliseconds since 1970; undefined if its route sets no limit. */
 export function expiresAt(
   { loginAt, lastActive, maximumDuration, inactivityTimeout, endsAt = 0 }: SessionRecord,
   idleDays: number,

@@ -4,8 +4,8 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { makeLoginReports } from "./reports.ts";
 import type { LoginReport } from "./reports.ts";
 
-describe("what an edge asks of logins", () => {
-  it("I2: what an edge asks of logins is about fifty cookies a second at most, whoever invents them", async () => {
+describe("an edge's questions about logins", () => {
+  it("I2: an edge's questions about logins are limited to about fifty cookies a second, whoever invents them", async () => {
     const clock = makeManualClock();
     const sent: LoginReport[] = [];
     const reports = makeLoginReports((report) => sent.push(report), clock);

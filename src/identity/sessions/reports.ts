@@ -1,10 +1,10 @@
-/** What an edge tells the control plane of logins, and asks it: nothing waits for it for long. */
+/** Messages about logins between an edge and the control plane. No request waits long for them. */
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { MetadataAddress } from "../saml/metadata/metadata-address.ts";
 import type { SessionRecord } from "./session.ts";
 
-/** The visitor's browser at the login. */
+/** The visitor's browser at login. */
 export interface LoginBrowser {
   readonly userAgent: string;
   readonly address: string;
@@ -15,48 +15,48 @@ export interface LoginBrowser {
 export type LoginReport =
   | { readonly type: "login"; readonly call: number; readonly session: SessionRecord; readonly browser: LoginBrowser }
   | { readonly type: "login_activity"; readonly used: readonly LoginUse[] }
-  /** What a check has brought: identity and tokens of a session. */
+  /** Result of a check: a session's new identity and tokens. */
   | { readonly type: "login_renewed"; readonly session: SessionRecord }
   | { readonly type: "logout"; readonly accountId: string; readonly sessionIds: readonly string[] }
-  /** Answered by `message_claimed`. `untilMs`: the message is refused by itself from then on. */
+  /** Answered by `message_claimed`. `untilMs`: when the message becomes invalid anyway. */
   | {
       readonly type: "message_claim";
       readonly call: number;
       readonly accountId: string;
-      /** SHA-256 of what the message is known by. */
+      /** SHA-256 of the message's identity. */
       readonly key: string;
       readonly untilMs: number;
     }
   /**
-   * Metadata of a login's provider is to be looked for anew; with `address`, from now on, where no route says so. Answered
-   * by `metadata_looked_for`.
+   * Requests a new fetch of a provider's metadata; with `address`, for an address that no route names. Answered by
+   * `metadata_looked_for`.
    */
   | {
       readonly type: "metadata_wanted";
       readonly call: number;
       readonly accountId: string;
-      /** The route, or what the login is called. */
+      /** The route, or the name of the login. */
       readonly askedBy: string;
       readonly address?: MetadataAddress;
     }
   /** Answered by `login_found`. */
   | { readonly type: "login_wanted"; readonly call: number; readonly accountId: string; readonly cookieHash: string };
 
-/** `unknown` when the control plane cannot be asked: then the message must not be taken. */
+/** `unknown` if the control plane cannot be asked. The message must then be refused. */
 export type ClaimOutcome = "first" | "used" | "unknown";
 
 /** Last use in milliseconds since 1970. */
 export type LoginUse = readonly [accountId: string, id: string, lastActive: number];
 
 export interface LoginReports {
-  /** Resolves when it is stored, with the user's id; or after a second without. */
+  /** Resolves with the user's id when the session is stored, or without it after a second. */
   login(session: SessionRecord, browser: LoginBrowser): Promise<void>;
   renewed(session: SessionRecord): void;
   logout(accountId: string, sessionIds: readonly string[]): void;
   activity(used: readonly LoginUse[]): void;
-  /** Whether another edge knows the cookie: resolves soon, whatever comes of it. */
+  /** Asks whether another edge knows the cookie. Always resolves within a short time. */
   wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
-  /** Whether nobody, at any edge, has claimed it: resolves within a second. */
+  /** Resolves with whether the claim is the first at any edge, within a second. */
   claim(accountId: string, name: string, untilMs: number): Promise<ClaimOutcome>;
   /** The same for what this edge has not seen before: nobody where there is no other edge, or no control plane. */
   claimHere(accountId: string, name: string, untilMs: number): Promise<"first" | "used">;

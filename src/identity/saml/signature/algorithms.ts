@@ -1,4 +1,4 @@
-/** The one profile of signatures (I4): exclusive C14N, SHA-2, RSA of 2048 bits or more, or ECDSA. Nothing else is. */
+/** The only accepted signature profile (I4): exclusive C14N, SHA-2, and RSA with at least 2048 bits or ECDSA. */
 import type { KeyObject } from "node:crypto";
 
 export const exclusiveC14n = "http://www.w3.org/2001/10/xml-exc-c14n#";
@@ -26,18 +26,18 @@ export const signatureAlgorithms: ReadonlyMap<string, SignatureAlgorithm> = new 
   ),
 );
 
-/** What we sign with. */
+/** The algorithms of our own signatures. */
 export const ours = {
   signature: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
   digest: "http://www.w3.org/2001/04/xmlenc#sha256",
   hash: "sha256",
 } as const;
 
-/** Longer keys cost more than they give. */
+/** Longer keys cost more time than they add security. */
 const maxRsaBits = 8192;
 const curves: readonly (string | undefined)[] = ["prime256v1", "secp384r1", "secp521r1"];
 
-/** Whether the profile admits the key; if not, why. */
+/** Returns why the profile does not accept the key; undefined if it does. */
 export function keyIssue(key: KeyObject): string | undefined {
   const { modulusLength: bits = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType === "rsa") {

@@ -10,19 +10,19 @@ import { element } from "../xml/write.ts";
 import type { Markup } from "../xml/write.ts";
 import { enveloped, exclusiveC14n, ours } from "./algorithms.ts";
 
-/** Ours: a bound is no protection here, but the reader wants one. */
+/** These messages are our own, so the limits only satisfy the reader's interface. */
 const limits = { maxLength: 65_536, maxDepth: 16, maxElements: 200, maxAttributes: 32 };
 
 const keys = new Lru<string, KeyObject>(1000);
 
-/** RSA with SHA-256 (PKCS #1 v1.5) over the bytes of `text`. */
+/** Signs the bytes of `text` with RSA and SHA-256 (PKCS #1 v1.5). */
 export function signRsaSha256(text: string, keyPem: string): Buffer {
   let key = keys.get(keyPem);
   if (!key) keys.set(keyPem, (key = createPrivateKey(keyPem)));
   return sign(ours.hash, Buffer.from(text), key);
 }
 
-/** A message whose signature stands behind its Issuer, where the schema of SAML has it. */
+/** Returns a message with the signature after its Issuer, as the SAML schema requires. */
 export function signEnveloped(message: Markup, keyPem: string): Markup {
   const root = readXml(message.xml, limits);
   const digest = hash(ours.hash, canonical(root), "base64");

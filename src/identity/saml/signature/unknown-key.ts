@@ -1,4 +1,4 @@
 import { XmlIssue } from "../xml/element.ts";
 
-/** A signature that none of the known keys has made: the provider may have a new one. */
+/** None of the known keys made the signature. The provider may have a new key. */
 export class UnknownKey extends XmlIssue {}

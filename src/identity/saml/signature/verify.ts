@@ -1,4 +1,4 @@
-/** Verifies enveloped XML signatures of one shape (I4); what has another is refused, not interpreted. */
+/** Verifies enveloped XML signatures of one shape (I4). Other shapes are refused, not interpreted. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { readBase64 } from "../base64.ts";
@@ -13,8 +13,8 @@ import { UnknownKey } from "./unknown-key.ts";
 const maxPrefixes = 32;
 
 /**
- * Throws `XmlIssue` unless `signature` is of the profile, covers its parent whole but for itself, and was made by one
- * of the keys. Keys in the document are not looked at.
+ * Throws `XmlIssue` unless `signature` matches the profile, covers its whole parent except itself, and was made by one
+ * of the keys. Keys inside the document are ignored.
  */
 export function verifyEnveloped(signature: XmlElement, keys: readonly KeyObject[]): void {
   const [signedInfo, value, keyInfo, ...more] = elementsIn(signature);
@@ -34,11 +34,11 @@ export function verifyEnveloped(signature: XmlElement, keys: readonly KeyObject[
   if (!verifiesWith(keys, algorithm, data, bytes)) {
     throw new UnknownKey("no certificate of the metadata verifies the signature");
   }
-  // Last: what nobody signed costs no canonical form of the whole.
+  // Checked last, so that an unsigned message does not cost a canonical form.
   checkDigest(reference, signature);
 }
 
-/** The reference leads to the parent, by its ID, with the two transforms and nothing between. */
+/** The reference leads to the parent by its ID, with exactly the two transforms. */
 function checkDigest(reference: XmlElement, signature: XmlElement): void {
   const target = signature.parent as XmlElement;
   const id = attributeOf(target, "ID");
@@ -58,7 +58,7 @@ function checkDigest(reference: XmlElement, signature: XmlElement): void {
   }
 }
 
-/** Exactly these children, of the namespace of signatures, in this order. */
+/** Exactly these children, from the signature namespace, in this order. */
 function children<const Names extends readonly string[]>(
   of: XmlElement,
   names: Names,
@@ -70,7 +70,7 @@ function children<const Names extends readonly string[]>(
   return found as unknown as { readonly [Name in keyof Names]: XmlElement };
 }
 
-/** The algorithm of an element that has neither content nor any other attribute. */
+/** The algorithm of an element without content or other attributes. */
 function bare(method: XmlElement): string {
   if (elementsIn(method).length > 0) throw new XmlIssue(`${method.local} of the signature has parameters`);
   return algorithmOf(method);
@@ -84,7 +84,7 @@ function algorithmOf(method: XmlElement): string {
   return algorithm;
 }
 
-/** Exclusive C14N, with the prefixes that are to be treated as inclusive C14N treats them. */
+/** Exclusive C14N, with the prefixes to treat as inclusive. */
 function exclusive(method: XmlElement, what: string): readonly string[] {
   if (algorithmOf(method) !== exclusiveC14n) throw new XmlIssue(`the signature's ${what} is not exclusive C14N`);
   const [list, ...more] = elementsIn(method);

@@ -1,4 +1,6 @@
-/** Messages of an identity provider that are signed as a whole, by either binding (saml-bindings §3.4, §3.5). */
+/**
+ * Receives an identity provider's messages that are signed as a whole, with either binding (saml-bindings §3.4, §3.5).
+ */
 import type { KeyObject } from "node:crypto";
 import { inflateRawSync } from "node:zlib";
 import { readBase64 } from "../base64.ts";
@@ -24,16 +26,16 @@ export interface Received {
   readonly relayState: string | undefined;
 }
 
-/** Bytes. */
+/** Maximum length, bytes. */
 const maxQuery = 65_536;
 const maxForm = 524_288;
 const maxXml = 262_144;
 const limits = { maxLength: maxXml, maxDepth: 32, maxElements: 2000, maxAttributes: 32 };
-/** saml-bindings §3.4.4.1: the one encoding, which need not be named. */
+/** saml-bindings §3.4.4.1: the only encoding. It need not be named. */
 const deflate = "urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE";
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Throws `XmlIssue` unless one message came, in the form of its binding, and one of the keys signed it. */
+/** Throws `XmlIssue` unless exactly one message arrived, in the form of its binding, signed with one of the keys. */
 export function receive(delivery: Delivery, keys: readonly KeyObject[]): Received {
   return delivery.binding === "redirect" ? fromQuery(delivery.query, keys) : fromForm(delivery.form, keys);
 }
