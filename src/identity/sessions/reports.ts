@@ -58,21 +58,21 @@ export interface LoginReports {
   wanted(accountId: string, cookieHash: string): Promise<SessionRecord | undefined>;
   /** Resolves with whether the claim is the first at any edge, within a second. */
   claim(accountId: string, name: string, untilMs: number): Promise<ClaimOutcome>;
-  /** The same for what this edge has not seen before: nobody where there is no other edge, or no control plane. */
+  /** The same for this edge's own knowledge, when there is no other edge, or no control plane. */
   claimHere(accountId: string, name: string, untilMs: number): Promise<"first" | "used">;
   claimed(call: number, outcome: ClaimOutcome): void;
   /**
-   * Has the metadata of the login's provider looked for anew: whether it has changed, and is in effect here.
+   * Requests a new fetch of the provider's metadata. Resolves with whether they changed and are in effect here.
    *
-   * @param address of a login that no route has: looked after from now on
+   * @param address set for a login that no route has; the control plane fetches it from now on
    */
   renewMetadata(accountId: string, askedBy: string, address?: MetadataAddress): Promise<boolean>;
   metadataLookedFor(call: number, isNew: boolean): void;
-  /** Whether the control plane has yet to store it. */
+  /** Whether the control plane has not stored the session yet. */
   isUnstored(id: string): boolean;
   stored(call: number): void;
   found(call: number, session: SessionRecord | undefined): void;
-  /** Tells everything again that was not answered: the control plane was started anew. */
+  /** Sends all unanswered messages again after a restart of the control plane. */
   again(): void;
 }
 
@@ -81,11 +81,11 @@ const findWaitMs = 100;
 const claimWaitMs = 1_000;
 /** A little longer than the fetch takes. */
 const metadataWaitMs = 6_000;
-/** Logins that wait for a control plane that is away (S4). */
+/** Maximum number of logins that wait for an absent control plane (S4). */
 const maxUnstored = 10_000;
 const maxAskedPerSecond = 50;
 
-/** @param isShared there are other edges, at which a visitor may come in as well */
+/** @param isShared other edges serve the same visitors */
 export function makeLoginReports(send: (report: LoginReport) => void, clock: Clock, isShared = false): LoginReports {
   let lastCall = 0;
   const unstored = new Map<number, { readonly report: LoginReport; readonly id: string; done: () => void }>();
@@ -172,11 +172,11 @@ export function makeLoginReports(send: (report: LoginReport) => void, clock: Clo
   };
 }
 
-/** What was asked and is not answered yet. */
+/** Questions without an answer yet. */
 function makeQuestions<T>(clock: Clock) {
   const waiting = new Map<number, (answer: T) => void>();
   return {
-    /** @param otherwise what it comes to without an answer in time */
+    /** @param otherwise the result if no answer arrives in time */
     async ask(call: number, waitMs: number, otherwise: T): Promise<T> {
       const { promise, resolve } = Promise.withResolvers<T>();
       const late = clock.after(waitMs, () => resolve(otherwise));

@@ -5,11 +5,11 @@ import { makeSeenCookies } from "./seen-cookies.ts";
 import { newSessionCookie, Session } from "./session.ts";
 import type { SessionRecord } from "./session.ts";
 
-describe("I2: cookies that were seen a moment ago", () => {
+describe("I2: recently seen cookies", () => {
   const clock = makeManualClock();
   const session = (): Session => new Session({ loginAt: 0, lastActive: 0, checkedAt: 0 } as SessionRecord, clock);
 
-  it("I2: cookies that were seen a moment ago are let go after ten seconds", () => {
+  it("I2: recently seen cookies are forgotten after ten seconds", () => {
     const seen = makeSeenCookies(clock);
     const [cookie, one] = [newSessionCookie(), session()];
     seen.put(cookie, one);
@@ -20,7 +20,7 @@ describe("I2: cookies that were seen a moment ago", () => {
     seen.stop();
   });
 
-  it("I2: cookies that were seen a moment ago are nobody's once their session has ended", () => {
+  it("I2: recently seen cookies lead to no session once it has ended", () => {
     const seen = makeSeenCookies(clock);
     const [cookie, one] = [newSessionCookie(), session()];
     seen.put(cookie, one);
@@ -33,7 +33,7 @@ describe("I2: cookies that were seen a moment ago", () => {
     seen.stop();
   });
 
-  it("I2: cookies that were seen a moment ago are a thousand at most", () => {
+  it("I2: recently seen cookies are limited to one thousand", () => {
     const seen = makeSeenCookies(clock);
     const cookies = Array.from({ length: 5_000 }, newSessionCookie);
     for (const cookie of cookies) {

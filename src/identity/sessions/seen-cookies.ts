@@ -6,10 +6,10 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Session } from "./session.ts";
 
 export interface SeenCookies {
-  /** Undefined when it was not seen lately, or its session has ended. */
+  /** Returns undefined if the cookie was not seen recently, or its session has ended. */
   get(cookie: string): Session | undefined;
   put(cookie: string, session: Session): void;
-  /** Drops what belongs to a session. */
+  /** Forgets the cookies of a session. */
   drop(session: Session): void;
   stop(): void;
 }
@@ -32,7 +32,7 @@ export function makeSeenCookies(clock: Clock): SeenCookies {
     },
     put(cookie, session) {
       if (sessions.size >= maxKept) clear();
-      // A part of a text keeps the whole: the other cookies of the request.
+      // A substring would keep the whole string alive, including the request's other cookies.
       const alone = Buffer.from(cookie, "latin1").latin1Slice();
       sessions.set(alone, session);
       cookies.set(session, alone);

@@ -1,4 +1,4 @@
-/** A login that holds: one record on every edge, found by the hash of the cookie alone. */
+/** A valid login. Every edge has a record of it, found only by the hash of its cookie. */
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { FieldBlock } from "../../lib/field-block.ts";
@@ -8,17 +8,17 @@ import type { Step } from "../../traffic/step.ts";
 import type { Identity } from "../calls/identity.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** What is stored of it, and what every edge gets. */
+/** The stored part, which every edge receives. */
 export interface SessionRecord {
-  /** The public id, `appses_…`. */
+  /** Public id, `appses_…`. */
   readonly id: string;
   readonly accountId: string;
-  /** `appusr_…`; of the edge's own making until the control plane has said which one it is. */
+  /** `appusr_…`. The edge generates one until the control plane determines the user. */
   readonly userId: string;
   /** SHA-256 of the cookie, base64url. */
   readonly cookieHash: string;
   readonly realm: string;
-  /** What its cookie's name began with; undefined for what an older version has made. */
+  /** Prefix of its cookie's name; undefined if an older version made the session. */
   readonly cookiePrefix?: string | undefined;
   readonly host: string;
   readonly siteId: string;
@@ -32,69 +32,72 @@ export interface SessionRecord {
   readonly checkedAt: number;
   readonly scopes: readonly string[];
   readonly identity: Identity;
-  /** Each "" where there is none, or nothing needs it. */
+  /** Each is "" if there is none, or nothing needs it. */
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly idToken: string;
-  /** Of the route that it was made at, seconds; 0: unlimited. For what the API shows; each route goes by its own. */
+  /**
+   * From the route at which the login was made, seconds; 0 means unlimited. Shown by the API, while each route applies
+   * its own value.
+   */
   readonly maximumDuration: number;
   readonly inactivityTimeout: number;
-  /** The provider's own bound, milliseconds since 1970; absent or 0: none. */
+  /** The provider's limit, milliseconds since 1970; absent or 0 if there is none. */
   readonly endsAt?: number;
 }
 
-/** What a check with the provider came to: `unchecked` when it could not be asked for longer than is borne. */
+/** Result of a check with the provider. `unchecked` if the provider has been unreachable for longer than tolerated. */
 export type CheckOutcome = "ok" | "ended" | "unchecked";
 
-/** What time it is, by both clocks. */
+/** Both clocks. */
 export type Moment = Pick<Clock, "now" | "monotonic">;
 
-/** What a service is told of the session, signed. */
+/** The signed assertion about the session for a service. */
 export interface KeptAssertion {
   readonly routeId: string;
   text: string;
-  /** The whole of it as fields, made of the session's `fields` and this text. */
+  /** All header fields, made from the session's `fields` and this text. */
   block: FieldBlock | undefined;
   blockOf: readonly string[] | undefined;
-  /** On the monotonic clock, milliseconds. */
+  /** Monotonic time, milliseconds. */
   madeAt: number;
   making: Promise<KeptAssertion | undefined> | undefined;
 }
 
-/** A class, because there are many and each request touches one. */
+/** A class, because there are many sessions and each request uses one. */
 export class Session {
   record: SessionRecord;
-  /** Wall and monotonic clock when it was last used and when it began: whichever says later, counts (S7). */
+  /** Last use and start on both the wall and the monotonic clock. The later one counts (S7). */
   lastActive: number;
   lastActiveMono: number;
-  /** In whole seconds, upwards: numbers beyond integers take an object each. */
+  /** In whole seconds, rounded up, because larger numbers are stored as objects. */
   readonly loginMono: number;
   checkedAt: number;
   checkedMono: number;
-  /** It may not be used any more: revoked, logged out, or replaced. */
+  /** The session was revoked, logged out, or replaced. */
   ended = false;
-  /** Used since the control plane was last told. */
+  /** Used since the last report to the control plane. */
   isDirty = false;
-  /** Who judged it last, and what that said: made anew when the configuration is. */
+  /** Guard and result of the last verdict, computed again when the configuration changes. */
   judgedBy: object | undefined;
   verdict: Verdict | undefined;
-  /** The one that those who are subscribed to refusals were told of. */
+  /** The verdict that was last reported to subscribers. */
   toldOf: Verdict | undefined;
-  /** What follows from both, kept for the next request. */
+  /** The resulting step, cached for the next request. */
   passedStep: Step | undefined;
   fields: readonly string[] | undefined;
   visitor: Visitor | undefined;
-  /** By route; none while nothing asks for it. */
+  /** By route; undefined while nothing needs one. */
   assertions: KeptAssertion[] | undefined;
-  /** A check under way: everybody who waits for it waits for the same. */
+  /** A check in progress, shared by all waiting requests. */
   checking: Promise<CheckOutcome> | undefined;
-  /** Waits for a check that another edge makes. */
+  /** Resolves with a check that another edge makes. */
   #checkedElsewhere: PromiseWithResolvers<void> | undefined;
-  /** The provider could not be asked since then (monotonic); undefined: it could. */
+  /** Since when the provider has been unreachable (monotonic); undefined if it is reachable. */
   uncheckedSince: number | undefined;
   retryAt = 0;
 
-  /** @param clock of when it came here */
+  /** @param clock clock readings at arrival */
   constructor(record: SessionRecord, clock: Moment) {
     this.record = record;
     const [now, mono] = [clock.now(), clock.monotonic()];
@@ -109,12 +112,12 @@ export class Session {
     return this.record.id;
   }
 
-  /** Milliseconds since it began, by the clock that says more. */
+  /** Age in milliseconds, by the clock that gives the larger value. */
   age(clock: Moment): number {
     return Math.max(clock.now() - this.record.loginAt, clock.monotonic() - this.loginMono * 1000);
   }
 
-  /** Whether the provider's bound is reached, by the clock that says so first. */
+  /** Whether either clock has reached the provider's limit. */
   isBeyond(clock: Moment): boolean {
     const { endsAt = 0, loginAt } = this.record;
     return endsAt > 0 && this.age(clock) >= endsAt - loginAt;
@@ -134,7 +137,7 @@ export class Session {
     this.isDirty = true;
   }
 
-  /** Another edge tells of a use, or of a check that this one then need not make as well. */
+  /** Applies a use or check that another edge reported, so that this edge need not repeat the check. */
   heardOf({ lastActive: usedAt, checkedAt }: Pick<SessionRecord, "lastActive" | "checkedAt">, clock: Clock): void {
     const since = (at: number): number => clock.monotonic() - Math.max(0, clock.now() - at);
     if (usedAt > this.lastActive) {
@@ -149,7 +152,7 @@ export class Session {
     this.#checkedElsewhere = undefined;
   }
 
-  /** The provider was asked, and says this. */
+  /** Applies the result of a check with the provider. */
   checked(
     identity: Identity,
     tokens: Pick<SessionRecord, "accessToken" | "refreshToken" | "idToken">,
@@ -161,7 +164,7 @@ export class Session {
     this.replace({ ...this.record, identity, ...tokens, checkedAt: this.checkedAt });
   }
 
-  /** Resolves with the next check that another edge tells of. */
+  /** Resolves with the next check that another edge reports. */
   nextCheckAway(): Promise<void> {
     return (this.#checkedElsewhere ??= Promise.withResolvers<void>()).promise;
   }
@@ -173,12 +176,12 @@ export class Session {
   }
 }
 
-/** Not before `milliseconds`. */
+/** Rounds up to whole seconds. */
 export function secondsUp(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000);
 }
 
-/** `p1` and 43 characters of chance: 256 bits. */
+/** `p1` and 43 random characters: 256 bits. */
 export function newSessionCookie(): string {
   return `p1${chance(32).toString("base64url")}`;
 }

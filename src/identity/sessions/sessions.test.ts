@@ -12,7 +12,7 @@ import { SleepingSessions } from "./sleeping.ts";
 const realm = { siteId: "edge", kind: "oauth", provider: "github", clientId: "c", cookiePrefix: "service." };
 const never = (): boolean => false;
 
-/** Sessions of these records, as they come in a snapshot, and as they come one by one. */
+/** Sessions of these records, once from a snapshot and once added one by one. */
 function bothWays(changes: readonly Partial<SessionRecord>[]) {
   const clock = makeManualClock();
   const made = changes.map((change) => sessionOf(clock, realm, change));
@@ -31,7 +31,7 @@ function bothWays(changes: readonly Partial<SessionRecord>[]) {
 
 const nobodys = { subject: "", email: "" };
 const hour = 3_600_000;
-/** As of the clock of these tests, which begins at one time. */
+/** Start time of the manual clock. */
 const began = makeManualClock().now();
 const people: readonly Partial<SessionRecord>[] = [
   { id: "appses_1", loginAt: began - 5 * hour, lastActive: began - hour },
@@ -55,11 +55,11 @@ const people: readonly Partial<SessionRecord>[] = [
   },
 }));
 
-describe("sessions of a snapshot", () => {
+describe("sessions from a snapshot", () => {
   const idsOf = (sessions: readonly (Session | undefined)[]): string[] =>
     sessions.map((one) => one?.id ?? "none").sort();
 
-  it("sessions of a snapshot are found as all others are, once and again", () => {
+  it("sessions from a snapshot can be looked up like all others, repeatedly", () => {
     const { records, cookies, asleep, awake } = bothWays(people);
     for (let round = 0; round < 2; round += 1) {
       for (const all of [asleep, awake]) {
@@ -89,7 +89,7 @@ describe("sessions of a snapshot", () => {
       [(all: Sessions) => [all.longestIdle("ac_1")], ["appses_2"]],
       [(all: Sessions) => [all.longestIdle("ac_3")], ["none"]],
     ] as const) {
-      // Each where nothing has been asked for before.
+      // Separate sets in which nothing has been looked up yet.
       const fresh = bothWays(people);
       for (const all of [fresh.asleep, fresh.awake]) {
         assert.deepEqual(idsOf(what(all)), expected, what.toString());
@@ -99,7 +99,7 @@ describe("sessions of a snapshot", () => {
     }
   });
 
-  it("S7: sessions of a snapshot are as old as all others, whatever the wall clock is set to and whenever they are asked for", () => {
+  it("S7: sessions from a snapshot have the same age as all others, whatever the wall clock does", () => {
     for (const step of [-hour, 0, hour]) {
       const { clock, asleep, awake } = bothWays(people);
       clock.pass(1_500);
@@ -119,7 +119,7 @@ describe("sessions of a snapshot", () => {
     }
   });
 
-  it("sessions of a snapshot sleep on when a log-out names the session of another at the provider", () => {
+  it("sessions from a snapshot stay packed when a logout names another session at the provider", () => {
     const { clock, records } = bothWays(people);
     const sleeping = new SleepingSessions();
     for (const one of sessionsIn(snapshotOf(records))) sleeping.add(one, clock);
@@ -130,9 +130,9 @@ describe("sessions of a snapshot", () => {
     assert.deepEqual([take("sid-1"), sleeping.size], [["appses_2"], 4]);
   });
 
-  it("sessions of a snapshot end once, and another snapshot takes the place of all but what is new", () => {
+  it("sessions from a snapshot end once, and a new snapshot replaces all but the newly made ones", () => {
     const { clock, records, cookies, asleep, ended } = bothWays(people);
-    // What is the same sleeps on, as old as it was; of an older version's logins none is made.
+    // Unchanged sessions stay packed and keep their age. Logins of older versions are skipped.
     const agesOf = (): unknown => Array.from(asleep.timed(), (one) => [one.id, one.age(clock)]);
     clock.pass(1_000);
     clock.step(-hour);

@@ -1,4 +1,4 @@
-/** Every login that holds, on the traffic thread: one look-up per request, by the hash of its cookie. */
+/** All valid logins, on the traffic thread. A request costs one look-up by the hash of its cookie. */
 import type { Clock } from "../../lib/clock.ts";
 import { AwakeSessions } from "./awake-sessions.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
@@ -11,35 +11,35 @@ import type { Timed, Woken } from "./sleeping.ts";
 
 export interface Sessions {
   readonly size: number;
-  /** The session of a cookie, whatever that holds. */
+  /** Returns the session of a cookie with arbitrary content. */
   find(cookie: string): Session | undefined;
   byId(id: string): Session | undefined;
-  /** Puts a record in; an older one of the same id takes over what it says. Returns the session. */
+  /** Adds a record, or updates the session with the same id. Returns the session. */
   put(record: SessionRecord): Session;
-  /** Ends it; harmless when it is gone. */
+  /** Ends the session, if it exists. */
   end(id: string): void;
   /**
-   * Replaces everything by what a snapshot has; sessions that were made here since, stay.
+   * Replaces all sessions by those of a snapshot, except sessions made here since.
    *
-   * @param isGone whether one of the snapshot has ended here
+   * @param isGone whether a session of the snapshot has ended here
    */
   load(
     parts: Iterable<PackedObjects>,
     isNew: (session: Session) => boolean,
     isGone: (accountId: string, id: string) => boolean,
   ): void;
-  /** Last use of those that were used since the last call. */
+  /** Returns and clears the last use of each session used since the last call. */
   takeActivity(): LoginUse[];
   of(accountId: string): number;
-  /** Of all what time goes by. */
+  /** Time-related values of all sessions. */
   timed(): Iterable<Timed>;
-  /** Of whoever has this id at a provider. */
+  /** Sessions of the user with this id at a provider. */
   ofSubject(subject: string): Session[];
-  /** Of whoever has this e-mail address, in whatever case. */
+  /** Sessions of the user with this e-mail address, ignoring case. */
   ofEmail(email: string): Session[];
-  /** Those of a client that belong to a session at its provider. */
+  /** A client's sessions that belong to a session at its provider. */
   ofProviderSession(accountId: string, providerUrl: string, clientId: string, session: string): Session[];
-  /** The one of the account that was unused for longest. */
+  /** Returns the account's session that was unused for longest. */
   longestIdle(accountId: string): Session | undefined;
   stop(): void;
 }
@@ -68,7 +68,7 @@ export function makeSessions(clock: Clock, ended: (session: Session) => void): S
     const present = find(record.id);
     if (present) {
       const { identity, accessToken, refreshToken, idToken, checkedAt } = present.record;
-      // What this edge has learned since is newer than what it had told.
+      // This edge knows more recent facts than the ones it had reported.
       const isOlder = record.checkedAt < checkedAt;
       present.replace(isOlder ? { ...record, identity, accessToken, refreshToken, idToken, checkedAt } : record);
       present.heardOf(record, clock);

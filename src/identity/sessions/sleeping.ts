@@ -1,6 +1,6 @@
 /**
- * Sessions as they came in a snapshot, for as long as nobody asks for them: texts in a few buffers, and numbers. An object is
- * made of one when somebody comes with its cookie, when it changes, and when it ends: of most that never happens.
+ * Sessions from a snapshot that no one has used yet: text in a few buffers, and numbers. A session becomes an object
+ * when a request brings its cookie, when it changes, and when it ends. For most sessions that never happens.
  */
 import { Digests } from "../../lib/collections/digests.ts";
 import { PackedTexts } from "../../lib/collections/packed-texts.ts";
@@ -10,7 +10,7 @@ import type { Place } from "./records.ts";
 import { secondsUp } from "./session.ts";
 import type { Moment, SessionRecord } from "./session.ts";
 
-/** What of a session time goes by. */
+/** Time-related values of a session. */
 export interface Timed {
   readonly id: string;
   readonly record: Pick<SessionRecord, "realm" | "host" | "maximumDuration" | "inactivityTimeout">;
@@ -19,7 +19,7 @@ export interface Timed {
   isBeyond(clock: Moment): boolean;
 }
 
-/** One that is none any more, as of the moment at which it came. */
+/** A session that became an object, with the clock readings at its arrival. */
 export interface Woken {
   readonly record: SessionRecord;
   readonly cameAt: Moment;
@@ -30,17 +30,17 @@ interface Arrival {
   readonly at: Moment;
 }
 
-/** Between the id, which has none, and the own values. */
+/** Separates the id, which does not contain it, from the values. */
 const cut = " ";
 
 export class SleepingSessions {
-  /** Id and own values. */
+  /** Id and values of each session. */
   readonly #texts = new PackedTexts();
   readonly #arrivals: (Arrival | undefined)[] = [];
   /** Milliseconds since 1970. */
   readonly #loginAt: number[] = [];
   readonly #lastActive: number[] = [];
-  /** Likewise; 0: none. */
+  /** Likewise; 0 if there is none. */
   readonly #endsAt: number[] = [];
   readonly #free: number[] = [];
   readonly #ids = new Digests();
@@ -56,9 +56,9 @@ export class SleepingSessions {
   }
 
   /**
-   * Whether there is such a one now: none of a login that an older version has made.
+   * Adds a session. Returns false for logins of an older version.
    *
-   * @param at when it came: what it says is of times before
+   * @param at clock readings at arrival; the session's times are earlier
    */
   add(session: PackedSession, at: Moment): boolean {
     const gist = gistOf(session);
@@ -79,12 +79,12 @@ export class SleepingSessions {
     return true;
   }
 
-  /** Makes ready what was added: whoever asks first would wait for it. */
+  /** Prepares the indexes, so that the first look-up does not have to. */
   settle(): void {
     for (const index of [this.#ids, this.#hashes, this.#subjects, this.#emails]) index.settle();
   }
 
-  /** Whether it sleeps here, and is as it is said to be. */
+  /** Whether the session is packed here with the same content. */
   holds({ id, place, bytes, start, end }: PackedSession): boolean {
     return this.#ids.candidates(id).some((number) => {
       const present = this.#arrivals[number]?.place;
@@ -111,14 +111,14 @@ export class SleepingSessions {
       .flatMap((number) => this.#takeIf(number, ({ identity }) => identity.subject === subject) ?? []);
   }
 
-  /** @param email in lower case */
+  /** @param email lower case */
   takeByEmail(email: string): Woken[] {
     return this.#emails
       .candidates(email)
       .flatMap((number) => this.#takeIf(number, ({ identity }) => identity.email.toLowerCase() === email) ?? []);
   }
 
-  /** Those of a client at a provider that belong to this session there. The others sleep on. */
+  /** A client's sessions that belong to this session at the provider. All others stay packed. */
   takeOfProviderSession(accountId: string, providerUrl: string, clientId: string, session: string): Woken[] {
     const isOf = ({ place }: Arrival): boolean =>
       place.accountId === accountId && place.common.providerUrl === providerUrl && place.common.clientId === clientId;
@@ -130,7 +130,7 @@ export class SleepingSessions {
     return found;
   }
 
-  /** The one of an account that was used before all others. */
+  /** Returns the account's session that was used least recently. */
   longestIdle(accountId: string): { readonly id: string; readonly lastActive: number } | undefined {
     let found: number | undefined;
     for (const [number, arrival] of this.#arrivals.entries()) {
@@ -188,7 +188,7 @@ export class SleepingSessions {
     return undefined;
   }
 
-  /** Takes it out, if it is so. */
+  /** Removes the session if it matches. */
   #takeIf(number: number, isIt: (record: SessionRecord) => boolean): [Woken] | undefined {
     const arrival = this.#arrivals[number];
     if (!arrival) return undefined;
@@ -209,7 +209,7 @@ export class SleepingSessions {
   }
 }
 
-/** Whether a text of own values may have this one. Most have not, and need not be parsed. */
+/** Whether the values may contain this text. Most do not, and need not be parsed. */
 function mayName(text: string, session: string): boolean {
   return !/^[\w.:-]+$/.test(session) || text.includes(`"${session}"`);
 }

@@ -1,24 +1,24 @@
-/** Whether somebody is on a route's lists (security I5). A claim that is missing never matches. */
+/** Decides whether a visitor is on a route's lists (security I5). A missing claim never matches. */
 import type { Identity } from "../calls/identity.ts";
 import { isTeam, nameOfMembership } from "../calls/memberships.ts";
 
 export interface Lists {
   readonly emailAddresses: ReadonlySet<string>;
   readonly emailDomains: ReadonlySet<string>;
-  /** Of a form that no organization has: `memberships.ts`. */
+  /** In a form that no organization can have: see `memberships.ts`. */
   readonly teams: ReadonlySet<string>;
   readonly organizations: ReadonlySet<string>;
-  /** Of a SAML provider, letter by letter. */
+  /** Groups of a SAML provider, compared exactly. */
   readonly groups: ReadonlySet<string>;
-  /** Domains count only where the provider manages the address for them (Google). */
+  /** Whether domains count only if the provider manages the address for them (Google). */
   readonly managedDomains: boolean;
 }
 
 export interface Verdict {
   readonly admits: boolean;
-  /** For the trace: which rule and which claim. */
+  /** For the trace: the rule and the claim. */
   readonly reason: string;
-  /** Why not, as the visitor is told. */
+  /** The visitor's error if the verdict is negative. */
   readonly errorName?: "login_not_listed" | "login_email_unverified" | "login_no_email" | "saml_group";
 }
 
@@ -31,7 +31,7 @@ export const everybody: Lists = Object.freeze({
   managedDomains: false,
 });
 
-/** Any entry of any list lets in; with no list at all everybody comes in who has logged in. */
+/** A match in any list admits. Without lists, every logged-in visitor is admitted. */
 export function judge(lists: Lists, identity: Identity): Verdict {
   const { emailAddresses, emailDomains, teams, organizations, groups } = lists;
   if (groups.size > 0) return judgeGroups(groups, identity);
@@ -71,7 +71,7 @@ export function judge(lists: Lists, identity: Identity): Verdict {
   return { admits: false, reason: why, errorName: "login_not_listed" };
 }
 
-/** A route that names groups has no other list. */
+/** A route that lists groups has no other list. */
 function judgeGroups(groups: ReadonlySet<string>, { memberships }: Identity): Verdict {
   const found = memberships.find((one) => groups.has(one));
   return found === undefined
@@ -79,7 +79,7 @@ function judgeGroups(groups: ReadonlySet<string>, { memberships }: Identity): Ve
     : { admits: true, reason: `in the group "${found}"` };
 }
 
-/** In lower case; undefined unless it is ASCII with one "@". */
+/** Lower case; undefined unless the address is ASCII with one "@". */
 export function plainEmail(email: string): string | undefined {
   return /^[\x21-\x3f\x41-\x7e]+@[\x21-\x3f\x41-\x7e]+$/.test(email) ? email.toLowerCase() : undefined;
 }

@@ -1,4 +1,4 @@
-/** The end of a login that was begun at the provider: no flow of this browser's, but a ticket that is good once. */
+/** Finishes a login that started at the provider: the browser has no flow, but a ticket that is valid once. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import { LoginRefusal } from "../calls/identity.ts";
@@ -43,7 +43,7 @@ async function arrivalAt(site: LoginSite, exchange: Exchange) {
   throw new LoginRefusal("login_state_unreadable", "the ticket of the host is missing, or older than a minute");
 }
 
-/** Once on this edge, and once on all of them. */
+/** Once on this edge, and once over all edges. */
 async function claim({ id }: Arrival, { options }: Guard, { used, reports, clock }: LoginContext): Promise<void> {
   const key = `ticket ${options.realm.tag} ${id}`;
   const isNew = used.get(key) === undefined;

@@ -1,8 +1,8 @@
-/** The visit that a login leads back to, as those see it who decide before the login: with nothing of the callback in it. */
+/** Presents the visit that a login returns to, without the callback, to the modules that precede the login. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { HeaderList } from "../../traffic/header-list.ts";
 
-/** @param path path and query, canonical. What is changed of it changes nothing of `exchange` */
+/** @param path canonical path and query. Changes to the result do not affect `exchange`. */
 export function asVisit(exchange: Exchange, path: string): Exchange {
   const { id, connection, request, receivedAt, loginCookies } = exchange;
   const { pathname, search } = new URL(path, "https://host.invalid");

@@ -1,4 +1,4 @@
-/** The ways in that a host has, for visitors who ask to log in where nothing says which: one is taken, of several they choose. */
+/** The logins of a host, for visitors who log in without naming one. With several, the visitor chooses. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
@@ -9,16 +9,16 @@ import { loginHeaders, renderPage } from "../browser/pages.ts";
 import { wantsJson } from "../browser/request-kind.ts";
 import { originOf } from "../browser/settings.ts";
 
-/** A way in, and where it leads. */
+/** A login and its destination. */
 export interface Choice {
   readonly guard: Guard;
-  /** A path of a route that asks for it. */
+  /** A path of a route that requires it. */
   readonly path: string;
 }
 
 const maxChoices = 20;
 
-/** One of each realm, in the order of the routes; of a realm the shortest path. */
+/** One per realm, in route order, with the realm's shortest path. */
 export function choicesAt(site: LoginSite, host: string, { placeOf }: LoginContext): readonly Choice[] {
   const byRealm = new Map<string, Choice>();
   for (const guard of site.logins ?? []) {
@@ -26,7 +26,7 @@ export function choicesAt(site: LoginSite, host: string, { placeOf }: LoginConte
     const place = placeOf(guard.options.ownerId);
     if (place && place.host !== "" && place.host !== host) continue;
     const path = place?.path ?? "/";
-    // What another route has of the path, or of the host, is not this one's.
+    // Skips paths that another route handles.
     if (!routeOf(site, guard, path, host)) continue;
     const { tag } = guard.options.realm;
     const known = byRealm.get(tag);
@@ -35,7 +35,7 @@ export function choicesAt(site: LoginSite, host: string, { placeOf }: LoginConte
   return [...byRealm.values()].slice(0, maxChoices);
 }
 
-/** Names providers and nothing of routes: who has not logged in learns no path. */
+/** Names providers but no routes, because visitors who are not logged in must not learn paths. */
 export function choicePage(choices: readonly Choice[], exchange: Exchange, { settings }: LoginContext): Step {
   const { request } = exchange;
   const ways = choices.map(({ guard: { options } }) => ({

@@ -1,4 +1,4 @@
-/** What the end of a login takes from a browser, what it refuses, and what comes of it: in-process, each alone. */
+/** Which callbacks finish a login, which are refused, and the results, in-process and independent of each other. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exchangeOf } from "../../../test/support/exchange.ts";
@@ -24,13 +24,13 @@ const { tag, sessionCookie } = realmOf(realm);
 interface Brought {
   readonly flow?: Partial<Flow>;
   readonly state?: Partial<FlowState>;
-  /** Instead of state and code. */
+  /** Replaces state and code. */
   readonly query?: string;
   readonly cookies?: readonly string[];
   readonly of?: RealmParts;
 }
 
-/** What a browser comes back with from the provider: right in all but what is given. */
+/** The provider's callback to a browser, valid except for the given changes. */
 function back({ clock, logins }: Given, { flow: more, state, query, cookies = [], of = realm }: Brought) {
   const { sealer } = logins.context;
   const known = { routeId: "route", returnPath: "/a?b=1", tries: 0, anew: false };
@@ -44,7 +44,7 @@ function back({ clock, logins }: Given, { flow: more, state, query, cookies = []
   });
 }
 
-/** The control plane, which says nothing, is waited for for a second. */
+/** The control plane does not answer, and is awaited for a second. */
 async function settled(given: Given, exchange: ReturnType<typeof back>): Promise<Step> {
   const done = Promise.resolve(given.logins.hostPaths.find("/.postern/callback", given.site)?.request(exchange));
   const wait = { isOver: false };
@@ -65,7 +65,7 @@ function refusedAs(step: Step): string | undefined {
   return step.answer && "refused" in step.answer ? step.answer.refused : undefined;
 }
 
-/** A route whose provider lets everybody in as Ada. */
+/** A route whose provider admits everyone as Ada. */
 function welcoming(options: Parameters<typeof guarded>[0] = {}, change: Partial<SessionRecord> = {}) {
   const calls: unknown[] = [];
   const login = async (_connection: unknown, exchange: unknown) => {
@@ -76,7 +76,7 @@ function welcoming(options: Parameters<typeof guarded>[0] = {}, change: Partial<
 }
 
 describe("the end of a login", () => {
-  it("the end of a login is a new session, of which the browser is told, and the way back to where it was begun", async () => {
+  it("the end of a login creates a session, sets its cookie, and redirects to the original page", async () => {
     const given = welcoming({ maximum_duration: 3_600, auth_check_interval: 600 });
     const { status, headers, cookies } = answerOf(await finish(given));
     assert.deepEqual([status, headers?.["location"]], [303, `https://${host}/a?b=1`]);
@@ -93,7 +93,7 @@ describe("the end of a login", () => {
     );
   });
 
-  it("K4: the end of a login keeps no token that nobody asks for", async () => {
+  it("K4: the end of a login stores no token that nothing needs", async () => {
     const app = { clientId: "c", clientSecret: "s", baseUrl: "", graphVersion: "" };
     const given = welcoming({ apps: { github: app } });
     given.set({ client_id: "", client_secret: "" });
@@ -106,7 +106,7 @@ describe("the end of a login", () => {
     assert.deepEqual([forwarded?.record.accessToken, forwarded?.record.refreshToken], ["at", "rt"]);
   });
 
-  it("I4: the end of a login is claimed once on all edges where nobody is asked about what it ends with, and nowhere else", async () => {
+  it("I4: the end of a login is claimed once over all edges if no provider is asked about it, and otherwise not claimed", async () => {
     const given = welcoming();
     const claims: unknown[] = [];
     let outcome: "first" | "used" = "first";
@@ -134,7 +134,7 @@ describe("the end of a login", () => {
     assert.equal(await ends(ids[0], { repeatableMs: 60_000 }), "login_provider_error");
     outcome = "used";
     assert.equal(await ends(ids[1], { repeatableMs: 60_000 }), "login_used");
-    // A code is the provider's to take once.
+    // The provider accepts a code only once.
     assert.equal(await ends(ids[2], {}), "login_provider_error");
     assert.deepEqual(calls, [ids[0], ids[2]]);
     const untilMs = given.clock.now() + 60_000;
@@ -144,7 +144,7 @@ describe("the end of a login", () => {
     ]);
   });
 
-  it("the end of a login is a session for as long as an unused one lives, where the route sets no bound, and not for longer than the provider's", async () => {
+  it("the end of a login creates a session that lasts as long as an unused one if the route sets no limit, but no longer than the provider's limit", async () => {
     const ownCookie = async (given: Given): Promise<string> =>
       answerOf(await finish(given)).cookies.find((one) => one.startsWith(sessionCookie)) ?? "";
     assert.match(await ownCookie(welcoming()), /Max-Age=2592000(?:;|$)/);
@@ -161,7 +161,7 @@ describe("the end of a login", () => {
     assert.ok((made?.record.endsAt ?? 0) > 0);
   });
 
-  it("I2: the end of a login is refused for what is not the browser's own flow of a login that there is, and the provider is not asked", async () => {
+  it("I2: the end of a login is refused without the browser's own flow of an existing login, and the provider is not asked", async () => {
     const given = welcoming();
     const sealed = (state: Partial<FlowState>): string =>
       `state=${sealState({ id: "a".repeat(22), host, realm: tag, startedAt: given.clock.now(), ...state }, given.logins.context.sealer)}`;
@@ -191,7 +191,7 @@ describe("the end of a login", () => {
     assert.equal(given.calls.length, 1);
   });
 
-  it("the end of a login is found among routes that differ in the prefix of their cookies alone", async () => {
+  it("the end of a login finds its route among routes that differ only in their cookie prefix", async () => {
     const given = welcoming();
     const other = { ...realm, cookiePrefix: "other." };
     given.set({}, { id: "second", match: "/second", cookie_prefix: "other." });
@@ -201,7 +201,7 @@ describe("the end of a login", () => {
     assert.equal(headers?.["location"], `https://${host}/second`);
   });
 
-  it("the end of a login is asked of the provider unless a session of the same browser was made meanwhile, which is good there", async () => {
+  it("the end of a login asks the provider unless the same browser got a valid session meanwhile", async () => {
     const cases: readonly (readonly [what: string, calls: number, Partial<SessionRecord>, Partial<Flow>, object?])[] = [
       ["created in the meantime", 0, {}, { startedAt: -1_000 }],
       ["made before", 1, {}, { startedAt: 1_000 }],
@@ -224,7 +224,7 @@ describe("the end of a login", () => {
     }
   });
 
-  it("the end of a login is told to the operator and the visitor where nobody is let in, and the browser's flow is over", async () => {
+  it("the end of a login informs the operator and the visitor of a refusal, and ends the flow", async () => {
     const told: unknown[] = [];
     const tell: TellLogin = (type, account, make) => void told.push([type, account, make().reason]);
     const unlisted = welcoming({ tell });
@@ -251,7 +251,7 @@ describe("the end of a login", () => {
     );
   });
 
-  it("the end of a login is the end of the session that the browser had in the same realm, and of no other", async () => {
+  it("the end of a login ends the browser's earlier session in the same realm, and no other", async () => {
     const given = welcoming();
     given.clock.pass(1_000);
     await finish(given, { cookies: given.loginCookies });
@@ -261,7 +261,7 @@ describe("the end of a login", () => {
     assert.ok(given.logins.context.sessions.byId("appses_8"));
   });
 
-  it("the end of a login is refused where what comes before it on the route turns the visitor away, and the provider is not asked", async () => {
+  it("the end of a login is refused if an earlier module of the route refuses the visitor, and the provider is not asked", async () => {
     const given = welcoming();
     given.put({ kind: "ip_policy", id: "ipp_1", doc: {} });
     const restrict = { ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } };
@@ -277,7 +277,7 @@ describe("the end of a login", () => {
     assert.match(exchange.steps.map(({ reason }) => reason).join(), /192\.0\.2\.0\/24/, "it is in the trace");
   });
 
-  it("S1: the ends of logins take turns, both when they come and when the provider has answered", async () => {
+  it("S1: the ends of logins take turns when they arrive and when the provider has answered", async () => {
     const given = welcoming();
     const path = given.logins.hostPaths.find("/.postern/callback", given.site);
     const drained = async (): Promise<void> => {

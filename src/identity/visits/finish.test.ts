@@ -8,8 +8,8 @@ import type { TellLogin } from "../sessions/events.ts";
 import { flowCookieName, newFlow, sealFlow, sealState } from "../browser/flow.ts";
 import { realmOf } from "../browser/realm.ts";
 
-describe("a login under way", () => {
-  it("a login under way may take 15 minutes at the provider, and is late afterwards", async () => {
+describe("a login in progress", () => {
+  it("a login in progress may take 15 minutes at the provider", async () => {
     for (const [minutes, expected] of [
       [15, "login_provider_error"],
       [15.1, "login_late"],
@@ -31,7 +31,7 @@ describe("a login under way", () => {
     }
   });
 
-  it("a login under way ends the session that the account has not used for longest, where there are as many as there may be", async () => {
+  it("a login in progress ends the account's least recently used session if the maximum is reached", async () => {
     const ended: unknown[] = [];
     const tell: TellLogin = (type, _account, make) => {
       if (type === "login_ended.v0") ended.push([make().sessionId, make().end]);
@@ -52,7 +52,7 @@ describe("a login under way", () => {
           loginCookies: [name, sealFlow(flow, host, name, sealer)],
         }),
       );
-      // The control plane, which says nothing, is waited for for a second.
+      // The control plane does not answer, and is awaited for a second.
       while (!sessions.ofSubject("1").some(({ record }) => record.loginAt === clock.now())) {
         await new Promise(setImmediate);
       }
@@ -82,7 +82,7 @@ describe("a login under way", () => {
     assert.equal(sessions.of("ac_1"), 3);
   });
 
-  it("I2: a login under way is not finished by the cookie of another whose id begins alike", async () => {
+  it("I2: a login in progress is not finished by the cookie of another whose id starts alike", async () => {
     const { clock, logins, site } = guarded({});
     const { sealer } = logins.context;
     const host = "app.example.com";
@@ -93,7 +93,7 @@ describe("a login under way", () => {
     const loginCookies = [name, sealFlow({ ...newFlow(begun, clock.now()), id }, host, name, sealer)];
     for (const [of, aheadMs, expected] of [
       [another, 0, "login_no_flow"],
-      // Of an edge whose clock is ahead by more than clocks may be.
+      // From an edge whose clock is too far ahead.
       [id, 60_001, "login_late"],
       [id, 60_000, "login_provider_error"],
     ] as const) {
@@ -106,7 +106,7 @@ describe("a login under way", () => {
     }
   });
 
-  /** A visit by a browser that has these cookies, and those that it is sent away with. */
+  /** A visit by a browser with these cookies. Returns the cookies that are set. */
   const sentAway = async ({ site }: ReturnType<typeof guarded>, loginCookies: readonly string[]) => {
     const module = site?.findRoute("/", "app.example.com")?.request[0];
     const step = await module?.request?.(exchangeOf({ loginCookies, headers: { accept: "text/html" } }));
@@ -115,7 +115,7 @@ describe("a login under way", () => {
     return { ...answer, set: (answer.headers["set-cookie"] as string[]).map((one) => one.split(/[=;]/, 2)) };
   };
 
-  it("I2: a login under way is the sixth of a browser when the oldest goes, in whatever order its cookies come", async () => {
+  it("I2: a sixth login in progress replaces the browser's oldest, whatever the order of its cookies", async () => {
     const given = guarded({});
     const cookies: string[][] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -132,7 +132,7 @@ describe("a login under way", () => {
     }
   });
 
-  it("I2: a login under way is not begun for a minute after three whose sessions did not come back, and then it is", async () => {
+  it("I2: a new login is refused for a minute after three whose session cookies did not arrive", async () => {
     const given = guarded({});
     const { clock, logins } = given;
     const name = `${realmOf(realm).flowCookie}recent`;

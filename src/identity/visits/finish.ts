@@ -1,4 +1,4 @@
-/** The end of a login, on the host where it began. */
+/** Finishes a login, on the host where it started. */
 import { newId } from "../../lib/ids.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { loginCookie } from "../../traffic/login.ts";
@@ -25,7 +25,7 @@ import { judge } from "../sessions/verdict.ts";
 
 const by = "login";
 
-/** Everything that is wrong is answered; the provider is only called for a flow of this very browser. */
+/** Answers every invalid callback itself. The provider is called only for this browser's own flow. */
 export async function finishLogin(site: LoginSite, exchange: Exchange, context: LoginContext): Promise<Step> {
   let guard: Guard | undefined;
   let flow: Flow | undefined;
@@ -41,7 +41,7 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
     const meanwhile = loggedInMeanwhile(guard, flow, exchange, context);
     if (meanwhile) return meanwhile;
     const loggedIn = await guard.options.method.finish(parameters, flow);
-    // Answers of providers come many at once.
+    // Responses of providers can arrive in large numbers.
     await context.gate.enter();
     return await establish(guard, flow, loggedIn, exchange, context);
   } catch (error) {
@@ -58,7 +58,7 @@ export async function finishLogin(site: LoginSite, exchange: Exchange, context: 
   }
 }
 
-/** Once on all edges, where what it ends with could be sent to another one. */
+/** Once over all edges, if the response could be sent to another edge again. */
 async function finishOnce({ options }: Guard, { id }: Flow, { reports, clock }: LoginContext): Promise<void> {
   const { accountId, method } = options;
   if (method.repeatableMs === undefined) return;
@@ -66,7 +66,7 @@ async function finishOnce({ options }: Guard, { id }: Flow, { reports, clock }: 
   if (outcome === "used") throw new LoginRefusal("login_used", "the login was already finished");
 }
 
-/** Tells the operator of a login that came to nothing; the answer where nobody knows whose it was. */
+/** Reports a failed login to the operator. Returns the answer if it is unknown whose login it was. */
 export function refuse(
   { reason: errorName, message: reason }: LoginRefusal,
   at: { site: LoginSite; guard: Guard | undefined; exchange: Exchange; context: LoginContext },
@@ -80,17 +80,17 @@ export function refuse(
 }
 
 /**
- * A way on for somebody whose login is lost, and with it where it should have led.
+ * A link for a visitor whose login was lost, with the original destination.
  *
- * @param origin of the host that they wanted to visit; "" for the one that shows the link
+ * @param origin of the host that the visitor wanted; "" for the host that shows the link
  */
 export function startAgain(errorName: LoginRefusal["reason"], origin: string) {
-  // A login that is complete has left a session.
+  // A completed login has left a session.
   if (errorName === "login_used") return { text: "Open the site", href: `${origin}/` };
   return { text: "Start again", href: `${origin}/.postern/login?path=%2F` };
 }
 
-/** Another tab has finished first, in the same browser: this one goes on to what it wanted. */
+/** Another tab of the same browser finished first, so this one continues to its destination. */
 function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context: LoginContext): Step | undefined {
   const { realm, method } = guard.options;
   const { host } = exchange.request;
@@ -103,7 +103,7 @@ function loggedInMeanwhile(guard: Guard, flow: Flow, exchange: Exchange, context
   return answered(method.kind, `session ${session.record.id} was created in the meantime`, redirect(303, back, [own]));
 }
 
-/** Each parameter once; what is there twice is nobody's. */
+/** Returns each parameter that occurs once. Repeated parameters are dropped. */
 export function readParameters(query: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(query)) {
@@ -114,7 +114,7 @@ export function readParameters(query: string): ReadonlyMap<string, string> {
   return parameters;
 }
 
-/** The first login of a site that is so. */
+/** Returns the first matching login of a site. */
 export function guardOf(site: LoginSite, matches: (guard: Guard) => boolean): Guard | undefined {
   return site.logins?.find((one): one is Guard => one instanceof Guard && matches(one));
 }
@@ -123,7 +123,7 @@ export function guardsOf(site: LoginSite, matches: (guard: Guard) => boolean): r
   return (site.logins ?? []).filter((one): one is Guard => one instanceof Guard && matches(one));
 }
 
-/** The state that came back, however old it is. */
+/** Returns the state of the callback, whatever its age. */
 export function readState(parameters: ReadonlyMap<string, string>, { sealer, clock }: LoginContext) {
   const text = parameters.get("state") ?? "";
   if (text === "") throw new LoginRefusal("login_state_missing", "the state is missing");
@@ -152,7 +152,7 @@ function checkFlow(
     throw new LoginRefusal("login_elsewhere", "no route of the host has this login now");
   }
   const cookieOf = ({ options }: Guard): string => flowCookieName(options.realm.flowCookie, state.id);
-  // Routes may differ in nothing but the prefix of their cookies: the browser's cookie says which one it was.
+  // Routes may differ only in their cookie prefix, and the browser's cookie tells which one started the flow.
   const begun = guardOf(
     site,
     (one) => isOfRealm(one) && loginCookie(exchange.loginCookies, cookieOf(one)) !== undefined,
@@ -173,7 +173,7 @@ function checkFlow(
   return { guard, flow, route };
 }
 
-/** The route at a path of the host, where the login is one of its own. */
+/** Returns the route at a path of the host, if the login is one of its own. */
 export function routeOf(site: LoginSite, guard: Guard, path: string, host: string): LoginRoute | undefined {
   const { pathname = "/" } = URL.parse(path, "https://host.invalid") ?? {};
   for (const one of site.members ?? [site]) {
@@ -183,15 +183,15 @@ export function routeOf(site: LoginSite, guard: Guard, path: string, host: strin
   return undefined;
 }
 
-/** The logins of a route, in the order in which they are asked for. */
+/** Returns the logins of a route, in the order in which they apply. */
 export function guardsIn(route: LoginRoute | undefined): readonly Guard[] {
   return (route?.request ?? []).flatMap(({ logins = [] }) => logins).filter((one) => one instanceof Guard);
 }
 
 /**
- * What comes before the login on its route decides here as well: an address that is not admitted logs in nowhere.
+ * The modules that precede the login on its route decide here as well: a refused address cannot log in.
  *
- * @param path where the visitor wants to go: what decides is asked as if that were visited now
+ * @param path the visitor's destination; the modules decide as if it were requested now
  */
 export async function earlierModules(
   route: LoginRoute,
@@ -248,7 +248,7 @@ export async function establish(
     loginAt: now,
     lastActive: now,
     checkedAt: now,
-    // Providers name scopes in their own ways: a session counts as asked for with each of them.
+    // Providers name scopes differently, so the session counts as having each requested scope.
     scopes: [...new Set([...method.scopes, ...scopes])],
     identity,
     accessToken: keeps ? tokens.access : "",
@@ -280,7 +280,7 @@ export async function establish(
     setCookie(realm.sessionCookie, cookie, longest),
   ];
   const reason = `${method.title} returned ${identity.subject}: ${verdict.reason}; session ${record.id}${scopesNote(method.scopes, scopes)}`;
-  // Meanwhile the control plane has said which user it is.
+  // The control plane may have determined the user meanwhile.
   const isStored = !reports.isUnstored(record.id);
   tell("login_completed.v0", accountId, () => completedLogin(exchange, session.record, verdict.reason, isStored));
   return answered(method.kind, reason, redirect(303, origin + flow.returnPath, cookies));

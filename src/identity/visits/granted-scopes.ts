@@ -1,6 +1,6 @@
 /**
- * The scopes that a provider says it granted. They decide nothing: providers repeat scopes under other names, or not at
- * all (RFC 6749 §3.3), so a login is judged by the claims that came with it. The difference explains a missing claim.
+ * The scopes that a provider states as granted. They decide nothing: providers repeat scopes under other names, or not
+ * at all (RFC 6749 §3.3), so a login is evaluated by its claims. The difference explains a missing claim.
  */
 import type { Identity } from "../calls/identity.ts";
 import type { LoginMethod } from "../methods/method.ts";
@@ -8,7 +8,7 @@ import type { Verdict } from "../sessions/verdict.ts";
 
 const shownScopes = 10;
 
-/** For the trace: "" where the answer repeats every scope. */
+/** For the trace; "" if the answer repeats every scope. */
 export function scopesNote(asked: readonly string[], granted: readonly string[]): string {
   const left = asked.filter((one) => !granted.includes(one)).slice(0, shownScopes);
   return left.length === 0
@@ -16,7 +16,7 @@ export function scopesNote(asked: readonly string[], granted: readonly string[])
     : `; the provider did not repeat ${left.map((one) => `"${one}"`).join(", ")} in "scope"`;
 }
 
-/** The reason that a visitor can act on, where the claim that the lists need is missing for want of a scope. */
+/** The refusal that tells a visitor which scope is missing, if the lists need a claim that depends on it. */
 export function refusedFor(
   { errorName = "login_not_listed" }: Verdict,
   { email, memberships }: Identity,

@@ -7,7 +7,7 @@ import type { Step } from "../../traffic/step.ts";
 
 const page = { accept: "text/html" };
 
-describe("the paths of a host that asks for logins", () => {
+describe("the paths of a host with logins", () => {
   const ask = async (
     { logins, site }: ReturnType<typeof guarded>,
     init: ExchangeInit & { readonly target: string },
@@ -19,7 +19,7 @@ describe("the paths of a host that asks for logins", () => {
     return { status: answer.status, headers: answer.headers ?? {}, body: String(answer.body) };
   };
 
-  it("the paths of a host that asks for logins have old and new names: one begins a login, the other ends it for who means it", async () => {
+  it("the paths of a host with logins have old and new names, which start a login or end it after confirmation", async () => {
     for (const path of ["/.postern/login?path=/a", "/auth/authn?redirect_path=/a", "/ngrok/login?path=/a"]) {
       const { status, headers } = await ask(guarded({}), { target: path, headers: page });
       assert.deepEqual([status, new URL(String(headers["location"])).host], [302, "github.com"], path);
@@ -36,7 +36,7 @@ describe("the paths of a host that asks for logins", () => {
     }
   });
 
-  it("the paths of a host that asks for logins say who is logged in, to GET alone, and nothing of a session that is no good", async () => {
+  it("the paths of a host with logins report the visitor to GET only, and nothing about an invalid session", async () => {
     const given = guarded({ inactivity_timeout: 60 });
     const { loginCookies, clock } = given;
     const session = () => ask(given, { target: "/.postern/session", loginCookies });
@@ -50,7 +50,7 @@ describe("the paths of a host that asks for logins", () => {
     assert.deepEqual([over.status, over.body.includes("ada")], [401, false]);
   });
 
-  it("the paths of a host that asks for logins have the keys of its assertions, and no metadata where no login is by SAML", async () => {
+  it("the paths of a host with logins include the assertion keys, and no metadata without a SAML login", async () => {
     const given = guarded({});
     const keys = await ask(given, { target: "/.postern/jwks.json" });
     assert.deepEqual([keys.status, Object.keys(JSON.parse(keys.body))], [200, ["keys"]]);

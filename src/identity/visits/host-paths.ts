@@ -1,4 +1,4 @@
-/** The exact paths that the edge keeps to itself on hosts with a login. */
+/** The exact paths that the edge reserves on hosts with a login. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { answered } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
@@ -62,13 +62,13 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   if (guards.length === 0) {
     const meant = choices.filter(({ guard }) => isMeant(guard));
     if (meant.length > 1) return choicePage(meant, exchange, context);
-    // Where the path asks for no such login, the one that the host has is meant.
+    // If the path does not require such a login, the host's login is used.
     returnPath = meant[0]?.path ?? returnPath;
     ({ route, guards } = guardsAt(site, request.host, returnPath, isMeant));
   }
   const held = sessionsOf(exchange, context);
   const isHeld = (one: Guard): boolean => held.some((session) => one.isOwn(session.record));
-  // Of several logins the first that is missing.
+  // With several logins, the first missing one.
   const guard = guards.find((one) => !isHeld(one)) ?? guards[0];
   if (!route || !guard)
     return answered(by, "no login is required at that path", {
@@ -87,7 +87,7 @@ async function login(site: LoginSite, exchange: Exchange, context: LoginContext)
   });
 }
 
-/** Which logins a visitor asks for: of a realm that the host has, of an `auth_id`, or any. */
+/** Parses which login a visitor asks for: a realm of the host, an `auth_id`, or any. */
 function meantBy(parameters: URLSearchParams, choices: readonly Choice[]): (guard: Guard) => boolean {
   const tag = parameters.get("realm");
   const authId = parameters.get("auth_id");
@@ -114,7 +114,7 @@ async function logout(site: LoginSite, exchange: Exchange, context: LoginContext
   return await leave(site, exchange, { back, authId: parameters.get("auth_id") }, context);
 }
 
-/** Who is logged in, for pages that want to show it. */
+/** Returns the logged-in visitor as JSON, for pages that display it. */
 function showSession(site: LoginSite, exchange: Exchange, context: LoginContext): Step {
   if (exchange.request.method !== "GET") return notAllowed("GET");
   const { host } = exchange.request;
@@ -139,7 +139,7 @@ function showKeys(_site: LoginSite, exchange: Exchange, context: LoginContext): 
   return keySetAnswer(context);
 }
 
-/** For whoever registers the host's login at a provider, where its name is not known yet. */
+/** Redirects to the metadata, for operators who register the host at a provider and do not know the login's name. */
 function leadToMetadata(site: LoginSite, exchange: Exchange): Step {
   const { method, query } = exchange.request;
   if (method !== "GET" && method !== "HEAD") return notAllowed("GET, HEAD");

@@ -1,4 +1,4 @@
-/** The host where logins come back to: only a switch, without cookies and without calls to anybody. */
+/** The host of login callbacks. It only redirects, and has neither cookies nor outgoing calls. */
 import { Lru } from "../../lib/collections/lru.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import type { CompiledModule } from "../../traffic/module.ts";
@@ -19,17 +19,20 @@ import { turnedAway } from "../browser/step.ts";
 export interface IdpSite {
   /** Answers every request of the host. */
   readonly module: CompiledModule;
-  /** Has log-outs told by an issuer taken: at its tag, for this client. */
+  /** Accepts back-channel logouts from an issuer, at its tag and for this client. */
   follows(tag: string, accountId: string, connection: Connection): void;
 }
 
-/** One more path of the host, such as what another kind of login needs there. */
+/** An additional path of the host, for another kind of login. */
 export type IdpPath = (exchange: Exchange, context: LoginContext) => Step | Promise<Step> | undefined;
 
 const by = "login";
 const passedOn = ["code", "state", "iss", "error", "error_description"];
 const maxBackchannelBytes = 64 * 1024;
-/** Issuers whose log-outs are taken, and clients of each: a token is verified for one after the other. */
+/**
+ * Maximum number of issuers whose logouts are accepted, and of clients per issuer. A token is checked for each client
+ * in turn.
+ */
 const maxIssuers = 10_000;
 const maxClients = 200;
 
@@ -38,7 +41,7 @@ interface IssuerClient {
   readonly connection: Connection;
 }
 
-/** @param more asked first, in order; the first that answers has the path */
+/** @param more tried first, in order; the first one that answers handles the request */
 export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): IdpSite {
   const issuers = new Lru<string, Lru<string, IssuerClient>>(maxIssuers);
 
@@ -109,13 +112,13 @@ export function makeIdpSite(context: LoginContext, more: readonly IdpPath[]): Id
     follows(tag, accountId, connection) {
       let clients = issuers.get(tag);
       if (!clients) issuers.set(tag, (clients = new Lru(maxClients)));
-      // Tags of two accounts may be equal: neither takes the other's place.
+      // Two accounts may have equal tags without replacing each other.
       clients.set(JSON.stringify([accountId, connection.issuer, connection.clientId]), { accountId, connection });
     },
   };
 }
 
-/** On to the host where the browser's flow cookie is; nowhere without a state of ours. */
+/** Redirects to the host that has the browser's flow cookie. Requires a state of this server. */
 async function switchOver(exchange: Exchange, context: LoginContext): Promise<Step> {
   let from: string | undefined;
   try {

@@ -1,4 +1,4 @@
-/** Logging out, here and at the provider where it can. */
+/** Logs a visitor out, here and if possible at the provider. */
 import type { Exchange } from "../../traffic/exchange.ts";
 import { answered } from "../../traffic/step.ts";
 import type { Answer, FixedAnswer, Step } from "../../traffic/step.ts";
@@ -15,9 +15,9 @@ import { originOf } from "../browser/settings.ts";
 const by = "login";
 
 export interface Leaving {
-  /** Where the page leads to. */
+  /** Destination of the page. */
   readonly back: string;
-  /** Only logins by rules of policies with this one; null: all of the host. */
+  /** Limits the logout to policy rules with this `auth_id`; null for all logins of the host. */
   readonly authId: string | null;
 }
 
@@ -55,7 +55,7 @@ export async function leave(
   const ids = sessions.map(({ record }) => record.id).join(", ");
   const reason = ids === "" ? "there was no session" : `ended ${ids}`;
   if (asJson) {
-    // A form for the provider is nothing that a program could send on.
+    // A program cannot forward a form to the provider.
     const told = { signed_in: false, ...(typeof elsewhere === "string" && { provider_logout_url: elsewhere }) };
     return answered(by, reason, withCookies(json(200, told), cookies));
   }
@@ -64,7 +64,7 @@ export async function leave(
   return answered(by, reason, withCookies(loggedOutPage(back), cookies));
 }
 
-/** Which sessions and cookies a log-out is about. */
+/** The sessions and cookies that a logout ends. */
 function leftBy(site: LoginSite, authId: string | null) {
   if (authId === null) return { isMeant: () => true, isCookie: () => true };
   const guards = guardsOf(site, ({ options }) => (options.authId ?? "") === authId);
@@ -85,7 +85,7 @@ export function loggedOutPage(back: string | undefined): FixedAnswer {
   return renderPage(200, { title: "You are logged out.", lines: ["You can close this page."], links });
 }
 
-/** Sessions of the host that the browser holds. */
+/** The sessions of the host that the browser holds. */
 export function sessionsOf(exchange: Exchange, { sessions }: LoginContext): Session[] {
   const found: Session[] = [];
   for (const [at, value] of (exchange.loginCookies ?? []).entries()) {
@@ -96,13 +96,13 @@ export function sessionsOf(exchange: Exchange, { sessions }: LoginContext): Sess
 }
 
 /**
- * A POST of the host's own pages, or a navigation that no other host has caused. A sibling host is another one: it may be
- * another tenant's.
+ * A POST from the host's own pages, or a navigation that no other host caused. A sibling host is another one, because
+ * it may belong to another tenant.
  */
 function isMeant({ request }: Exchange, origin: string): boolean {
   const { method, headers } = request;
   const site = headers.get("sec-fetch-site");
-  // Extensions may take the origin away, and no page can set the other field.
+  // Extensions may remove the origin. No page can set the other field.
   if (method === "POST") return headers.get("origin") === origin || site === "same-origin";
   return (
     method === "GET" && headers.get("sec-fetch-mode") === "navigate" && (site === "none" || site === "same-origin")
@@ -122,7 +122,7 @@ function confirmPage({ request }: Exchange, back: string, authId: string | null)
     {
       // With `no-referrer`, browsers would send the form without its origin (Fetch §3.2).
       "referrer-policy": "same-origin",
-      // The answer to the form may lead on to the provider.
+      // The answer to the form may redirect to the provider.
       "content-security-policy":
         "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https: http:; frame-ancestors 'none'; base-uri 'none'",
     },

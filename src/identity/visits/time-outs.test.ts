@@ -21,7 +21,7 @@ const method: LoginMethod = {
 };
 const minute = 60_000;
 
-/** Logins at a host whose routes bear so many seconds of disuse. */
+/** Logins at a host whose routes have these inactivity timeouts in seconds. */
 function watched(...inactivityTimeouts: readonly number[]) {
   const clock = makeManualClock();
   const told: [number, string | null, string | null][] = [];
@@ -67,7 +67,7 @@ function watched(...inactivityTimeouts: readonly number[]) {
 }
 
 describe("sessions that time out", () => {
-  it("sessions that time out on every route of theirs are told of once, within two minutes", () => {
+  it("sessions that time out on all of their routes are reported once, within two minutes", () => {
     const { clock, logins, told } = watched(60, 30);
     putSession(logins, clock, realm, { id: "appses_idle" });
     clock.pass(minute);
@@ -81,14 +81,14 @@ describe("sessions that time out", () => {
     assert.ok((told[0]?.[0] ?? 0) <= 3 * minute);
   });
 
-  it("sessions that time out on one route are not over while another one admits them", () => {
+  it("sessions that time out on one route continue while another route admits them", () => {
     const { clock, logins, told } = watched(60, 0);
     putSession(logins, clock, realm, { id: "appses_other", inactivityTimeout: 60 });
     clock.pass(60 * minute);
     assert.deepEqual(told, []);
   });
 
-  it("sessions that time out here are not over when another edge tells that they were used", () => {
+  it("sessions that time out here continue if another edge reports a use", () => {
     const { clock, logins, told } = watched(60);
     const session = (): unknown => putSession(logins, clock, realm, { id: "appses_used", loginAt: began });
     const began = clock.now();
@@ -99,7 +99,7 @@ describe("sessions that time out", () => {
     assert.deepEqual(told, []);
   });
 
-  it("sessions that time out at one moment are ended in turns, each once", () => {
+  it("sessions that time out together end over several turns, each once", () => {
     const { clock, logins, told } = watched(60);
     for (let at = 0; at < 1_200; at += 1) putSession(logins, clock, realm, { id: `appses_${at}` });
     clock.pass(10 * minute);

@@ -1,19 +1,19 @@
-/** Ends logins that time has ended: a part of them in each turn, so that no turn of the traffic thread is long. */
+/** Ends logins that have timed out, in parts, so that no turn of the traffic thread takes long. */
 import type { LoginContext } from "../guard/context.ts";
 import { guardsOf } from "./finish.ts";
 import type { Guard } from "../guard/guard.ts";
 import type { Timed } from "../sessions/sleeping.ts";
 
 const turnMs = 250;
-/** All of them are looked at within so many turns, if they are more than are looked at in each turn anyway. */
+/** All sessions are checked within this number of turns, if there are more than the minimum per turn. */
 const turnsOfRound = 120;
 const leastInTurn = 250;
-/** Ends are told, and stored: the rest waits for the next turn. */
+/** Each end is reported and stored, so the rest waits for the next turn. */
 const maxEndsInTurn = 125;
-/** Another edge has told of a use by then, which it does every 30 seconds. */
+/** Other edges report uses every 30 seconds, so they have reported by then. */
 const untoldUseMs = 60_000;
 
-/** Returns what stops it. */
+/** Returns the function that stops it. */
 export function endTimedOut(context: LoginContext): () => void {
   const { sessions, clock, end } = context;
   let round = sessions.timed()[Symbol.iterator]();
@@ -36,12 +36,12 @@ export function endTimedOut(context: LoginContext): () => void {
   return () => timer.cancel();
 }
 
-/** Whether no route admits a session any more at this moment. */
+/** Whether no route admits a session at this moment. */
 function makeJudge({ siteFor, settings, clock }: LoginContext): (session: Timed) => boolean {
   const [now, mono] = [clock.now(), clock.monotonic()];
   const moment = { now: () => now, monotonic: () => mono };
   const longestMs = settings.idleDays * 86_400_000;
-  /** Sessions of one place came one after another, mostly. */
+  /** Consecutive sessions usually belong to the same place. */
   let guards: readonly Guard[] = [];
   let [knownRealm, knownHost] = ["", ""];
   return (session) => {
@@ -57,12 +57,12 @@ function makeJudge({ siteFor, settings, clock }: LoginContext): (session: Timed)
       guards = site ? guardsOf(site, ({ options }) => options.realm.tag === realm) : [];
       [knownRealm, knownHost] = [realm, host];
     }
-    // A route that is gone admits nobody: then its own limits are all that is known.
+    // Without its route, a session has only its own limits.
     return guards.length === 0 ? isOver(session.record) : guards.every(({ options }) => isOver(options));
   };
 }
 
-/** Seconds; 0: none. */
+/** Seconds; 0 means none. */
 interface Limits {
   readonly maximumDuration: number;
   readonly inactivityTimeout: number;
