@@ -124,7 +124,7 @@ describe("a program", () => {
     });
   }
 
-  it("reads a variable only when it is come to", () => {
+  it("reads a variable only when it is reached", () => {
     const read: string[] = [];
     const watched = (name: string, value: Value) => ({
       type: bool,
@@ -139,7 +139,7 @@ describe("a program", () => {
     assert.deepEqual([...program("a || b", { variables }).variables].sort(), ["a", "b"]);
   });
 
-  it("resolves the longest declared name, so that a text can have fields", () => {
+  it("resolves the longest declared name, so that a string can have fields", () => {
     const variables = {
       "conn.ip": { type: string, read: () => "192.0.2.1" },
       "conn.ip.as.number": { type: int, read: () => 64_500 },
@@ -149,7 +149,7 @@ describe("a program", () => {
     assert.equal(evaluate("conn.ip.categories == [] && !has(conn.ip.categories) && has(conn.ip)", { variables }), true);
   });
 
-  it("a program gives declared fields that are absent their zero value, and JSON's numbers the declared kind", () => {
+  it("a program gives absent declared fields their zero value, and JSON numbers the declared kind", () => {
     const cookie = objectType("cookie", { name: string, secure: bool, size: int, rate: double, sizes: listOf(int) });
     const variables = { cookie: { type: cookie, read: () => ({ name: "sid", size: 7, sizes: [1, 2] }) } };
     assert.equal(evaluate("cookie.name + cookie['name']", { variables }), "sidsid");
@@ -159,7 +159,7 @@ describe("a program", () => {
     assert.equal(evaluate("2 in cookie.sizes && cookie.sizes[0] == 1", { variables }), true);
   });
 
-  it("a program has own keys only: names of prototypes are keys like others", () => {
+  it("a program sees own keys only: names of prototypes are ordinary keys", () => {
     const vars = JSON.parse('{"__proto__": 1, "a": {}}') as Readonly<Record<string, Value>>;
     const asked = (source: string): unknown => program(source).evaluate({ ...exchange, vars });
     assert.equal(asked("vars.__proto__ == 1 && '__proto__' in vars && size(vars) == 2"), true);
@@ -176,7 +176,7 @@ describe("a program", () => {
     }
   });
 
-  it("a program takes maps that find their values when they are asked", () => {
+  it("a program accepts maps that look their values up on demand", () => {
     const asked: Value[] = [];
     class Lazy extends MapValue {
       override readonly size = 1;
@@ -200,7 +200,7 @@ describe("a program", () => {
     assert.equal(evaluate("lazy == {'a': ['1']}", { variables }), true);
   });
 
-  it("calls the functions that a reader adds, and takes a better one for literals", () => {
+  it("calls functions that the environment adds, and uses a prepared one for literals", () => {
     const calls: string[] = [];
     const functions = [
       define(
@@ -236,14 +236,14 @@ describe("a program", () => {
     assert.equal(calls.length, 2);
   });
 
-  it("lets a reader replace a function of the language", () => {
+  it("lets the environment replace a function of the language", () => {
     const functions = [policySplit];
     assert.deepEqual(evaluate("'a,b,c'.split(',', 2)", { functions }), ["a", "b"]);
     assert.deepEqual(evaluate("' a  b\\t'.split()", { functions }), ["a", "b"]);
     assert.deepEqual(evaluate("'a,b'.split(',', -1)", { functions }), ["a", "b"]);
   });
 
-  it("a program does not let what a function throws get out", () => {
+  it("a program catches exceptions of functions", () => {
     const functions = [
       define(
         "broken",
@@ -255,7 +255,7 @@ describe("a program", () => {
     assert.equal(evaluate("broken() || true", { functions }), "failed: the evaluation broke off: no such thing");
   });
 
-  it("a program may be evaluated while it is being evaluated", () => {
+  it("a program can be evaluated during its own evaluation", () => {
     let inner: unknown;
     let again: Program | undefined = undefined as Program | undefined;
     const functions = [
@@ -278,14 +278,14 @@ describe("a program", () => {
     assert.equal(inner, true);
   });
 
-  it("a program says where it failed", () => {
+  it("a program reports where it failed", () => {
     const source = "method == 'GET' && vars.list[7] == 1";
     const failed = program(source).evaluate(exchange);
     assert.ok(failed instanceof Failure);
     assert.equal(source.slice(failed.offset, failed.offset + 3), "[7]");
   });
 
-  it("explains which parts had which values, and leaves out those that were not come to", () => {
+  it("explains the values of its parts, and omits parts that were not reached", () => {
     const { result, parts } = program("method == 'GET' || vars.n > 3 && headers['x'][0] == 'a'").explain(exchange);
     assert.equal(result, true);
     assert.deepEqual(
@@ -313,7 +313,7 @@ describe("a program", () => {
     );
   });
 
-  it("explains what it would have evaluated: the result is the same", () => {
+  it("explains the same result that it evaluates", () => {
     for (const [source, result] of results) {
       if (String(result).startsWith("issue:")) continue;
       const one = program(source);
@@ -323,7 +323,7 @@ describe("a program", () => {
     }
   });
 
-  it("a program takes null for nothing where nulls are quiet", () => {
+  it("a program skips null where nulls are quiet", () => {
     const quiet = { nulls: "quiet" as const };
     assert.equal(evaluate("vars.map.a < 5 || vars.map.a.startsWith('x') || vars.none.deep == 1", quiet), false);
     assert.equal(evaluate("!(vars.map.a < 5) && !vars.none && vars.none == null", quiet), true);

@@ -1,4 +1,4 @@
-/** The way in: a source and an environment make a program, which is evaluated as often as one likes. */
+/** Entry point: a source and an environment become a program, which can be evaluated any number of times. */
 import { check } from "./checking/check.ts";
 import type { Checked, CheckOptions } from "./checking/check.ts";
 import type { CheckedTree } from "./checking/checked.ts";
@@ -19,22 +19,22 @@ import type { Type } from "./checking/types.ts";
 export interface Program {
   readonly source: string;
   readonly type: Type;
-  /** Names of the declared variables that are mentioned, each once; nothing else is read. */
+  /** Distinct names of the declared variables that occur. No other variable is read. */
   readonly variables: readonly string[];
   /**
-   * Never throws, and gives a `Failure` where there is no value. Steps are taken from `budget` as well, which several
-   * evaluations may share.
+   * Never throws. Returns a `Failure` if there is no value. Steps are also taken from `budget`, which several
+   * evaluations can share.
    */
   evaluate(activation: unknown, budget?: Budget): Result;
-  /** The same, with what the parts of the expression were. Compiled anew when it is first asked for. */
+  /** Evaluates and also returns the values of the expression's parts. Compiled again at the first call. */
   explain(activation: unknown, budget?: Budget): Explanation;
 }
 
 export interface Explanation {
   readonly result: Result;
-  /** Whose nodes the parts are. */
+  /** The tree whose nodes the parts refer to. */
   readonly checked: CheckedTree;
-  /** In the order in which they became known; parts that were not come to, because they could not matter, are absent. */
+  /** In evaluation order. Parts that were skipped because they could not change the result are absent. */
   readonly parts: readonly ExplainedPart[];
 }
 
@@ -51,7 +51,7 @@ export type Compiled =
   | { readonly ok: true; readonly program: Program; readonly checked: CheckedTree }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** Reads, checks and compiles. Never throws. */
+/** Parses, checks and compiles. Never throws. */
 export function compile(source: string, environment: Environment, options: CheckOptions = {}): Compiled {
   const budget = options.budget ?? new CompileBudget();
   const read = readAndCheck(source, environment, { ...options, budget });
@@ -65,10 +65,10 @@ function readAndCheck(source: string, environment: Environment, options: Budgete
   return parsed.ok ? check(parsed.tree, environment, options) : parsed;
 }
 
-/** Parts that an explanation shows; loops may have thousands. */
+/** Maximum number of parts in an explanation, because loops may have thousands. */
 const maxParts = 200;
 
-/** Keeps nothing of the tree: most of what a policy would take in memory. Who explains it reads the source again. */
+/** Does not retain the tree, which would be most of a policy's memory. An explanation parses the source again. */
 function programOf(
   checked: CheckedTree,
   environment: Environment,
@@ -90,7 +90,7 @@ function programOf(
   };
 }
 
-/** A run is used again and again: only an evaluation inside an evaluation needs another. */
+/** Reuses one run. Only an evaluation inside an evaluation needs another. */
 function evaluationOf(evaluate: Evaluate, cost: number, limits: Limits): Program["evaluate"] {
   const own: Budget = { steps: 0, run: new Run(limits) };
   return (activation, budget) => {

@@ -1,4 +1,4 @@
-/** Checks of strings that several declarations share. */
+/** String formats that several declarations share. */
 import { cidrIssue, normaliseAddress } from "../lib/address.ts";
 import { hostIssue, hostportIssue } from "../lib/hostport.ts";
 import { matchIssue } from "../lib/route-match.ts";
@@ -20,7 +20,7 @@ export const hostport: StringFormat = {
   normalize: (text) => text.toLowerCase(),
 };
 
-/** A host name or `*.` and one; stored in lower case. */
+/** A host name, optionally with the prefix `*.`. Stored in lower case. */
 export const domain: StringFormat = {
   name: "domain",
   example: "app.example.com",
@@ -29,7 +29,7 @@ export const domain: StringFormat = {
   normalize: (text) => text.toLowerCase(),
 };
 
-/** What people call something: of any characters, but not of white space alone. */
+/** A display name of any characters, but not only white space. */
 export const visibleName: StringFormat = {
   name: "not-blank",
   example: "deploy",
@@ -64,7 +64,7 @@ export const aclRule: StringFormat = {
   },
 };
 
-/** What a route matches: a path, a host, or a host with a path. Kept as it was written. */
+/** The match of a route: a path, a host, or a host with a path. Stored as given. */
 export const routeMatch: StringFormat = {
   name: "route-match",
   example: "/api",
@@ -72,7 +72,7 @@ export const routeMatch: StringFormat = {
   check: matchIssue,
 };
 
-/** `host:port` of anything that can be dialled: a name, an IPv4 address, or an IPv6 one in brackets. */
+/** `host:port` of a dialable address: a name, an IPv4 address, or an IPv6 address in brackets. */
 export const address: StringFormat = {
   name: "address",
   example: "10.0.0.5:8080",

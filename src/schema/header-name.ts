@@ -2,8 +2,8 @@ import { isHttpToken } from "../lib/http-token.ts";
 import type { StringFormat } from "./fields.ts";
 
 /**
- * Fields that say how the message is framed or belong to one hop only (RFC 9110 §7.6.1): the edge sets them, and
- * no configuration can (control P4).
+ * Fields that frame the message or belong to one hop only (RFC 9110 §7.6.1). The edge sets them, and no configuration
+ * can (control P4).
  */
 export const protectedNames: ReadonlySet<string> = new Set([
   "connection",
@@ -19,7 +19,7 @@ export const protectedNames: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** The name of a header field that configuration may set or remove; stored in lower case. */
+/** The name of a header field that configuration may set or remove. Stored in lower case. */
 export const headerName: StringFormat = {
   name: "header-name",
   example: "x-environment",

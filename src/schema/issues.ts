@@ -1,15 +1,15 @@
-/** What is wrong with an input, in words. */
+/** Messages about invalid input. */
 import { isSealedField } from "./concealment.ts";
 import type { Field, Issue } from "./fields.ts";
 
-/** More would not be read by anybody. */
+/** Maximum number of issues, because no one reads more. */
 const maxIssues = 50;
-/** Characters of a value that a message repeats. */
+/** Maximum number of characters of a value that a message repeats. */
 export const maxShown = 64;
-/** Longest text that counts as a value, bytes. Fields with room for more hold documents, which no message repeats. */
+/** Longest text that counts as a value, bytes. Fields for longer text contain documents, which no message repeats. */
 const maxValueBytes = 4096;
 
-/** Adds what `rules` find wrong with `doc`; `path` is where `doc` is. */
+/** Adds the issues that `rules` find in `doc`, whose position is `path`. */
 export function checkRules(
   rules: readonly { check(doc: never): Issue | undefined }["check"][],
   doc: Readonly<Record<string, unknown>>,
@@ -36,7 +36,7 @@ export function wrong(
   return undefined;
 }
 
-/** Whether the field holds a whole file: callers paste the wrong one, such as a private key. */
+/** Whether the field contains a whole file. Callers sometimes paste the wrong one, such as a private key. */
 function isDocument(field: Field): boolean {
   return field.type === "string" && field.maxBytes > maxValueBytes;
 }

@@ -4,7 +4,7 @@ import { inputName } from "./doc.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** `response`: what is sent; `create` and `update`: what is taken. */
+/** `response` is sent; `create` and `update` are accepted. */
 export type Direction = "response" | "create" | "update";
 
 export function objectSchema(fields: Fields, direction: Direction, doc: string): JsonSchema {
@@ -44,14 +44,14 @@ function inputSchema(field: Field): JsonSchema {
   return { ...changeSchema(field), ...fallback };
 }
 
-/** Without a default: a field that PATCH leaves out keeps its value. */
+/** Without default values: a field that PATCH omits keeps its value. */
 function changeSchema(field: Field): JsonSchema {
   const schema = plainSchema(field, "create");
   const unsets = field.nullable || !field.required;
   return described(field, unsets ? orNull(schema) : schema);
 }
 
-/** Fields without a value of their own for "unset". */
+/** Fields without their own value for "unset". */
 function emptyIsNull(field: Field): boolean {
   return (field.type === "ref" && !field.required) || field.type === "timestamp";
 }
@@ -122,7 +122,7 @@ export function schemaRef(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** A snake_case name as the name of a type: `https_edge_route` → `HTTPSEdgeRoute`. */
+/** Converts a snake_case name to a type name: `https_edge_route` → `HTTPSEdgeRoute`. */
 export function typeName(kind: string): string {
   const words = kind.split("_").map((word) => (acronyms.has(word) ? word.toUpperCase() : capital(word)));
   return words.join("");

@@ -1,4 +1,4 @@
-/** Fields of logins that modules and policies have in common: who may come in, and what is asked of a provider. */
+/** Login fields shared by modules and policies: who is admitted, and what is requested from a provider. */
 import { isIP } from "node:net";
 import { hostIssue } from "../lib/hostport.ts";
 import { isPublicAddress } from "../lib/public-address.ts";
@@ -56,8 +56,8 @@ export const emailDomains = f.list(
 );
 
 /**
- * An absolute URL of https; of http only for local addresses, and only where the operator allows those: the API sees
- * to that, and whoever fetches it to where a name leads.
+ * An absolute https URL, or http for local addresses if the operator allows those. The API checks the text, and the
+ * outbound client checks the resolved addresses.
  */
 export const providerUrl: StringFormat = {
   name: "uri",
@@ -72,8 +72,8 @@ export const providerUrl: StringFormat = {
 };
 
 /**
- * Why a URL of a provider, or an address in it, may not be where the operator allows no local addresses; undefined where
- * only a look-up of its name could tell.
+ * Returns why a provider's URL, or an address in it, is refused when local addresses are not allowed; undefined if only
+ * name resolution could tell.
  */
 export function insideIssue(text: string): string | undefined {
   const notAllowed = "which this server does not allow (--allow-local-upstreams)";
@@ -83,7 +83,7 @@ export function insideIssue(text: string): string | undefined {
   return isIP(host) === 0 || isPublicAddress(host) ? undefined : `leads to a local address, ${notAllowed}`;
 }
 
-/** What of a SAML provider's metadata is seen without reading it. */
+/** Checks a SAML provider's metadata as far as possible without parsing it. */
 export const entityDescriptor: StringFormat = {
   name: "saml-metadata",
   example: '<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="…">…</EntityDescriptor>',
@@ -93,7 +93,7 @@ export const entityDescriptor: StringFormat = {
   },
 };
 
-/** Whom a SAML provider may send, and how. */
+/** Which users a SAML provider may send, and in which form. */
 export const samlChoices = {
   force_authn: f.boolean(
     "If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session.",

@@ -1,13 +1,15 @@
 import type { Doc } from "./doc.ts";
 
-/** One object of an account, as storage keeps it and the data plane is told of it; secrets in `doc` are open. */
+/** One object of an account, as stored and as sent to the data plane. Secrets in `doc` are not sealed. */
 export interface ResourceObject<D = Doc> {
   readonly kind: string;
   readonly id: string;
   readonly account_id: string;
-  /** Revision of its last change. */
+  /** Revision of the last change. */
   readonly revision: number;
-  /** Complete by its declaration: every stored field present, references as ids under their input name. */
+  /**
+   * Complete according to its declaration: every stored field is present, references are ids under their input name.
+   */
   readonly doc: D;
 }
 

@@ -1,36 +1,36 @@
 /**
- * Documents of kinds of which there are very many: what an object has for itself as one text, and what it has in common
- * with others as another, of which one copy is enough.
+ * Packed documents of very numerous kinds: an object's own values as one text, and values that it shares with others as
+ * another text that is stored once.
  */
 import type { Doc } from "./doc.ts";
 
-/** Where the values are, in the order of the texts: names of fields, or `field.inner`. New ones are added at the end. */
+/** Positions of the values, in the order of the texts: field names, or `field.inner`. New ones are added at the end. */
 export interface PackedPaths {
-  /** Texts, and the first of `own`: names that are claimed, ids that are referred to, and the owner's are among them. */
+  /** Strings that come first in `own`, including claimed names, referenced ids and the owner's id. */
   readonly keys: readonly string[];
   readonly own: readonly string[];
   readonly common: readonly string[];
 }
 
-/** Both are JSON, of a list of values. */
+/** Both are JSON lists of values. */
 export interface PackedDoc {
   readonly own: string;
   readonly common: string;
 }
 
-/** Objects of one kind as they are sent: their texts are passed on, not made anew. */
+/** Objects of one kind in transit. Their texts are passed on without parsing. */
 export interface PackedObjects {
   readonly kind: string;
   readonly commons: readonly { readonly account_id: string; readonly text: string }[];
-  /** A line for each object, with its end: which of `commons` is its, its id, and its own values, with a space between. */
+  /** One line per object: the number of its `commons`, its id, and its own values, separated by spaces. */
   readonly objects: Uint8Array<ArrayBuffer>;
 }
 
 export interface Packing {
   pack(doc: Doc): PackedDoc;
-  /** Values that are empty, or were added since, may be absent from the document. */
+  /** Values that are empty, or were added later, may be absent from the document. */
   unpack(own: readonly unknown[], common: readonly unknown[]): Record<string, unknown>;
-  /** How many of the own values are keys: the first ones. */
+  /** Number of keys among the own values; they come first. */
   readonly keys: number;
   keysOf(doc: Doc): readonly unknown[];
 }
@@ -38,11 +38,11 @@ export interface Packing {
 interface Path {
   readonly name: string;
   readonly inner: string | undefined;
-  /** What stands for a value that a document lacks. */
+  /** Represents a value that a document lacks. */
   readonly empty: unknown;
 }
 
-/** @param emptyAt what stands for a value that a document lacks */
+/** @param emptyAt returns the value that stands for an absent one */
 export function packingOf(paths: PackedPaths, emptyAt: (path: string) => unknown = () => null): Packing {
   const pathsOf = (names: readonly string[]): readonly Path[] =>
     names.map((path): Path => {
@@ -72,7 +72,7 @@ export function packingOf(paths: PackedPaths, emptyAt: (path: string) => unknown
   };
 }
 
-/** Most say little of what could be said. */
+/** Most objects use few of the possible values. */
 function withoutEmptyEnd(values: readonly unknown[], paths: readonly Path[], least: number): readonly unknown[] {
   let end = values.length;
   while (end > least && isEmpty(values[end - 1], (paths[end - 1] as Path).empty)) end -= 1;

@@ -45,7 +45,7 @@ test("a document is complete: every stored field has a value", () => {
   });
 });
 
-test("what the server sets is ignored in input where it is shown, and unknown where it is not", () => {
+test("fields that the server sets are ignored in input where responses contain them, and unknown elsewhere", () => {
   const { doc, issues } = create({ name: "n", seen: "yesterday", matching: 1, hash: "x" });
   assert.equal(doc["seen"], null);
   assert.deepEqual(
@@ -54,7 +54,7 @@ test("what the server sets is ignored in input where it is shown, and unknown wh
   );
 });
 
-test("a change keeps what is not given, or is empty where that means not given", () => {
+test("a change keeps omitted fields, and empty ones where empty means omitted", () => {
   const previous = { ...create({ name: "n", members: { b: 1 } }).doc, hash: "h", fixed: "f" };
   const { doc, issues } = parseFields(fields, { description: "d", members: {}, size: 0 }, "update", previous);
   assert.deepEqual(issues, []);
@@ -89,7 +89,7 @@ test("references are found everywhere, and rendered as Refs", () => {
   assert.ok(!("hash" in view) && !("owner_id" in view));
 });
 
-test("K4: secrets are masked for those who may not read them", () => {
+test("K4: secrets are masked for callers without access", () => {
   const { doc } = create({ name: "n", password: "abcd" });
   assert.equal(renderFields(fields, doc, context)["password"], "abcd");
   assert.equal(renderFields(fields, doc, { ...context, redact: true })["password"], "***");

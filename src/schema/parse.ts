@@ -1,4 +1,4 @@
-/** Unknown input → a complete document, with everything that is wrong named by field path. */
+/** Converts unknown input to a complete document, and reports every issue with its field path. */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../lib/clock.ts";
@@ -20,18 +20,18 @@ import type { Doc } from "./doc.ts";
 import { concealed, isSealedField, isStandIn, secretMask } from "./concealment.ts";
 import { add, checkRules, maxShown, shown, wrong } from "./issues.ts";
 
-/** What the input is for: a new object, a change of some fields, or a whole module. */
+/** Purpose of the input: a new object, a change of some fields, or a whole module. */
 export type Mode = "create" | "update" | "replace";
 
 export interface Parsed {
-  /** Complete by `fields` when there are no issues. */
+  /** Complete according to `fields` if there are no issues. */
   readonly doc: Doc;
   readonly issues: readonly Issue[];
 }
 
 /**
- * Reads `body` by `fields`. With `update`, fields that are absent keep their value in `previous`; otherwise they
- * get their default. `null` unsets. Names in `ignored` are accepted anywhere at the top and dropped.
+ * Parses `body` according to `fields`. With `update`, absent fields keep their value from `previous`; otherwise they
+ * get their default. `null` unsets a field. Top-level names in `ignored` are accepted and dropped.
  */
 export function parseFields(
   fields: Fields,
@@ -92,7 +92,7 @@ function readFields(
 
 const namesOf = new WeakMap<Fields, ReadonlySet<string>>();
 
-/** Every name that input may have, with aliases and what is accepted but ignored. */
+/** All accepted input names, including aliases and ignored ones. */
 function inputNames(fields: Fields): ReadonlySet<string> {
   let names = namesOf.get(fields);
   if (!names) {
@@ -122,7 +122,7 @@ function isContradicted(body: Readonly<Record<string, unknown>>, key: string, { 
   return !isDeepStrictEqual(body[key], body[alias]);
 }
 
-/** Whether `value` is null, or the empty value of the field's own type: another type's is wrong, not empty. */
+/** Whether `value` is null, or the empty value of the field's own type. Another type's empty value is an error. */
 function isEmpty({ type }: Field, value: unknown): boolean {
   if (value === null) return true;
   if (type === "list" || type === "refList") return Array.isArray(value) && value.length === 0;
@@ -192,8 +192,8 @@ function readTime(field: TimestampField, given: unknown, path: string, issues: I
 }
 
 /**
- * What is shown in place of a value is never stored as one. Of what may hold a secret it stands for the present value
- * when it comes back as it is; a secret has to be given anew, as what is beside it says where it is sent.
+ * The masked form of a value is never stored. For a field that may contain a secret, the unchanged masked form means
+ * the present value. A secret itself must be sent again, because its neighbouring fields decide where it is sent.
  */
 function keptValue(field: Field, given: string, path: string, issues: Issue[], previous: unknown): unknown {
   if (!isStandIn(field, given)) return given;
@@ -287,7 +287,7 @@ function readMap(field: MapField, given: unknown, path: string, issues: Issue[],
   return map;
 }
 
-/** Whole: only what the server has set is taken over from `previous`. */
+/** Replaces the whole object. Only server-set fields are taken from `previous`. */
 function readObject(field: ObjectField, given: unknown, path: string, issues: Issue[], previous: unknown): unknown {
   if (!isObject(given)) return wrong(field, "must be an object", given, path, issues);
   const before = issues.length;

@@ -3,14 +3,14 @@ import { inputName } from "./doc.ts";
 import type { Doc } from "./doc.ts";
 
 export interface Reference {
-  /** Where in the document, e.g. `backend.backend_id`. */
+  /** Position in the document, such as `backend.backend_id`. */
   readonly path: string;
-  /** Kinds that it may be of. */
+  /** Kinds that the object may have. */
   readonly to: readonly string[];
   readonly id: string;
 }
 
-/** Every object that `doc` refers to, also inside nested objects, lists and map keys. */
+/** All references in `doc`, including those in nested objects, lists and map keys. */
 export function references(fields: Fields, doc: Doc, at = "", found: Reference[] = []): Reference[] {
   for (const name in fields) {
     const field = fields[name] as Field;
@@ -21,7 +21,7 @@ export function references(fields: Fields, doc: Doc, at = "", found: Reference[]
   return found;
 }
 
-/** Those in which references can be: many objects are looked through for them. */
+/** The fields that can contain references, so that scanning many objects is cheap. */
 export function referringFields(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([, field]) => !field.live && canRefer(field)));
 }

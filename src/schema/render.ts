@@ -1,4 +1,4 @@
-/** A stored document → what a client sees: references as Refs, every field present. */
+/** Converts a stored document to the client's view: references become Refs, and every field is present. */
 import { concealed, isSealedField } from "./concealment.ts";
 import type { Field, Fields } from "./fields.ts";
 import { emptyValue, inputName } from "./doc.ts";
@@ -10,13 +10,13 @@ interface Ref {
 }
 
 export interface RenderContext {
-  /** The absolute URI of an object, or "" when it has none. */
+  /** The absolute URI of an object, or "" if it has none. */
   uriOf(id: string): string;
   /** The rendered objects of `kind` that the object owns. */
   children(kind: string): readonly unknown[];
-  /** Values of live fields, by input name; of those inside other fields, functions of what they are in. */
+  /** Values of live fields by input name. Nested ones are functions of their parent. */
   readonly live: Doc;
-  /** Secrets, and what may hold one, are concealed. */
+  /** Whether to mask secrets and values that may contain one. */
   readonly redact: boolean;
 }
 

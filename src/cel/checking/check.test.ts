@@ -112,14 +112,14 @@ describe("checking an expression", () => {
   }
 
   for (const [source, text] of refused) {
-    it(`${source} is refused with what was probably meant`, () => {
+    it(`${source} is refused with a suggestion`, () => {
       const compiled = compile(source, environment, { result: bool });
       assert.ok(!compiled.ok);
       assert.match(compiled.issues.map(issueText).join("\n"), text);
     });
   }
 
-  it("checking an expression gives every issue, in the order of the source", () => {
+  it("checking an expression returns all issues in source order", () => {
     const compiled = compile("req.metod == 'GET' &&\n  res.status_code < '1' &&\n  nothing()", environment, {
       result: bool,
     });
@@ -134,7 +134,7 @@ describe("checking an expression", () => {
     );
   });
 
-  it("checking an expression gives no more issues than a person reads, and does not compare endless names", () => {
+  it("checking an expression limits the number of issues, and does not compare very long names", () => {
     const unknown = Array.from({ length: 500 }, (_, at) => `n${at}`).join(" || ");
     const many = compile(unknown, environment, { result: bool });
     assert.equal(many.ok ? 0 : many.issues.length, 20);
@@ -142,7 +142,7 @@ describe("checking an expression", () => {
     assert.match(endless.ok ? "" : endless.issues.map(issueText).join(), /there is no "req\.x{59}…"$/);
   });
 
-  it("names the variables that an expression mentions, and no others", () => {
+  it("returns exactly the variables that occur in an expression", () => {
     const compiled = compile(
       "req.method == 'GET' && (vars.a == 1 || has(conn.client_ip.categories)) && int == type(1)",
       environment,
@@ -151,13 +151,13 @@ describe("checking an expression", () => {
     assert.deepEqual([...compiled.program.variables].sort(), ["conn.client_ip.categories", "req.method", "vars"]);
   });
 
-  it("mixes int and double only where the environment says so", () => {
+  it("mixes int and double only if the environment allows it", () => {
     const options = { variables: {}, functions: standardFunctions };
     assert.ok(!compile("1 < 1.5", defineEnvironment(options)).ok);
     assert.ok(compile("1 < 1.5", defineEnvironment({ ...options, mixesNumbers: true })).ok);
   });
 
-  it("finds a name in its container first, and outside of it after a dot", () => {
+  it("looks a name up in its container first, and only outside of it after a dot", () => {
     const variables = Object.fromEntries(
       ["a.b.x", "a.x", "x"].map((name) => [name, { type: string, read: () => name }]),
     );

@@ -1,4 +1,4 @@
-/** Finds out the types of a tree's parts, and everything in it that cannot be, before it is ever evaluated. */
+/** Determines the types of a tree's parts and finds all errors before evaluation. */
 import type { CheckedTree, ResolvedCall } from "./checked.ts";
 import type { FunctionDeclaration, Native, Overload } from "./declarations.ts";
 import { lookUp, variableNamed } from "./environment.ts";
@@ -25,11 +25,11 @@ import { Bindings } from "./unify.ts";
 import { kindOf } from "../values/values.ts";
 
 export interface CheckOptions {
-  /** What the whole must be. */
+  /** Required type of the expression. */
   readonly result?: Type;
-  /** Types are left to the evaluation: whatever does not fit fails there. For trees whose variables are not declared. */
+  /** Leaves type errors to the evaluation. For expressions whose variables are not declared. */
   readonly isLoose?: boolean;
-  /** Shared by all expressions of one policy; one of its own unless given. */
+  /** Shared by all expressions of a policy. Default: a separate budget. */
   readonly budget?: CompileBudget;
 }
 
@@ -37,16 +37,16 @@ export type Checked =
   | { readonly ok: true; readonly checked: CheckedTree }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** As many as a person reads; the next ones come when these are mended. */
+/** Enough for a reader. Further issues appear when these are fixed. */
 const maxIssues = 20;
 
-/** Looking for what was probably meant compares a name with all that are declared. */
+/** Budget for suggestions, which compare a name with all declared ones. */
 const hintSteps = 1500;
 
-/** Ends a check that has found as many issues as are told. */
+/** Ends a check that has reached the maximum number of issues. */
 const enough = new Error("the maximum number of issues is reached");
 
-/** Never throws. Gives every issue, up to twenty, in the order of the source. */
+/** Never throws. Returns all issues, up to twenty, in source order. */
 export function check(tree: Tree, environment: Environment, options: CheckOptions = {}): Checked {
   const checker = new Checker(tree, environment, options);
   let checked: CheckedTree | undefined;
@@ -149,7 +149,7 @@ class Checker {
   }
 
   #declared(node: Name | Select): Variable | undefined {
-    // The path is put together anew for each part of a chain.
+    // The path is built again for each part of a chain.
     this.#budget.spend(node.depth / 8);
     const named = pathOf(node);
     if (!named || (!named.isRooted && this.#local(named.path.split(".", 1)[0] as string))) return undefined;
@@ -171,7 +171,7 @@ class Checker {
   }
 
   #select(node: Select): Type {
-    // Of `has(a.b)` as well, where `a.b` is declared.
+    // Also for `has(a.b)`, where `a.b` is declared.
     const variable = this.#declared(node.isTest ? { ...node, isTest: false } : node);
     if (variable) {
       this.#variables.set(node.id, variable);
@@ -186,7 +186,7 @@ class Checker {
     return node.isTest ? types.bool : field;
   }
 
-  /** Whether it begins with a name that nothing of is declared, so that one issue says so for the whole. */
+  /** Whether it starts with an undeclared name, so that one issue covers the whole chain. */
   #isUndeclared(node: Node): boolean {
     const path = pathOf(node);
     if (!path || (node.kind !== "name" && node.kind !== "select")) return false;
@@ -234,7 +234,7 @@ class Checker {
     const name = isRooted ? node.name.slice(1) : node.name;
     const declared = node.target ? functions.get(name) : lookUp(functions, name, this.#environment, isRooted);
     if (declared) return this.#resolve(node, declared, false);
-    // What a macro with wrong arguments names is not there, either.
+    // The variable of a macro with wrong arguments does not exist either.
     const inside = isMacro(name) ? [] : childrenOf(node);
     for (const child of inside) if (!this.#isUndeclared(child) || child !== node.target) this.visit(child);
     const full = target && node.target && this.#isUndeclared(node.target) ? `${target.path}.${name}` : name;
@@ -319,7 +319,7 @@ class Checker {
     return types.bool;
   }
 
-  /** The type of what may be several: one that the others fit, or dyn. */
+  /** The common type of alternatives: the one that the others fit, or dyn. */
   #join(one: Type | undefined, other: Type): Type {
     if (one === undefined) return other;
     return this.#bindings.fit([one], [other]) ? this.#bindings.moreGeneral(one, other) : types.dyn;

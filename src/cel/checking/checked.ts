@@ -1,4 +1,4 @@
-/** What the checker found out about the nodes of a tree, each under its id. */
+/** The checker's results about the nodes of a tree, by node id. */
 import type { Native, Overload } from "./declarations.ts";
 import type { Variable } from "./environment.ts";
 import type { Tree } from "../syntax/tree.ts";
@@ -6,7 +6,7 @@ import type { Type } from "./types.ts";
 
 export interface ResolvedCall {
   readonly name: string;
-  /** Those that fit what is known of the arguments; which of them it is shows when it is evaluated. */
+  /** Overloads that fit the known argument types. The evaluation selects one of them. */
   readonly overloads: readonly Overload[];
   /** The target is part of the function's name, as in `base64.encode(x)`. */
   readonly isQualified: boolean;
@@ -16,7 +16,7 @@ export interface ResolvedCall {
 export interface CheckedTree {
   readonly tree: Tree;
   readonly types: readonly Type[];
-  /** Of names, and of selections that are names with dots. */
+  /** For names, and for selections that form a dotted name. */
   readonly variables: ReadonlyMap<number, Variable>;
   readonly calls: ReadonlyMap<number, ResolvedCall>;
 }

@@ -1,21 +1,21 @@
-/** How functions are declared, the language's own and those that readers add. */
+/** Declarations of functions, both the language's own and those of environments. */
 import type { Result, Run } from "../values/run.ts";
 import type { Type } from "./types.ts";
 import type { Value } from "../values/values.ts";
 
 /**
- * The arguments in order, of a member function first what it is called on, and last the evaluation under way, which
- * is told of work that grows with the arguments. Gives a `Failure` for what it cannot do, and throws nothing.
+ * Receives the arguments in order, for a member function first its target, and last the current evaluation, which is
+ * charged for work that grows with the arguments. Returns a `Failure` if it cannot compute a result. Does not throw.
  */
 export type Native = (...given: never[]) => Result;
 
-/** Pays for the work of compiling; `spend` throws when nothing is left. */
+/** Pays for compile-time work. `spend` throws when the budget is used up. */
 export interface Spending {
   spend(steps: number): void;
 }
 
 export interface Overload {
-  /** Names it among all functions, as CEL's reference implementation does. */
+  /** Unique among all functions, as in CEL's reference implementation. */
   readonly id: string;
   /** Called as `a.name(b)`. */
   readonly isMember: boolean;
@@ -23,13 +23,13 @@ export interface Overload {
   readonly result: Type;
   readonly evaluate: Native;
   /**
-   * Once, when it is compiled, with the arguments that are literals: a better `evaluate`, or why they cannot be what
-   * they must, which is an issue then. Pays for its work from `budget` first, and lets what that throws pass.
+   * Called once at compile time with the literal arguments. Returns a better `evaluate`, or why a literal is invalid,
+   * which becomes an issue. Charges its work to `budget` first, and does not catch what that throws.
    */
   readonly prepare?: (constants: readonly (Value | undefined)[], budget: Spending) => Native | string | undefined;
-  /** Equal arguments may give different results, e.g. `rand.int()`. */
+  /** Equal arguments may give different results, as with `rand.int()`. */
   readonly isVolatile?: boolean;
-  /** Compares numbers of different kinds: only where one of them is dyn, or when the environment mixes numbers. */
+  /** Compares numbers of different kinds. Applies only if one of them is dyn, or the environment mixes numbers. */
   readonly mixesNumbers?: boolean;
 }
 
@@ -66,7 +66,7 @@ export function define(name: string, ...overloads: readonly Overload[]): Functio
   return { name, overloads };
 }
 
-/** Calls a native with what it was declared for. */
+/** Calls a native function with the arguments that it was declared for. */
 export function call(native: Native, args: readonly Value[], run: Run): Result {
   return (native as unknown as (...given: readonly unknown[]) => Result)(...args, run);
 }

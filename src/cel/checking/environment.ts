@@ -1,4 +1,7 @@
-/** What expressions of one kind may mention: variables, functions, limits. A room declares its own once. */
+/**
+ * What expressions of one kind may use: variables, functions, limits. Each user of the language declares its
+ * environment once.
+ */
 import type { FunctionDeclaration } from "./declarations.ts";
 import { defaultLimits } from "../values/limits.ts";
 import type { Limits } from "../values/limits.ts";
@@ -7,40 +10,39 @@ import type { Type } from "./types.ts";
 import { TypeValue } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
 
-/** A name, which may have dots in it: `conn.client_ip`, `conn.client_ip.categories`. The longest that is declared counts. */
+/** A name, possibly with dots: `conn.client_ip`, `conn.client_ip.categories`. The longest declared name wins. */
 export interface VariableDeclaration {
   readonly type: Type;
   /**
-   * Reads it from what `evaluate` was given, each time it is come to: only expressions that mention it pay for it.
-   * undefined when there is none: `has()` tells, and the value is the type's zero. Throws nothing.
+   * Reads the variable from the activation each time it is reached, so that only expressions that use it pay for it.
+   * undefined means absent: `has()` is false, and the value is the type's zero. Does not throw.
    */
   readonly read: (activation: never) => Value | undefined;
-  /** Of a map: what `read` would have under one key, where that is found with less work. Throws nothing. */
+  /** For a map: reads a single key, if that is cheaper than `read`. Does not throw. */
   readonly item?: (activation: never, key: string) => Value | undefined;
   /**
-   * Steps that reading it takes now, asked before each read, where that grows with what is read. Throws nothing, and
-   * says 0 for what was read before and kept.
+   * Steps for the next read, if they depend on its size. Does not throw. Returns 0 for values that are already cached.
    */
   readonly cost?: (activation: never) => number;
 }
 
 export interface EnvironmentOptions {
   readonly variables: Readonly<Record<string, VariableDeclaration>>;
-  /** In order; an overload replaces an earlier one with the same id. */
+  /** In order. An overload replaces an earlier one with the same id. */
   readonly functions: readonly FunctionDeclaration[];
   readonly limits?: Partial<Limits>;
-  /** Names are looked for below it first, as in `a.b`. */
+  /** Names are looked up below it first, as in `a.b`. */
   readonly container?: string;
   /**
-   * `quiet`: null in a comparison or call, other than `==`, `!=` and `in` a list, makes it false, and a field of null
-   * and an item or key that is not there are null. Otherwise these fail.
+   * `quiet`: null in a comparison or call other than `==`, `!=` and `in` a list makes the result false, and a field of
+   * null and an absent item or key are null. Otherwise these fail.
    */
   readonly nulls?: "quiet" | "fail";
-  /** Whether `==` and the others compare int with double, which CEL refuses where it knows the types. */
+  /** Whether comparisons may mix int and double, which CEL refuses where it knows the types. */
   readonly mixesNumbers?: boolean;
-  /** The declared name of a variable that is mentioned by an older one; asked only of names that are not declared. */
+  /** Maps an older variable name to its present name. Called only for undeclared names. */
   readonly presentName?: (older: string) => string | undefined;
-  /** Where a name is known that is not known here, as the end of "it is there …". */
+  /** Says where an unknown name is available, as the end of "it is available …". */
   readonly elsewhere?: (name: string) => string | undefined;
 }
 
@@ -50,7 +52,7 @@ export interface Variable {
   readonly read: ((activation: unknown) => Value | undefined) | undefined;
   readonly item: ((activation: unknown, key: string) => Value | undefined) | undefined;
   readonly cost: ((activation: unknown) => number) | undefined;
-  /** Of a constant, such as `int`. */
+  /** Value of a constant, such as `int`. */
   readonly value: Value | undefined;
 }
 
@@ -116,7 +118,7 @@ const typeNames: readonly (readonly [string, Type])[] = [
   ["google.protobuf.Duration", types.duration],
 ];
 
-/** The variable of that name, present or older. */
+/** Returns the variable of that name, present or older. */
 export function variableNamed(environment: Environment, name: string, isRooted: boolean): Variable | undefined {
   const { variables, presentName } = environment;
   const found = lookUp(variables, name, environment, isRooted);
@@ -125,7 +127,7 @@ export function variableNamed(environment: Environment, name: string, isRooted: 
   return present === undefined ? undefined : variables.get(present);
 }
 
-/** Looks for a name from the container outwards. */
+/** Looks a name up from the container outwards. */
 export function lookUp<T>(
   all: ReadonlyMap<string, T>,
   name: string,

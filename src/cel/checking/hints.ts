@@ -1,4 +1,4 @@
-/** What to say of something that cannot be: the message, and what was probably meant. */
+/** Messages for type errors, and suggestions. */
 import type { Overload } from "./declarations.ts";
 import type { Environment } from "./environment.ts";
 import { nearest } from "../../lib/nearest.ts";
@@ -7,7 +7,7 @@ import { typePhrase } from "./types.ts";
 import type { Type } from "./types.ts";
 import type { Value } from "../values/values.ts";
 
-/** Names that other languages have. */
+/** Names in other languages. */
 const otherNames: Readonly<Record<string, string>> = {
   includes: "contains",
   has: "contains",
@@ -26,15 +26,15 @@ const otherNames: Readonly<Record<string, string>> = {
   every: "all",
 };
 
-/** A name from a source, cut to what a message can carry. */
+/** Shortens a name from a source for a message. */
 export function readableName(name: string): string {
   return name.length > 64 ? `${name.slice(0, 63)}…` : name;
 }
 
-/** Extensions of CEL that other readers of it have. */
+/** CEL extensions of other implementations. */
 const leftOut: ReadonlySet<string> = new Set(["cel", "math", "optional", "proto", "regex", "sets"]);
 
-/** A name that is known somewhere else, or to nobody here. */
+/** For a name that is known elsewhere, or nowhere. */
 function hintForOrigin(name: string, { elsewhere }: Environment): string | undefined {
   const where = elsewhere?.(name);
   if (where !== undefined) return `it is there ${where}`;
@@ -52,13 +52,13 @@ export function hintForName(path: string, environment: Environment): string | un
   const sameRoot = Array.from(variables.keys()).filter((name) => name.split(".", 1)[0] === path.split(".", 1)[0]);
   const sameLast = sameRoot.find((name) => lastOf(name) === last && name !== path);
   const dot = path.lastIndexOf(".");
-  // Of `req.metod.x`, what comes closest to `req.metod`.
+  // For `req.metod.x`, the nearest match of `req.metod`.
   const near =
     sameLast ?? alike(path, variables.keys()) ?? (dot === -1 ? undefined : alike(path.slice(0, dot), sameRoot));
   return near === undefined ? undefined : `did you mean "${near}"?`;
 }
 
-/** What is declared below a name that is declared itself, of which something else was asked. */
+/** Lists what is declared below a name, when something else was selected from it. */
 function hintForParts(path: string, declared: Iterable<string>): string | undefined {
   const whole = path.slice(0, path.lastIndexOf("."));
   const names = Array.from(declared);
@@ -67,10 +67,10 @@ function hintForParts(path: string, declared: Iterable<string>): string | undefi
   return names.includes(whole) && parts.size > 0 ? hintForField(lastOf(path), parts) : undefined;
 }
 
-/** Longer ones are not compared, which takes the product of two lengths. */
+/** Longer names are not compared, because that takes the product of their lengths. */
 const maxCompared = 64;
 
-/** As `nearest`; of short names, two letters are too many to be wrong. */
+/** Like `nearest`, but two wrong letters are too many in a short name. */
 function alike(name: string, known: Iterable<string>): string | undefined {
   const near = name.length > maxCompared ? undefined : nearest(name, known);
   return near !== undefined && (name.length > 4 || near[0] === name[0]) ? near : undefined;
@@ -103,7 +103,7 @@ export function hintForField(name: string, fields: Iterable<string>): string | u
   return known.length > 40 ? undefined : `known are: ${known.join(", ")}`;
 }
 
-/** Of a value that has no fields at all. */
+/** For a value without fields. */
 export function hintForMissingField(name: string, { is }: Type): string | undefined {
   const isSized = is === "string" || is === "list" || is === "bytes";
   return isSized && ["length", "len", "count", "size"].includes(name) ? "write size(…)" : undefined;
@@ -125,7 +125,7 @@ interface Misfit {
   readonly source: string;
 }
 
-/** What is wrong with a call that no overload fits. */
+/** Explains a call that no overload fits. */
 export function hintForCall(misfit: Misfit): { readonly message: string; readonly hint: string | undefined } {
   const { name, isMember, children, overloads, source } = misfit;
   const found = misfit.found.map((type) => (type.is === "nullable" ? type.of : type));

@@ -1,19 +1,19 @@
-/** Types, as they are declared and as they are found out. */
+/** Types, declared and inferred. */
 import type { Kind } from "../values/values.ts";
 
 export type Type =
   | { readonly is: Exclude<Kind, "list" | "map" | "type"> | "dyn" }
   | { readonly is: "list"; readonly of: Type }
   | { readonly is: "map"; readonly key: Type; readonly of: Type }
-  /** The type of types, e.g. `int` is of type type(int). */
+  /** The type of types: `int` has type type(int). */
   | { readonly is: "type"; readonly of: Type }
-  /** A map whose keys are declared, each with its type. */
+  /** A map with declared keys, each with its own type. */
   | { readonly is: "object"; readonly name: string; readonly fields: ReadonlyMap<string, Type> }
   /** The type, or null. */
   | { readonly is: "nullable"; readonly of: Type }
-  /** A type of a reader's own; its values pass through untouched. */
+  /** A type of the environment, whose values pass through unchanged. */
   | { readonly is: "opaque"; readonly name: string; readonly of: readonly Type[] }
-  /** Stands for one type throughout an overload, or for what is not known yet. */
+  /** Stands for one type throughout an overload, or for an unknown type. */
   | { readonly is: "variable"; readonly name: string };
 
 export const types = {
@@ -54,7 +54,7 @@ export function objectType(name: string, fields: Readonly<Record<string, Type>>)
   return { is: "object", name, fields: new Map(Object.entries(fields)) };
 }
 
-/** As the language writes it, e.g. `map(string, list(string))`. */
+/** In the language's notation: `map(string, list(string))`. */
 export function typeText(type: Type): string {
   switch (type.is) {
     case "list":
@@ -99,7 +99,7 @@ export function typePhrase(type: Type): string {
   }
 }
 
-/** "a uint" has none before its vowel, as it is spoken. */
+/** "a uint", because it is pronounced with a consonant. */
 function withArticle(noun: string): string {
   return `${/^[aeio]/i.test(noun) ? "an" : "a"} ${noun}`;
 }
@@ -124,7 +124,7 @@ function ofMany(type: Type): string {
   }
 }
 
-/** Whether the same kind of value is meant, for every part of it. @param look called for each part that is compared */
+/** Whether two types are equal in every part. @param look called for each compared part */
 export function sameType(one: Type, other: Type, look: () => void): boolean {
   if (one === other) return true;
   look();

@@ -1,18 +1,18 @@
 /**
- * Which type may stand where another is wanted. Type variables are bound on the way, as in the checker of CEL's
- * reference implementation, whose results the conformance tests compare.
+ * Decides whether a type may be used where another is required, and binds type variables, like the checker of CEL's
+ * reference implementation, with which the conformance tests compare results.
  */
 import { sameType, types, variableType } from "./types.ts";
 import type { Type } from "./types.ts";
 import type { Spending } from "./declarations.ts";
 
-/** Types that are looked at for one step. */
+/** Number of types visited per step. */
 const typesPerStep = 16;
 
-/** Types may share parts, and grow with each loop to twice their size: every type that is looked at is paid for. */
+/** Types may share parts, and each loop can double their size, so every visited type is charged. */
 export class Bindings {
   readonly #bound = new Map<string, Type>();
-  /** What the bindings that were changed since the last `fit` began were before. */
+  /** Previous values of bindings that changed since the last `fit` started. */
   #changed: (readonly [name: string, before: Type | undefined])[] = [];
   readonly #budget: Spending;
   #looked = 0;
@@ -32,7 +32,7 @@ export class Bindings {
     return variableType(`_var${this.#made}`);
   }
 
-  /** Whether each of `given` fits its place; binds variables only when all do. */
+  /** Whether each given type fits. Binds variables only if all of them do. */
   fit(given: readonly Type[], wanted: readonly Type[]): boolean {
     this.#changed = [];
     const fits = given.length === wanted.length && given.every((type, at) => this.#fits(type, wanted[at] as Type));
@@ -49,7 +49,7 @@ export class Bindings {
     this.#bound.set(name, type);
   }
 
-  /** With variables of `own` replaced by fresh ones, the same for the same name. */
+  /** Replaces the overload's own variables by fresh ones, consistently. */
   instance(of: readonly Type[]): Type[] {
     const fresh = new Map<string, Type>();
     const replace = (type: Type): Type => {
@@ -62,7 +62,7 @@ export class Bindings {
     return of.map(replace);
   }
 
-  /** The type with what is known of its variables. `isLast`: what is not known is dyn. */
+  /** Substitutes known variables. `isLast`: unknown ones become dyn. */
   resolve(type: Type, isLast = false): Type {
     this.#look();
     if (type.is === "variable") {
@@ -95,7 +95,7 @@ export class Bindings {
     return some.length === others.length && some.every((part, at) => this.#fits(part, others[at] as Type));
   }
 
-  /** What comes out of a dyn may be anything: variables of what is wanted are dyn, or the results would lie. */
+  /** A dyn value may be anything, so the variables of the required type become dyn. */
   #loosen(wanted: Type): true {
     this.#look();
     if (wanted.is === "variable") this.#bind(types.dyn, wanted);
@@ -103,7 +103,7 @@ export class Bindings {
     return true;
   }
 
-  /** Whether `variable` may stand for `type`. */
+  /** Whether `variable` may be bound to `type`. */
   #bind(type: Type, variable: Type & { is: "variable" }): { readonly isValid: boolean; readonly isBound: boolean } {
     if (this.same(type, variable)) return { isValid: true, isBound: true };
     const bound = this.#bound.get(variable.name);
@@ -119,12 +119,12 @@ export class Bindings {
     return { isValid: true, isBound: true };
   }
 
-  /** Of the two types, the one that the other fits. */
+  /** Returns the type that the other one fits. */
   moreGeneral(one: Type, other: Type): Type {
     return isAsGeneral(one, other, () => this.#look()) ? one : other;
   }
 
-  /** Whether the same kind of value is meant, for every part of it. */
+  /** Whether two types are equal in every part. */
   same(one: Type, other: Type): boolean {
     return sameType(one, other, () => this.#look());
   }
@@ -176,7 +176,7 @@ function mapParts(type: Type, change: (part: Type) => Type): Type {
     case "type":
     case "nullable": {
       const of = change(type.of);
-      // What does not change stays shared: a type with all its parts may be far larger than what was written.
+      // Unchanged parts stay shared: a type with all its parts may be far larger than its source.
       return of === type.of ? type : { ...type, of };
     }
     case "map": {

@@ -1,4 +1,4 @@
-/** What a reader hands in, as a value of the type that it has declared. */
+/** Converts values from the environment to their declared types. */
 import { Duration, int, Timestamp, Uint } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
 import type { Result, Run } from "../values/run.ts";
@@ -6,7 +6,10 @@ import type { Type } from "../checking/types.ts";
 
 export type Adapt = (value: Value) => Value;
 
-/** JSON has one kind of number: where an int is declared it becomes one. undefined when nothing has to be done. */
+/**
+ * JSON has one kind of number, which becomes an int where an int is declared. Returns undefined if nothing needs
+ * conversion.
+ */
 export function adapterOf(type: Type): Adapt | undefined {
   switch (type.is) {
     case "int":
@@ -26,13 +29,13 @@ export function adapterOf(type: Type): Adapt | undefined {
   }
 }
 
-/** The value adapted, which walks through what is in it; a failure when that takes too long. */
+/** Returns the converted value, including nested values, or a failure if that takes too long. */
 export function adapted(adapt: Adapt, value: Value, run: Run): Result {
   if (typeof value !== "object" || value === null) return adapt(value);
   return run.spendItems(sizeOf(value, 16 * run.steps)) ?? adapt(value);
 }
 
-/** Values inside, as an adapter walks through them; no more than `most` are counted. */
+/** Number of nested values that an adapter visits, counted up to `most`. */
 function sizeOf(value: Value, most: number): number {
   if (typeof value !== "object" || value === null) return 1;
   const inside: readonly (Value | undefined)[] = Array.isArray(value)
@@ -48,7 +51,7 @@ function sizeOf(value: Value, most: number): number {
   return size;
 }
 
-/** What there is when there is nothing; undefined when the type says nothing. */
+/** The value of an absent variable; undefined if the type does not define one. */
 export function zeroOf(type: Type): Value | undefined {
   switch (type.is) {
     case "bool":

@@ -80,7 +80,7 @@ describe("an evaluation", () => {
     });
   }
 
-  it("an evaluation refuses regular expressions that are too large when they are compiled", () => {
+  it("an evaluation refuses regular expressions that are too large at compile time", () => {
     const patterns: readonly (readonly [string, RegExp])[] = [
       ["(((a{1,100}){1,100}){1,100})", /too large once its repetitions are written out/],
       ["(a{1,100}", /the regular expression cannot be read/],
@@ -95,7 +95,7 @@ describe("an evaluation", () => {
     assert.match(failed instanceof Failure ? failed.message : "", /more than 1024 characters/);
   });
 
-  it("an evaluation is told of work that takes longer than reading, as of more text", () => {
+  it("an evaluation is charged more for work that is slower than reading", () => {
     const dear: Readonly<Record<string, number>> = {
       "text.matches('(a+)+$')": 6,
       "text.reverse() == ''": 8,
@@ -117,11 +117,11 @@ describe("an evaluation", () => {
     assert.match(twice instanceof Failure ? twice.message : "it gave a value", tooManySteps);
   });
 
-  it("an evaluation takes its steps from a budget that several share", () => {
+  it("an evaluation takes its steps from a shared budget", () => {
     const one = program("list.all(x, x >= 0)");
     const budget = { steps: 5000 };
     assert.equal(one.evaluate(given, budget), true);
-    // One for the loop, two for each item, and the list's 1000 items are looked through for numbers once.
+    // One step for the loop, two for each item, and one scan of the list's 1000 items for numbers.
     assert.equal(budget.steps, 5000 - 2001 - 63);
     assert.equal(one.evaluate(given, budget), true);
     assert.ok(one.evaluate(given, budget) instanceof Failure);
@@ -129,7 +129,7 @@ describe("an evaluation", () => {
     assert.ok(program("1 + list[0] == 1").evaluate(given, budget) instanceof Failure);
   });
 
-  it("an evaluation is not used up by what a program took before", () => {
+  it("an evaluation is not affected by the cost of earlier ones", () => {
     const one = program("list.all(x, [x].all(y, y >= 0))");
     for (let round = 0; round < 5; round += 1) assert.equal(one.evaluate(given), true);
   });

@@ -1,4 +1,4 @@
-/** How a call is evaluated: directly where the types say which function it is, else by the kinds of the arguments. */
+/** Compiles calls: directly where the types determine the function, otherwise by the kinds of the arguments. */
 import type { ResolvedCall } from "../checking/checked.ts";
 import { call } from "../checking/declarations.ts";
 import type { Native, Overload } from "../checking/declarations.ts";
@@ -48,7 +48,7 @@ export function callEvaluation(
     default:
   }
   const quiet = quietNulls ? quietResult(name, overloads) : undefined;
-  // What is looked for may be null: a list may have it.
+  // The searched value may be null, because a list can contain null.
   const asks = name === "@in" ? secondIsNull : isNullAmong;
   const [only] = overloads;
   if (overloads.length === 1 && only) {
@@ -69,14 +69,14 @@ function unlessNull(type: Type | undefined): Type | undefined {
   return type?.is === "nullable" ? type.of : type;
 }
 
-/** Whether a value of this type needs no look before it is handed over. */
+/** Whether a value of this type can be passed without a check. */
 function isCertain(wanted: Type, given: Type | undefined): boolean {
   if (wanted.is === "variable" || wanted.is === "dyn") return true;
-  // Null may stand for a time, as for a message.
+  // Null may stand in for a time, as for a message.
   return given?.is === wanted.is && given.is !== "timestamp" && given.is !== "duration";
 }
 
-/** Of one or two arguments that are of their types, or null. */
+/** For one or two arguments that have their declared types or are null. */
 function directOrQuiet(
   native: Native,
   args: readonly Evaluate[],
@@ -122,7 +122,7 @@ function dispatched(
   };
 }
 
-/** What a call on null is where nulls are quiet. */
+/** Result of a call on null where nulls are quiet. */
 function quietResult(name: string, overloads: readonly Overload[]): boolean | null {
   if (name === "!_") return true;
   return overloads.every(({ result }) => result.is === "bool") ? false : null;
@@ -169,7 +169,7 @@ function indexing(parts: readonly Part[], at: number, quietNulls: boolean): Eval
   };
 }
 
-/** Of what is true or false, unless it fails. */
+/** Negates a bool, or passes on a failure. */
 function negation({ evaluate }: Part): Evaluate {
   return (run) => {
     const value = evaluate(run);
@@ -177,7 +177,7 @@ function negation({ evaluate }: Part): Evaluate {
   };
 }
 
-/** An operator as it is written. */
+/** An operator in source notation. */
 function spoken(name: string): string {
   return /^(?:@|_?)([^_@]+)_?$/.exec(name)?.[1] ?? name;
 }

@@ -1,4 +1,4 @@
-/** Makes closures of a checked tree, once: an evaluation calls them and never looks at the tree. */
+/** Compiles a checked tree to closures, once. Evaluations call them and never use the tree. */
 import { adapted, adapterOf, zeroOf } from "./adapt.ts";
 import { callEvaluation } from "./calls.ts";
 import type { CheckedTree, ResolvedCall } from "../checking/checked.ts";
@@ -20,10 +20,10 @@ import type { Type } from "../checking/types.ts";
 import { kindOf } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
 
-/** Is shown each part's value when it is known; an evaluation that nobody watches has no such calls in it. */
+/** Receives each part's value. Without a watch, the closures contain no such calls. */
 export type Watch = (node: Node, value: Result, run: Run) => void;
 
-/** @param budget pays for what is evaluated now because it depends on nothing */
+/** @param budget pays for constant parts, which are evaluated at compile time */
 export function compileTree(
   checked: CheckedTree,
   environment: Environment,
@@ -33,10 +33,10 @@ export function compileTree(
   return new Compiler(checked, environment, budget, watch).part(checked.tree.root).evaluate;
 }
 
-/** Other parts than calls and entries of maps that take as long as one call. */
+/** Number of parts, other than calls and map entries, that take as long as one call. */
 const partsPerStep = 16;
 
-/** Steps of a part. Of a loop only the range: what is inside is counted each time. */
+/** Steps of a part. For a loop only the range, because the body is counted per iteration. */
 export function stepsOf(node: Node): number {
   const { calls, others } = countOf(node);
   return calls + Math.floor(others / partsPerStep);
@@ -58,7 +58,7 @@ class Compiler {
   readonly #environment: Environment;
   readonly #budget: CompileBudget;
   readonly #watch: Watch | undefined;
-  /** Loop variables in scope; where one stands is its place among the run's locals. */
+  /** Loop variables in scope. The position is the index among the run's locals. */
   readonly #scope: string[] = [];
 
   constructor(checked: CheckedTree, environment: Environment, budget: CompileBudget, watch: Watch | undefined) {
@@ -148,16 +148,16 @@ class Compiler {
     return this.#folded(resolved, parts, evaluate, type);
   }
 
-  /** `object['field']` has no function behind it. */
+  /** `object['field']` calls no function. */
   #objectField(node: Call, type: Type): Part | undefined {
     const [operand, key] = node.args;
     const isField = node.name === "_[_]" && key?.kind === "literal" && typeof key.value === "string";
     if (!isField || operand === undefined) return undefined;
-    // As `#select` it is found among the variables, if it is one.
+    // Like `#select`, this finds the variable if the path names one.
     return this.#select({ ...node, kind: "select", operand, field: key.value as string, isTest: false }, type);
   }
 
-  /** What depends on nothing is evaluated now. */
+  /** A part without variables is evaluated now. */
   #folded({ overloads }: ResolvedCall, parts: readonly Part[], evaluate: Evaluate, type: Type): Part {
     const isConstant =
       parts.every(({ constant }) => constant !== undefined) && !overloads.some(({ isVolatile }) => isVolatile === true);
@@ -175,7 +175,7 @@ class Compiler {
     try {
       return run.steps < 0 ? outOfSteps() : evaluate(run);
     } catch {
-      // Traffic evaluates this part again, and fails there.
+      // Evaluation on traffic computes this part again, and fails there.
       return new Failure("the evaluation broke off");
     } finally {
       this.#budget.steps -= steps - Math.max(run.steps, 0);
@@ -186,7 +186,7 @@ class Compiler {
     const parts = operands.map((operand) => this.part(operand).evaluate);
     const decides = operator === "||";
     const { quietNulls } = this.#environment;
-    /** A failure counts only when no other operand decides. */
+    /** A failure counts only if no other operand decides. */
     const goOn = (run: Run, from: number, before: Result): Result => {
       let value = before;
       let failure: Failure | undefined;
@@ -282,7 +282,7 @@ class Compiler {
   }
 }
 
-/** Fails wherever it is come to. Only trees that were checked loosely have such parts. */
+/** Fails when it is reached. Only loosely checked trees have such parts. */
 function failing(message: string, at: number): Part {
   return { evaluate: () => failureAt(message, at), type: types.dyn, constant: undefined };
 }
@@ -294,7 +294,7 @@ function variablePart(variable: Variable, type: Type, at: number): Part {
   if (!cost) return part;
   const { evaluate, reading } = part;
   const paid: Evaluate = (run) => run.spend(cost(run.activation)) ?? evaluate(run);
-  // Read past the cost only by one key, which the item pays for.
+  // Only a single key is read without charge, and the item pays for it.
   return { evaluate: paid, type, constant: undefined, reading: reading?.item && { ...reading, cost } };
 }
 
@@ -327,7 +327,7 @@ function readPart(
   return { evaluate, type, constant: undefined, reading: { read, zero, item, cost: undefined } };
 }
 
-/** `variable.key`, or `has` of it, where a variable reads one key by itself. */
+/** Compiles `variable.key`, or `has` of it, if the variable can read a single key. */
 function keySelected(operand: Part, { field, isTest, at }: Select): Evaluate | undefined {
   if (!operand.reading?.item) return undefined;
   const key = constantPart(field, types.string);

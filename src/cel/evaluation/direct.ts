@@ -1,6 +1,6 @@
 /**
- * Calls of functions whose arguments are certain to be of their types. There is one closure for each form that is common
- * in conditions, so that a call in between is left out where an argument is a constant or a variable.
+ * Calls of functions whose argument types are certain. Each common form of condition has its own closure, which avoids
+ * a call for constant and variable arguments.
  */
 import { call } from "../checking/declarations.ts";
 import type { Native } from "../checking/declarations.ts";
@@ -77,7 +77,7 @@ function ofThree(native: Function3, first: Evaluate, second: Evaluate, third: Ev
   };
 }
 
-/** The values of all, or the first failure. */
+/** Evaluates all arguments. Returns the values or the first failure. */
 export function valuesOf(args: readonly Evaluate[], run: Run): Value[] | Failure {
   const given: Value[] = [];
   for (const arg of args) {

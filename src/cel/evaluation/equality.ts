@@ -1,4 +1,4 @@
-/** `==`, `!=`, and `in` a list that is known beforehand. */
+/** `==`, `!=`, and `in` with a constant list. */
 import type { Type } from "../checking/types.ts";
 import { equal } from "../values/equal.ts";
 import { kindOf } from "../values/values.ts";
@@ -6,13 +6,13 @@ import type { Value } from "../values/values.ts";
 import { isFailure } from "./part.ts";
 import type { Evaluate, Part } from "./part.ts";
 
-/** Of strings, ints and bools, which are equal when JavaScript says so; null beside them is, too. */
+/** For strings, ints and bools, whose equality is JavaScript's, also compared with null. */
 export function equality([left, right]: readonly Part[], isNegated: boolean): Evaluate {
   const [one, other] = [left as Part, right as Part];
   const kind = plainKind(one.type);
   if (kind === undefined || kind !== plainKind(other.type)) return anyEquality(one, other, isNegated);
   if (other.constant !== undefined) return constantEquality(one, other.constant, isNegated);
-  // What is known beforehand can neither fail nor be seen by the other side.
+  // A constant cannot fail, and the order of evaluation does not matter.
   if (one.constant !== undefined) return constantEquality(other, one.constant, isNegated);
   const first = one.evaluate;
   const second = other.evaluate;
@@ -56,7 +56,7 @@ function plainKind(type: Type): string | undefined {
   return type.is === "string" || type.is === "int" || type.is === "bool" ? type.is : undefined;
 }
 
-/** `x in ['a', 'b']`, or of ints: one look, however many there are. undefined where the list is no such one. */
+/** `x in ['a', 'b']`, or with ints: one look-up, whatever the length. Returns undefined for other lists. */
 export function amongConstants([item, list]: readonly Part[]): Evaluate | undefined {
   const constant = list?.constant;
   const kind = item && plainKind(item.type);

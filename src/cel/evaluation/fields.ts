@@ -1,4 +1,4 @@
-/** How `a.b`, `a['b']` and `has(a.b)` are evaluated. */
+/** Compiles `a.b`, `a['b']` and `has(a.b)`. */
 import { adapted, adapterOf, zeroOf } from "./adapt.ts";
 import { Failure } from "../values/failure.ts";
 import { mapGet, mapHas, MapValue } from "../values/map.ts";
@@ -11,8 +11,8 @@ import { failureAt } from "./part.ts";
 import type { Evaluate, Part } from "./part.ts";
 
 /**
- * `variable['key']` of a variable that reads one key by itself, or of any map when the key is written in the expression:
- * the failure is then made once. undefined for anything else.
+ * `variable['key']` of a variable that can read a single key, or of any map with a literal key, whose failure is then
+ * created once. Returns undefined for anything else.
  */
 export function keyOf({ evaluate, type, reading }: Part, key: Part, at: number): Evaluate | undefined {
   const { constant } = key;
@@ -41,7 +41,7 @@ export function keyOf({ evaluate, type, reading }: Part, key: Part, at: number):
   };
 }
 
-/** `'key' in variable` of a variable that reads one key by itself; undefined for anything else. */
+/** `'key' in variable` of a variable that can read a single key; undefined for anything else. */
 export function keyIn(whole: Part | undefined, key: Part | undefined): Evaluate | undefined {
   const { item, cost } = whole?.reading ?? {};
   const constant = key?.constant;
@@ -50,7 +50,7 @@ export function keyIn(whole: Part | undefined, key: Part | undefined): Evaluate 
   return ({ activation }) => item(activation, constant) !== undefined;
 }
 
-/** Of a map; what is not there fails. */
+/** Selects a key of a map. An absent key is a failure. */
 export function selectKey(operand: Evaluate, field: string, at: number, quietNulls: boolean): Evaluate {
   return (run) => {
     const from = operand(run);
@@ -63,7 +63,7 @@ export function selectKey(operand: Evaluate, field: string, at: number, quietNul
   };
 }
 
-/** Of an object with declared fields; what is not there is the zero of its type. */
+/** Selects a field of an object with declared fields. An absent field has the zero of its type. */
 export function selectField(operand: Evaluate, field: string, type: Type, at: number, quietNulls: boolean): Evaluate {
   const adapt = adapterOf(type);
   const zero = quietNulls ? null : zeroOf(type);
@@ -121,7 +121,7 @@ export function hasItem(from: Value, key: Value, run: Run): Result {
   return new Failure(`a value of type ${kindOf(from)} has no items`);
 }
 
-/** Looking a text up among keys reads the whole of it once. */
+/** Looking a text up among keys reads all of it once. */
 export function spendKey(key: Value, run: Run): Failure | undefined {
   return typeof key === "string" && key.length > 64 ? run.spendText(key.length) : undefined;
 }

@@ -1,4 +1,4 @@
-/** How `all`, `exists`, `exists_one`, `filter`, `map` and `sortBy` are evaluated. */
+/** Compiles `all`, `exists`, `exists_one`, `filter`, `map` and `sortBy`. */
 import { compare } from "../values/equal.ts";
 import { Failure } from "../values/failure.ts";
 import { mapKeys } from "../values/map.ts";
@@ -13,9 +13,9 @@ type Evaluate = (run: Run) => Result;
 export interface LoopParts {
   readonly macro: LoopMacro;
   readonly range: Evaluate;
-  /** Of the variable among the locals of the run. */
+  /** Index of the variable among the run's locals. */
   readonly place: number;
-  /** Steps of each time. */
+  /** Steps of each iteration. */
   readonly cost: number;
   readonly condition: Evaluate | undefined;
   readonly result: Evaluate | undefined;
@@ -55,7 +55,7 @@ function eachOf(parts: LoopParts): Each {
   }
 }
 
-/** Ends at the first answer that decides; a failure counts only when none does. */
+/** Stops at the first deciding answer. A failure counts only if no answer decides. */
 function question({ place, cost, condition, quietNulls }: LoopParts, decides: boolean): Each {
   const ask = condition as Evaluate;
   return (items, run) => {
@@ -132,7 +132,7 @@ function sorted({ place, cost, result }: LoopParts): Each {
   };
 }
 
-/** The items by their keys, those with equal keys as they were. */
+/** Sorts the items by their keys. Items with equal keys keep their order. */
 export function sortedBy(keyed: { readonly key: Value; readonly item: Value }[], run: Run): Result {
   const failed = run.makeItems(keyed.length);
   if (failed) return failed;

@@ -1,4 +1,4 @@
-/** Parts of an expression, compiled: what is known of each beforehand, so that what is made of them asks less later. */
+/** Compiled parts of an expression, with properties known at compile time, which make later code cheaper. */
 import type { Type } from "../checking/types.ts";
 import { Failure } from "../values/failure.ts";
 import type { Result, Run } from "../values/run.ts";
@@ -9,20 +9,20 @@ export type Evaluate = (run: Run) => Result;
 export interface Part {
   readonly evaluate: Evaluate;
   readonly type: Type;
-  /** When it is always the same. */
+  /** Set if the value is always the same. */
   readonly constant: Value | undefined;
-  /** When it is a variable that is as it was read, and whose value nobody watches. */
+  /** Set for a variable that is used as read and not watched. */
   readonly reading?: Reading | undefined;
 }
 
-/** How a variable is read without a call in between: on this path each call costs as much as what it does. */
+/** How a variable is read without a closure call, which would cost as much as the read. */
 export interface Reading {
   readonly read: (activation: unknown) => Value | undefined;
-  /** What it is where `read` finds nothing. */
+  /** Value if `read` finds nothing. */
   readonly zero: Value;
-  /** One key of it, where that is less work than to read the whole. */
+  /** Reads one key, if that is cheaper than reading the whole. */
   readonly item: ((activation: unknown, key: string) => Value | undefined) | undefined;
-  /** Steps that `read` and `item` take now; undefined where the step of the call pays for them. */
+  /** Steps for `read` and `item`; undefined if the step of the call covers them. */
   readonly cost: ((activation: unknown) => number) | undefined;
 }
 
@@ -34,13 +34,13 @@ export function isFailure(value: Result | readonly Value[]): value is Failure {
   return typeof value === "object" && value instanceof Failure;
 }
 
-/** Says where it failed, unless that is known more exactly. */
+/** Adds the position of the failure, unless a more exact one is known. */
 export function located(result: Result, at: number): Result {
   if (typeof result === "object" && result instanceof Failure && result.offset < 0) result.offset = at;
   return result;
 }
 
-/** A failure of this place. */
+/** Creates a failure at this position. */
 export function failureAt(message: string, at: number): Failure {
   const failure = new Failure(message);
   failure.offset = at;

@@ -25,10 +25,10 @@ const numbers = ordered.filter(([name]) => ["int64", "uint64", "double"].include
 const mixed = numbers.flatMap((one) => numbers.filter((other) => other !== one).map((other) => [one, other] as const));
 
 type Numeric = number | bigint;
-/** Of numbers of one kind, and of what is below, at or above 0. */
+/** For numbers of one kind: whether the difference, compared with 0, satisfies the operator. */
 type Holds = (a: Numeric, b: Numeric) => boolean;
 
-/** False for NaN, which has no order. */
+/** False for NaN, which is unordered. */
 function comparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
   const general = (a: Value, b: Value, run: Run): Result => {
     const order = compare(a, b, run);
@@ -60,7 +60,7 @@ export const comparisons: readonly FunctionDeclaration[] = signs.map(([sign, nam
   comparison(sign, name, holds),
 );
 
-/** Of a text that is a time with a timestamp, for environments in which JSON's times are texts. */
+/** Compares a text that contains a time with a timestamp, for environments in which JSON times are texts. */
 function timeComparison(sign: string, name: string, holds: Holds): FunctionDeclaration {
   const ns = (given: string | Timestamp): bigint | Failure => {
     const at = typeof given === "string" ? parseTimestamp(given) : given;
@@ -89,7 +89,7 @@ function mixedEquality(name: string, isNegated: boolean): readonly Overload[] {
   );
 }
 
-/** `1 == 1.0` where the types are known, for environments that mix numbers. */
+/** `1 == 1.0` with known types, for environments that mix numbers. */
 export const mixedEqualities: readonly FunctionDeclaration[] = [
   define("_==_", ...mixedEquality("equals", false)),
   define("_!=_", ...mixedEquality("not_equals", true)),

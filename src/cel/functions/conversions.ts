@@ -28,7 +28,7 @@ function toUint(value: bigint): Result {
   return isUint(value) ? new Uint(value) : new Failure("the number does not fit a uint of 64 bits");
 }
 
-/** Towards zero. The smallest int is left out, as no double is next to it. */
+/** Rounds towards zero. The smallest int is excluded, because no double is adjacent to it. */
 function intOfDouble(value: number): Result {
   const isInside = value > -(2 ** 63) && value < 2 ** 63;
   return isInside ? BigInt(Math.trunc(value)) : new Failure("the number does not fit an int of 64 bits");
@@ -87,7 +87,7 @@ function textOfBytes(value: Uint8Array, run: Run): Result {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("utf8");
 }
 
-/** What is not a time is an issue when it is written as a literal. */
+/** A literal that is not a valid time is a compile-time issue. */
 function literally(parse: (text: string) => Result) {
   return ([text]: readonly (Value | undefined)[]): string | undefined => {
     const found = typeof text === "string" ? parse(text) : undefined;

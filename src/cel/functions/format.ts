@@ -1,4 +1,4 @@
-/** `'%s is %d'.format([a, b])`: the verbs s d f e b o x X, and %% for a sign of its own. */
+/** `'%s is %d'.format([a, b])`: the verbs s d f e b o x X, and %% for a percent sign. */
 import { Failure } from "../values/failure.ts";
 import { mapGet, mapKeys } from "../values/map.ts";
 import type { Result, Run } from "../values/run.ts";
@@ -7,10 +7,10 @@ import { Duration, kindOf, Timestamp, TypeValue, Uint } from "../values/values.t
 import type { Value } from "../values/values.ts";
 
 const clause = /%(?:(%)|(?:\.(\d{1,3}))?([a-zA-Z]?))/g;
-/** Digits after the point. */
+/** Maximum number of digits after the point. */
 const maxPrecision = 100;
 
-/** Natives that make texts tell the run of what they make before they make it. */
+/** Functions that create text charge the run before they create it. */
 export function format(pattern: string, values: readonly Value[], run: Run): Result {
   let text = "";
   let from = 0;
@@ -60,7 +60,7 @@ function unfit(verb: string, value: Value): Failure {
   return new Failure(`%${verb} cannot show a value of type ${kindOf(value)}`);
 }
 
-/** As `string(x)` gives it, and lists and maps of such. */
+/** Formats like `string(x)`, including lists and maps. */
 export function textOf(value: Value, run: Run): string | Failure {
   const spent = run.spend(1);
   if (spent) return spent;
@@ -131,7 +131,7 @@ function fixed(verb: "f" | "e", precision: number, value: Value, run: Run): stri
   return evenly(value, precision);
 }
 
-/** Halves go to the even digit, as in Go; JavaScript lets them go up. */
+/** Rounds halves to the even digit, as in Go. JavaScript rounds them up. */
 function evenly(value: number, precision: number): string {
   const rounded = value.toFixed(precision);
   const tail = value.toFixed(Math.min(100, precision + 30)).slice(-30);

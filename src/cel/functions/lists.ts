@@ -1,4 +1,4 @@
-/** The extension of lists that cel-go has: `slice`, `flatten`, `sort`, `distinct`, `lists.range`; `sortBy` is a macro. */
+/** The list extension of cel-go: `slice`, `flatten`, `sort`, `distinct`, `lists.range`. `sortBy` is a macro. */
 import { define, member, overload } from "../checking/declarations.ts";
 import type { FunctionDeclaration } from "../checking/declarations.ts";
 import { listHas } from "../values/equal.ts";

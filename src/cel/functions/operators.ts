@@ -32,7 +32,7 @@ function ofUints(operate: (a: bigint, b: bigint) => bigint) {
 
 type OfInts = (a: bigint, b: bigint) => Result;
 
-/** Division and remainder, of which zero has none. */
+/** Division and remainder, which are undefined for zero. */
 function unlessZero(operate: OfInts): OfInts {
   return (a, b) => (b === 0n ? new Failure("division by zero") : operate(a, b));
 }
@@ -120,7 +120,7 @@ export const operators: readonly FunctionDeclaration[] = [
     "!_",
     overload("logical_not", [bool], bool, (a: boolean) => !a),
   ),
-  // What follows is evaluated by the compiler itself, but for `@in` and `@has`; the declarations are for the checker.
+  // The compiler evaluates the following itself, except for `@in` and `@has`. The declarations are for the checker.
   define("_==_", overload("equals", [A, A], bool, equal)),
   define(
     "_!=_",

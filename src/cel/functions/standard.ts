@@ -1,4 +1,4 @@
-/** The functions that CEL itself has. */
+/** CEL's standard functions. */
 import type { FunctionDeclaration } from "../checking/declarations.ts";
 import { comparisons } from "./comparisons.ts";
 import { conversions } from "./conversions.ts";

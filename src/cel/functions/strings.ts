@@ -1,4 +1,4 @@
-/** The extension of texts that cel-go has: `charAt`, `indexOf`, `replace`, `split`, `substring` and the others. */
+/** The string extension of cel-go: `charAt`, `indexOf`, `replace`, `split`, `substring` and others. */
 import { define, member, overload } from "../checking/declarations.ts";
 import type { FunctionDeclaration } from "../checking/declarations.ts";
 import { Failure } from "../values/failure.ts";
@@ -50,7 +50,7 @@ function substring(text: string, start: bigint, end: bigint | undefined, run: Ru
   return sliceText(text, Number(start), end === undefined ? length : Number(end));
 }
 
-/** The first `limit` places, or all. */
+/** Replaces the first `limit` occurrences, or all. */
 function replace(text: string, from: string, to: string, limit: bigint | undefined, run: Run): Result {
   const spent = run.spendSearch(text.length, from.length);
   if (spent) return spent;
@@ -65,7 +65,7 @@ function replace(text: string, from: string, to: string, limit: bigint | undefin
   );
 }
 
-/** As cel-go: 0 gives nothing, a negative limit all, and the last part has the rest. */
+/** Like cel-go: a limit of 0 returns nothing, a negative one everything, and the last part contains the rest. */
 function split(text: string, separator: string, limit: bigint | undefined, run: Run): Result {
   if (limit === 0n) return [];
   const pieces = piecesOf(text, separator, run);
@@ -99,7 +99,7 @@ function upperAscii(text: string, run: Run): Result {
   return run.spendText(4 * text.length) ?? text.replaceAll(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
-/** How CEL writes signs that cannot stand in a literal by themselves. */
+/** CEL escapes for characters that cannot appear literally. */
 export const escapes: Readonly<Record<string, string>> = {
   "\u0007": "\\a",
   "\b": "\\b",
@@ -112,7 +112,7 @@ export const escapes: Readonly<Record<string, string>> = {
   "\\": "\\\\",
 };
 
-/** As a literal that reads as the same text. */
+/** Quotes a text as a literal that parses to the same text. */
 function quote(text: string, run: Run): Result {
   const spent = run.spendText(4 * text.length);
   if (spent) return spent;
@@ -193,7 +193,7 @@ export const stringFunctions: readonly FunctionDeclaration[] = [
   define("format", member("string_format", [string, listOf(dyn)], string, format)),
 ];
 
-/** At most `limit` parts, and what is left over is dropped. */
+/** Returns at most `limit` parts and drops the rest. */
 function splitAtMost(text: string, separator: string, limit: bigint, run: Run): Result {
   const pieces = piecesOf(text, separator, run);
   if (pieces instanceof Failure) return pieces;
@@ -215,8 +215,8 @@ function words(text: string, run: Run): Result {
 }
 
 /**
- * `split` as traffic policies have it: `'a,b,c'.split(',', 2)` is `['a', 'b']`, and without
- * arguments it parts at white space. Stands after `stringFunctions`, one of which it replaces.
+ * `split` of traffic policies: `'a,b,c'.split(',', 2)` is `['a', 'b']`, and without arguments it splits at white space.
+ * Listed after `stringFunctions` because it replaces one of them.
  */
 export const policySplit: FunctionDeclaration = define(
   "split",

@@ -1,4 +1,4 @@
-/** Functions of texts, and `size`, that CEL itself has. */
+/** CEL's standard functions of texts, and `size`. */
 import { define, member, overload } from "../checking/declarations.ts";
 import type { FunctionDeclaration, Native, Spending } from "../checking/declarations.ts";
 import { Failure } from "../values/failure.ts";
@@ -13,7 +13,7 @@ const { bool, int, string, bytes } = types;
 const list = listOf(variableType("A"));
 const map = mapOf(variableType("A"), variableType("B"));
 
-/** Code points. */
+/** Counts code points. */
 function textSize(text: string, run: Run): Result {
   const { length } = text;
   const spent = run.spendText(2 * length);
@@ -39,7 +39,7 @@ function contains(text: string, part: string, run: Run): Result {
   return run.spendSearch(text.length, part.length) ?? text.includes(part);
 }
 
-/** Short parts are compared in less than the step of the call. */
+/** Comparing a short part costs less than the step of the call. */
 function startsWith(text: string, part: string, run: Run): Result {
   const spent = part.length > 64 ? run.spendText(part.length) : undefined;
   return spent ?? text.startsWith(part);
@@ -55,7 +55,7 @@ function matchesText(text: string, pattern: string, run: Run): Result {
   return compiled instanceof Failure ? compiled : matches(compiled, text, run);
 }
 
-/** A literal is compiled with the expression. */
+/** A literal pattern is compiled with the expression. */
 function preparePattern([, pattern]: readonly (Value | undefined)[], budget: Spending): Native | string | undefined {
   if (typeof pattern !== "string") return undefined;
   budget.spend(patternSteps(pattern));

@@ -1,4 +1,4 @@
-/** `getHours()` and the others, of timestamps, in UTC or a time zone, and of durations. */
+/** `getHours()` and other accessors of timestamps, in UTC or a time zone, and of durations. */
 import { define, member } from "../checking/declarations.ts";
 import type { FunctionDeclaration, Overload } from "../checking/declarations.ts";
 import { Failure } from "../values/failure.ts";
@@ -10,7 +10,7 @@ import type { Duration, Timestamp } from "../values/values.ts";
 const { int, string, timestamp, duration } = types;
 
 const msPerDay = 86_400_000;
-/** What working a zone out takes, and what making its format takes where it is not kept. */
+/** Steps for resolving a time zone, and for creating its formatter if it is not cached. */
 const zoneSteps = 50;
 const formatSteps = 200;
 
@@ -21,10 +21,12 @@ function msOf({ ns }: Timestamp): number {
 
 const zones = new Map<string, Intl.DateTimeFormat>();
 const maxZones = 100;
-/** UTF-16 code units of a zone's name. */
+/** Maximum length of a zone's name, UTF-16 code units. */
 const maxZone = 64;
 
-/** As `+02:00`, `02:00` or `Europe/Berlin`: the moment, shifted so that UTC's fields are those of the zone. */
+/**
+ * Parses `+02:00`, `02:00` or `Europe/Berlin`. Returns the moment shifted so that its UTC fields are those of the zone.
+ */
 function shifted(ms: number, zone: string, run: Run): Date | Failure {
   if (zone.length > maxZone) return new Failure("the time zone does not exist");
   const offset = /^([+-]?)(\d\d):(\d\d)$/.exec(zone);

@@ -1,4 +1,4 @@
-/** Makes nodes: numbers them, and keeps their number and depth within the limits. */
+/** Creates nodes, numbers them, and enforces the limits of number and depth. */
 import type { Limits } from "../values/limits.ts";
 import { SourceFault } from "./source-fault.ts";
 import { childrenOf } from "./tree.ts";
@@ -24,7 +24,7 @@ export class Builder {
     return this.#nodes;
   }
 
-  /** Throws `SourceFault` when there would be too many. */
+  /** Throws `SourceFault` if there are too many. */
   node(span: Span, content: Content<Node>): Node {
     const made = { id: this.#nodes, ...span, depth: 1, ...content } as Node;
     let below = 0;

@@ -1,4 +1,4 @@
-/** What compiling one expression, or all those of one policy, may take. */
+/** Budget for compiling one expression, or all expressions of a policy. */
 import { SourceFault } from "./source-fault.ts";
 
 /** Steps of half a microsecond. An ordinary condition takes fewer than a hundred. */
@@ -14,13 +14,13 @@ export class CompileBudget {
     this.steps = steps;
   }
 
-  /** Whether there were so many steps left. Otherwise the work must not be done. */
+  /** Takes steps. Returns false if there are not enough; then the work must not be done. */
   take(steps: number): boolean {
     this.steps -= steps;
     return this.steps >= 0;
   }
 
-  /** The same; throws `SourceFault` where there were not. */
+  /** The same, but throws `SourceFault`. */
   spend(steps: number): void {
     if (this.take(steps)) return;
     throw new SourceFault(0, tooMuchToCompile, "write it more simply, or split the policy");

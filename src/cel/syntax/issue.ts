@@ -1,13 +1,13 @@
-/** One thing that is wrong with a source, and where. */
+/** An error in a source, with its position. */
 export interface Issue {
   readonly message: string;
-  /** What to do instead, when that can be said. */
+  /** Suggestion, if there is one. */
   readonly hint?: string;
-  /** UTF-16 code units before it. */
+  /** Offset in UTF-16 code units. */
   readonly offset: number;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
-  /** Code points, from 1. */
+  /** In code points, starts at 1. */
   readonly column: number;
 }
 
@@ -19,7 +19,7 @@ export function issueAt(source: string, offset: number, message: string, hint?: 
   return { message, ...(hint !== undefined && { hint }), offset, line, column };
 }
 
-/** One line for a person, e.g. `line 1, column 12: …; did you mean …?`. */
+/** One line for a reader: `line 1, column 12: …; did you mean …?`. */
 export function issueText({ message, hint, line, column }: Issue): string {
   return `line ${line}, column ${column}: ${message}${hint === undefined ? "" : `; ${hint}`}`;
 }

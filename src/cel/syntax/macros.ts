@@ -1,4 +1,4 @@
-/** Calls that are no calls: `has`, and those that name a variable. */
+/** Macros, which look like calls: `has`, and those that bind a variable. */
 import type { Builder, Span } from "./builder.ts";
 import { SourceFault } from "./source-fault.ts";
 import type { LoopMacro, Node } from "./tree.ts";
@@ -19,7 +19,10 @@ export function isMacro(name: string): boolean {
   return Object.hasOwn(loops, name);
 }
 
-/** `range.macro(variable, …)`; undefined when it is a call like others. Throws `SourceFault` for a wrong variable. */
+/**
+ * Parses `range.macro(variable, …)`. Returns undefined for an ordinary call. Throws `SourceFault` for an invalid
+ * variable.
+ */
 export function loopOf(
   builder: Builder,
   span: Span,
@@ -49,7 +52,7 @@ export function loopOf(
   });
 }
 
-/** `has(a.b)`; `has(a['b'])` as well, which CEL's specification does not have. */
+/** Parses `has(a.b)`, and also `has(a['b'])`, which CEL's specification does not have. */
 export function hasCall(builder: Builder, span: Span, args: readonly Node[]): Node {
   const [field] = args;
   if (args.length === 1 && field?.kind === "select" && !field.isTest) {

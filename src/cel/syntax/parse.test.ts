@@ -32,7 +32,7 @@ const refusals: readonly (readonly [source: string, text: RegExp])[] = [
   ["f(a,)", /a value must stand here, there is "\)"/],
 ];
 
-/** A generator with a seed, so that a failure can be looked at again. */
+/** A seeded generator, so that failures can be reproduced. */
 function random(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -45,16 +45,16 @@ function partsOf(node: Node): Node[] {
   return [node, ...childrenOf(node).flatMap(partsOf)];
 }
 
-describe("reading an expression", () => {
+describe("parsing an expression", () => {
   for (const [source, text] of refusals) {
-    it(`${JSON.stringify(source)} is refused where it goes wrong`, () => {
+    it(`${JSON.stringify(source)} is refused at the right position`, () => {
       const parsed = parse(source);
       assert.ok(!parsed.ok);
       assert.match(parsed.issues.map(issueText).join("\n"), text);
     });
   }
 
-  it("reading an expression keeps where each part stands", () => {
+  it("parsing an expression records the position of each part", () => {
     const source = "a.b(c)[0] == -2 && [x, {'k': 1}].exists(v, v > y)";
     const parsed = parse(source);
     assert.ok(parsed.ok);
@@ -64,7 +64,7 @@ describe("reading an expression", () => {
     }
   });
 
-  it("numbers the nodes from 0, each once", () => {
+  it("numbers the nodes from 0 without gaps", () => {
     const parsed = parse("[a, b.c, d ? e : f].filter(g, has(g.h)).map(i, i + 1, {i: 2})");
     assert.ok(parsed.ok);
     const ids = partsOf(parsed.tree.root).map(({ id }) => id);
@@ -82,20 +82,20 @@ describe("reading an expression", () => {
     ["characters", " ".repeat(5000), /has 5000 characters, at most 4096 are read/],
   ];
   for (const [what, source, text] of tooMuch) {
-    it(`reading an expression refuses more than its limits allow: ${what}`, () => {
+    it(`parsing an expression refuses input beyond its limits: ${what}`, () => {
       const parsed = parse(source);
       assert.ok(!parsed.ok);
       assert.match(parsed.issues[0]?.message ?? "", text);
     });
   }
 
-  it("reading an expression takes hundreds of conditions in one chain, which is not deep", () => {
+  it("parsing an expression accepts hundreds of conditions in one chain, which is not deep", () => {
     const parsed = parse(Array.from({ length: 500 }, () => "a").join("||"));
     assert.ok(parsed.ok);
     assert.equal(parsed.tree.root.depth, 2);
   });
 
-  it("finds where an expression inside a text ends", () => {
+  it("finds the end of an expression inside a text", () => {
     const ends: readonly (readonly [text: string, expression: string | undefined])[] = [
       ["${a} b", "a"],
       ["${req.host.split('}')[0]}.internal", "req.host.split('}')[0]"],
@@ -114,7 +114,7 @@ describe("reading an expression", () => {
     }
   });
 
-  it("never throws, whatever it reads", () => {
+  it("never throws, whatever the input", () => {
     const words =
       "a . ( ) [ ] { } , ? : ! - + == && || in 'x' \"\"\" b'\\xff' r'\\' 0x 1u 1.5e3 has map exists_one // \n ` 😁 \\".split(
         " ",

@@ -1,4 +1,4 @@
-/** Reads a source into a tree: precedence climbing over the grammar of CEL's specification. */
+/** Parses a source into a tree, by precedence climbing over the grammar of CEL's specification. */
 import { Builder, tooDeep } from "./builder.ts";
 import type { Span } from "./builder.ts";
 import type { CompileBudget } from "./compile-budget.ts";
@@ -16,10 +16,10 @@ export type Parsed =
   | { readonly ok: true; readonly tree: Tree }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
-/** UTF-16 code units that are read for one step. */
+/** Number of UTF-16 code units parsed per step. */
 const unitsPerStep = 4;
 
-/** Never throws. One issue at most: after it nothing that follows could be trusted. */
+/** Never throws. Returns at most one issue, because everything after it would be unreliable. */
 export function parse(source: string, limits: Limits = defaultLimits, budget?: CompileBudget): Parsed {
   try {
     if (source.length > limits.sourceLength) {
@@ -38,7 +38,7 @@ export function parse(source: string, limits: Limits = defaultLimits, budget?: C
   }
 }
 
-/** Loosest first; operators of one row bind alike, from the left. */
+/** Lowest precedence first. Operators of one row have equal precedence and associate to the left. */
 const rows: readonly (readonly string[])[] = [
   ["==", "!=", "<", "<=", ">", ">=", "in"],
   ["+", "-"],
@@ -68,7 +68,7 @@ class Parser {
     return this.#tokens[this.#next] as Token;
   }
 
-  /** Where the last word that was taken ends. */
+  /** End of the last consumed token. */
   get #end(): number {
     return this.#tokens[this.#next - 1]?.to ?? 0;
   }
@@ -133,7 +133,7 @@ class Parser {
     }
   }
 
-  /** Two of the same sign undo each other; one minus before a number belongs to it. */
+  /** Two equal signs cancel each other. A single minus before a number belongs to the number. */
   #unary(): Node {
     const { from } = this.#token;
     const sign = this.#is("!") ? "!" : "-";
@@ -182,7 +182,7 @@ class Parser {
     const { kind, text, from } = token;
     if (kind === "literal" || kind === "number") {
       this.#next += 1;
-      // A minus was taken before it.
+      // A minus was consumed before it.
       const start = isNegative ? (this.#tokens[this.#next - 2] as Token).from : from;
       const value = kind === "number" ? numberValue(token, isNegative) : (token.value ?? null);
       return this.#builder.node({ at: start, from: start, to: this.#end }, { kind: "literal", value });
@@ -221,7 +221,7 @@ class Parser {
     });
   }
 
-  /** What stands before `end`, which is taken. A comma may stand after the last item of a list. */
+  /** Parses items up to `end`, which is consumed. A trailing comma is allowed. */
   #list(end: ")" | "]"): Node[] {
     const items: Node[] = [];
     while (!this.#take(end)) {
@@ -257,7 +257,7 @@ class Parser {
 const constants: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
 const notFields: ReadonlySet<string> = new Set(["in", "true", "false", "null"]);
 
-/** Habits from other languages. */
+/** Constructs from other languages. */
 function hintAfter({ kind, text }: Token): string | undefined {
   if (kind !== "name") return undefined;
   const meant: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!" };

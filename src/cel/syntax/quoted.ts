@@ -1,4 +1,4 @@
-/** What is between quotes. */
+/** Decodes quoted literals. */
 import { SourceFault } from "./source-fault.ts";
 
 const simple: Readonly<Record<string, number>> = {
@@ -18,7 +18,7 @@ const simple: Readonly<Record<string, number>> = {
 
 const escape = /\\(?:([0-3][0-7]{2})|[xX]([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([abfnrtv\\?"'`])|)/g;
 
-/** Throws `SourceFault` for an escape that does not exist. */
+/** Throws `SourceFault` for an unknown escape. */
 export function stringLiteral(inner: string, isRaw: boolean, at: number): string {
   if (isRaw || !inner.includes("\\")) return apart(inner);
   return apart(
@@ -29,14 +29,14 @@ export function stringLiteral(inner: string, isRaw: boolean, at: number): string
 }
 
 /**
- * The same text as the engine keeps names of properties: with characters of its own instead of a view of the source,
- * which would stay in memory with it, and with its hash. Comparing it and looking for it take a third of the time.
+ * Copies a text as an internalized string. The copy does not keep the source in memory, and comparing and looking it up
+ * takes a third of the time.
  */
 function apart(text: string): string {
   return Object.keys({ [text]: true })[0] as string;
 }
 
-/** UTF-8 of the text; octal and hexadecimal escapes are bytes. Throws `SourceFault`. */
+/** Returns the text as UTF-8. Octal and hexadecimal escapes are bytes. Throws `SourceFault`. */
 export function bytesLiteral(inner: string, isRaw: boolean, at: number): Uint8Array {
   if (isRaw || !inner.includes("\\")) return Buffer.from(inner, "utf8");
   const parts: Uint8Array[] = [];

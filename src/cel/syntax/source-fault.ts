@@ -1,4 +1,4 @@
-/** Thrown inside the reading of a source, and turned into an issue where it began. */
+/** Thrown while parsing a source, and converted to an issue at the entry point. */
 export class SourceFault extends Error {
   override readonly name = "SourceFault";
   readonly offset: number;

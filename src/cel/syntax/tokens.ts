@@ -1,20 +1,20 @@
-/** The words of a source. */
+/** Splits a source into tokens. */
 import { bytesLiteral, stringLiteral } from "./quoted.ts";
 import { SourceFault } from "./source-fault.ts";
 import { isInt, isUint, Uint } from "../values/values.ts";
 import type { Value } from "../values/values.ts";
 
 export interface Token {
-  /** `field` is a name in backticks, which only may follow a dot. */
+  /** `field` is a name in backticks, which is allowed only after a dot. */
   readonly kind: "name" | "field" | "literal" | "number" | "sign" | "end";
-  /** What it says; of a literal, its source. */
+  /** The token's text; for a literal, its source. */
   readonly text: string;
   readonly value?: Value;
   readonly from: number;
   readonly to: number;
 }
 
-/** A comment ends with its line, and two strokes are nothing else: there is one way to read them. */
+/** A comment ends with its line. Two slashes have no other meaning. */
 const blank = String.raw`(?:[ \t\r\n\f]|//[^\n]*(?:\n|$))*`;
 const name = String.raw`[A-Za-z_][A-Za-z0-9_]*`;
 const field = "`[A-Za-z0-9_.\\-/ ]+`";
@@ -24,12 +24,15 @@ const raw = String.raw`[bB]?[rR](?:"""[\s\S]*?"""|'''[\s\S]*?'''|"[^"\r\n]*"|'[^
 const sign = String.raw`&&|\|\||==|!=|<=|>=|[<>!?:.,+\-*%()[\]{}]|/(?!/)`;
 const word = new RegExp(`${blank}(?:(${raw}|${cooked})|(${name})|(${field})|(${number})|(${sign})|$)`, "y");
 
-/** Words that no name may be, so that the language can grow (CEL, "Syntax"); after a dot they are fields. */
+/**
+ * Words that cannot be names, reserved for future versions of the language (CEL, "Syntax"). After a dot they are
+ * fields.
+ */
 export const reserved: ReadonlySet<string> = new Set(
   "as break const continue else for function if import let loop package namespace return var void while".split(" "),
 );
 
-/** Throws `SourceFault` at what cannot be a word. */
+/** Throws `SourceFault` for invalid input. */
 export function tokensOf(source: string): Token[] {
   const tokens: Token[] = [];
   word.lastIndex = 0;
@@ -63,7 +66,7 @@ export function endOfExpression(text: string, from: number): number | undefined 
   word.lastIndex = from;
   for (;;) {
     const found = word.exec(text);
-    // Nothing is left, or what is left is blank.
+    // The rest is empty or blank.
     if (!found || found.slice(1).every((part) => part === undefined)) return undefined;
     const sign = found[5];
     if (sign === "{") open += 1;
@@ -100,7 +103,7 @@ function quotedValue(text: string, at: number): Value {
   return prefix.includes("b") ? bytesLiteral(inner, isRaw, at) : stringLiteral(inner, isRaw, at);
 }
 
-/** What a number says, with the minus before it, so that the smallest int can be written. Throws `SourceFault`. */
+/** Parses a number together with its minus, so that the smallest int can be written. Throws `SourceFault`. */
 export function numberValue({ text, from }: Token, isNegative: boolean): Value {
   const whole = /^(?:0[xX][0-9A-Fa-f]+|[0-9]+)[uU]?$/.test(text);
   if (!whole) {

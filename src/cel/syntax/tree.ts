@@ -1,29 +1,29 @@
-/** What a source says, as a tree. */
+/** The tree of a parsed source. */
 import type { Value } from "../values/values.ts";
 
 interface Part {
-  /** Numbers the nodes of one tree from 0; what is found out about a node stands under it. */
+  /** Nodes are numbered from 0. Results about a node are stored by this number. */
   readonly id: number;
-  /** Where a message about it points: of `a + b` the operator. UTF-16 offsets, as the others. */
+  /** Position for messages, a UTF-16 offset like the others: for `a + b`, the operator. */
   readonly at: number;
-  /** Its text is `source.slice(from, to)`. */
+  /** The node's text is `source.slice(from, to)`. */
   readonly from: number;
   readonly to: number;
-  /** Nodes on the longest way down, itself included. */
+  /** Number of nodes on the longest path down, including this one. */
   readonly depth: number;
 }
 
 export type Literal = Part & { readonly kind: "literal"; readonly value: Value };
-/** `a`, or `.a`, which is looked for outside the container only. */
+/** `a`, or `.a`, which is looked up only outside the container. */
 export type Name = Part & { readonly kind: "name"; readonly name: string; readonly isRooted: boolean };
-/** `a.b`, and with `isTest` `has(a.b)`. */
+/** `a.b`, or with `isTest`, `has(a.b)`. */
 export type Select = Part & {
   readonly kind: "select";
   readonly operand: Node;
   readonly field: string;
   readonly isTest: boolean;
 };
-/** Operators are calls as well: of `_+_`, `!_`, `_[_]`, `_?_:_`, `@in`. */
+/** Operators are calls as well: `_+_`, `!_`, `_[_]`, `_?_:_`, `@in`. */
 export type Call = Part & {
   readonly kind: "call";
   readonly name: string;
@@ -39,7 +39,10 @@ export type Logic = Part & {
 export type List = Part & { readonly kind: "list"; readonly items: readonly Node[] };
 export type Entries = Part & { readonly kind: "map"; readonly entries: readonly (readonly [key: Node, value: Node])[] };
 export type LoopMacro = "all" | "exists" | "exists_one" | "filter" | "map" | "sortBy";
-/** `range.macro(variable, …)`. Of `map` the condition may be there; of `filter` and the questions there is no result. */
+/**
+ * `range.macro(variable, …)`. For `map` the condition is optional. `filter` and the predicates have no result
+ * expression.
+ */
 export type Loop = Part & {
   readonly kind: "loop";
   readonly macro: LoopMacro;
@@ -57,7 +60,7 @@ export interface Tree {
   readonly nodes: number;
 }
 
-/** `a.b.c` of a chain of names, and whether it began with a dot; undefined for anything else. */
+/** Returns the path of a chain of names `a.b.c`, and whether it started with a dot; undefined for anything else. */
 export function pathOf(node: Node): { readonly path: string; readonly isRooted: boolean } | undefined {
   if (node.kind === "name") return { path: node.name, isRooted: node.isRooted };
   if (node.kind !== "select" || node.isTest) return undefined;

@@ -1,11 +1,13 @@
-/** Equality, which every two values have, and order, which some have. */
+/** Equality of any two values, and order of comparable ones. */
 import { MapValue, mapGet, mapHas, mapKeys, mapSize } from "./map.ts";
 import type { Meter, Result } from "./run.ts";
 import { Duration, Timestamp, TypeValue, Uint } from "./values.ts";
 import type { Value } from "./values.ts";
 import { Failure } from "./failure.ts";
 
-/** Numbers compare across kinds; values of other kinds that differ are not equal. A failure when it takes too long. */
+/**
+ * Numbers compare across kinds. Other values of different kinds are unequal. Returns a failure if it takes too long.
+ */
 export function equal(one: Value, other: Value, run: Meter): boolean | Failure {
   if (typeof one !== "object" && typeof one === typeof other) {
     if (typeof one === "string" && one.length > 64 && one.length === (other as string).length) {
@@ -71,17 +73,20 @@ export function isNumber(value: Value): value is Numeric {
   return typeof value === "bigint" || typeof value === "number" || value instanceof Uint;
 }
 
-/** Below 0, 0, above 0; NaN when one of them is. Whole numbers compare exactly, beside a double as the nearest double. */
+/**
+ * Returns a negative number, 0, a positive number, or NaN if one of them is NaN. Whole numbers compare exactly; with a
+ * double they compare as the nearest double.
+ */
 export function compareNumbers(one: Numeric, other: Numeric): number {
   const a = one instanceof Uint ? one.value : one;
   const b = other instanceof Uint ? other.value : other;
   if (typeof a === typeof b) return a < b ? -1 : a > b ? 1 : a === b ? 0 : Number.NaN;
   const difference = Number(a) - Number(b);
-  // Infinity less itself.
+  // Infinity minus infinity.
   return Number.isNaN(difference) && Number(a) === Number(b) ? 0 : difference;
 }
 
-/** By code points: UTF-16 sorts what is beyond U+FFFF before U+E000. */
+/** By code points: UTF-16 order puts characters beyond U+FFFF before U+E000. */
 export function compareText(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at += 1) {
@@ -95,7 +100,9 @@ export function compareText(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Below 0, 0, above 0, NaN for what has no order though its kinds have; a failure for kinds that have none. */
+/**
+ * Returns a negative number, 0, a positive number, or NaN for unordered values; a failure for kinds without an order.
+ */
 export function compare(one: Value, other: Value, run: Meter): number | Failure {
   if (typeof one === "string" && typeof other === "string") {
     return run.spendText(Math.min(one.length, other.length)) ?? compareText(one, other);
@@ -110,11 +117,11 @@ export function compare(one: Value, other: Value, run: Meter): number | Failure 
   return new Failure("these values have no order");
 }
 
-/** Whether the list has an item that equals the value. */
+/** Whether the list contains an equal item. */
 export function listHas(list: readonly Value[], value: Value, run: Meter): Result {
   const spent = run.spend((list.length + 7) >> 3);
   if (spent) return spent;
-  // Nothing but a string equals a string.
+  // Only a string equals a string.
   if (typeof value === "string" && value.length <= 64) return list.includes(value);
   for (const item of list) {
     const same = equal(item, value, run);

@@ -1,9 +1,9 @@
-/** What an evaluation gives instead of a value when it cannot give one. Returned, never thrown. */
+/** The result of an evaluation that has no value. Returned, never thrown. */
 export class Failure {
   readonly message: string;
-  /** A bound was reached, of steps or of size. `&&`, `||`, `all` and `exists` do not absorb this failure. */
+  /** A bound of steps or size was reached. `&&`, `||`, `all` and `exists` do not absorb this failure. */
   readonly isFinal: boolean;
-  /** UTF-16 offset in the source of the part that failed; -1 until it is known. */
+  /** UTF-16 offset of the failed part in the source; -1 while unknown. */
   offset = -1;
 
   constructor(message: string, isFinal = false) {

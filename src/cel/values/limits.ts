@@ -1,15 +1,15 @@
-/** What expressions may take: sizes when they are read, steps and sizes when they are evaluated. */
+/** Limits of expressions: sizes when parsed, steps and sizes when evaluated. */
 export interface Limits {
-  /** UTF-16 code units of a source. */
+  /** Maximum length of a source, UTF-16 code units. */
   readonly sourceLength: number;
-  /** Parts inside each other; brackets count. */
+  /** Maximum nesting of parts, including brackets. */
   readonly depth: number;
   readonly nodes: number;
-  /** Steps of one evaluation: a call, an iteration, 64 units of text read or made by a function. */
+  /** Maximum steps of one evaluation: a call, an iteration, 64 units of text that a function reads or creates. */
   readonly steps: number;
-  /** UTF-16 code units of a string, or bytes, that an expression makes. */
+  /** Maximum length of a string or bytes value that an expression creates, UTF-16 code units or bytes. */
   readonly textLength: number;
-  /** Items of a list, or entries of a map, that an expression makes. */
+  /** Maximum number of list items or map entries that an expression creates. */
   readonly items: number;
 }
 

@@ -1,17 +1,17 @@
-/** Maps: those that expressions make, those that readers hand in, and JSON's objects, behind the same four questions. */
+/** Maps behind one interface: those that expressions create, those of environments, and JSON objects. */
 import { kindOf, Uint } from "./values.ts";
 import type { Value } from "./values.ts";
 
-/** A map whose keys may be of several kinds, or whose values are found only when they are asked for. */
+/** A map with keys of several kinds, or with values that are looked up on demand. */
 export abstract class MapValue {
   abstract get size(): number;
-  /** undefined when there is no such key. */
+  /** Returns undefined if the key is absent. */
   abstract get(key: Value): Value | undefined;
   abstract has(key: Value): boolean;
   abstract keys(): readonly Value[];
 }
 
-/** What `{key: value}` makes. Numbers that are equal are the same key, whatever their kinds. */
+/** The result of `{key: value}`. Equal numbers are the same key, whatever their kinds. */
 export class Dictionary extends MapValue {
   readonly #entries = new Map<unknown, readonly [key: Value, value: Value]>();
 
@@ -31,7 +31,7 @@ export class Dictionary extends MapValue {
     return Array.from(this.#entries.values(), ([key]) => key);
   }
 
-  /** False, and nothing is changed, when the key is there. */
+  /** Returns false without a change if the key exists. */
   add(key: Value, value: Value): boolean {
     const plain = plainKey(key);
     if (this.#entries.has(plain)) return false;
@@ -40,14 +40,14 @@ export class Dictionary extends MapValue {
   }
 }
 
-/** Strings, booleans and bigints as themselves; numbers of other kinds as the bigint that equals them. */
+/** Strings, booleans and bigints as they are; other numbers as the equal bigint. */
 function plainKey(key: Value): unknown {
   if (key instanceof Uint) return key.value;
   if (typeof key === "number") return Number.isInteger(key) ? BigInt(key) : undefined;
   return key;
 }
 
-/** Whether values of this kind can be keys. */
+/** Whether a value of this kind can be a key. */
 export function canBeKey(key: Value): boolean {
   const kind = kindOf(key);
   return kind === "string" || kind === "int" || kind === "uint" || kind === "bool";
@@ -56,7 +56,7 @@ export function canBeKey(key: Value): boolean {
 type JsonObject = Readonly<Record<string, Value | undefined>>;
 type AnyMap = MapValue | JsonObject;
 
-/** Own properties only: `constructor` and `__proto__` are keys like others. */
+/** Own properties only: `constructor` and `__proto__` are ordinary keys. */
 export function mapGet(map: AnyMap, key: Value): Value | undefined {
   if (map instanceof MapValue) return map.get(key);
   if (typeof key !== "string" || !Object.hasOwn(map, key)) return undefined;
@@ -71,7 +71,7 @@ export function mapHas(map: AnyMap, key: Value): boolean {
 export function mapKeys(map: AnyMap): readonly Value[] {
   if (map instanceof MapValue) return map.keys();
   const keys = Object.keys(map);
-  // JSON has no undefined; objects in memory may.
+  // JSON has no undefined, but objects in memory may.
   return keys.some((key) => (map as JsonObject)[key] === undefined) ? keys.filter((key) => mapHas(map, key)) : keys;
 }
 

@@ -1,15 +1,18 @@
-/** How large a regular expression becomes, from its text alone: compiling it to find out may take a quarter of a second. */
+/**
+ * Estimates the size of a regular expression from its text, because compiling it to find out may take a quarter of a
+ * second.
+ */
 
 export interface PatternSize {
-  /** Instructions once repetitions are written out: never fewer than there will be. */
+  /** Number of instructions after expanding repetitions. Never lower than the real number. */
   readonly instructions: number;
   /** Unicode classes such as `\p{L}`, whose tables are copied, merged and folded once each. */
   readonly classes: number;
 }
 
-/** Reads the text once. The result for a text that is no regular expression does not matter. */
+/** Scans the text once. The result for an invalid regular expression does not matter. */
 export function patternSize(text: string): PatternSize {
-  /** Size of each open group's parts so far. */
+  /** Size of the parts so far, for each open group. */
   const outer: number[] = [];
   let whole = 0;
   let last = 0;
@@ -42,16 +45,16 @@ interface Atom {
   /** In instructions. */
   readonly length: number;
   readonly classes: number;
-  /** Of its last character. */
+  /** Position of its last character. */
   readonly end: number;
 }
 
-/** `[…]`, as one instruction. */
+/** Scans `[…]` as one instruction. */
 function classAt(text: string, start: number): Atom {
   let classes = 0;
   let at = start + 1;
   if (text[at] === "^") at += 1;
-  // A bracket that comes first stands for itself.
+  // A bracket at the start is literal.
   if (text[at] === "]") at += 1;
   for (; at < text.length && text[at] !== "]"; at += 1) {
     if (text[at] === "[" && text[at + 1] === ":") at = Math.max(at, text.indexOf(":]", at) + 1);

@@ -4,26 +4,29 @@
  * with nothing that repeats and nothing inside anything else, it compares at most all the texts at every place.
  */
 
-/** ASCII characters of all the texts together, and UTF-16 units of what is searched: 65,536 comparisons at most. */
+/**
+ * Maximum number of ASCII characters of all texts together, and of UTF-16 units of the searched text: at most 65,536
+ * comparisons.
+ */
 const maxTexts = 64;
 export const maxSearched = 1024;
 
 const whole = /^(\(\?i\))?(?:\((?:\?:)?([^()]*)\)|([^()]*))$/;
-/** Ends of the text, characters that stand for themselves, and such that do so behind a backslash. */
+/** Anchors, literal characters, and literal characters after a backslash. */
 const one = /^\^?(?:[\w /:;,@=&%~<>#'"!`-]|\\[./?+*^$[\]{}\\-])+\$?$/;
 
-/** The same, for texts of at most `maxSearched` units; undefined for any other pattern. */
+/** Returns an equivalent expression for texts of at most `maxSearched` units; undefined for any other pattern. */
 export function plainPattern(pattern: string): RegExp | undefined {
   const [, folds, grouped, bare] = whole.exec(pattern.length > maxTexts ? "(" : pattern) ?? [];
   const texts = grouped ?? bare;
   if (texts === undefined) return undefined;
   const found = texts.split("|");
   if (!found.every((text) => one.test(text))) return undefined;
-  // Both fold as Unicode says: `k` is also the sign of Kelvin.
+  // Both engines fold as Unicode does: `k` also matches the Kelvin sign.
   return new RegExp(found.map(escaped).join("|"), folds === undefined ? "" : "iu");
 }
 
-/** Without the backslash that JavaScript refuses here. */
+/** Removes the backslash where JavaScript refuses it. */
 function escaped(text: string): string {
   return text.replaceAll(/\\(.)/g, (pair: string, sign: string) => (sign === "-" ? "-" : pair));
 }

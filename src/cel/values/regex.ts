@@ -1,4 +1,4 @@
-/** Regular expressions: RE2's syntax, unanchored, time linear in the text (re2js), and bounded in size. */
+/** Regular expressions in RE2 syntax, unanchored, in linear time (re2js), with bounded size. */
 import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
 import { Lru } from "../../lib/collections/lru.ts";
@@ -8,26 +8,26 @@ import { maxSearched, plainPattern } from "./plain-pattern.ts";
 import type { Meter } from "./run.ts";
 
 const require = createRequire(import.meta.url);
-/** Loaded with the first expression: every start would wait for it. */
+/** Loaded with the first expression, so that it does not delay each start. */
 const library = (): typeof Re2 => require("re2js") as typeof Re2;
 
-/** UTF-16 code units of a pattern. */
+/** Maximum length of a pattern, UTF-16 code units. */
 const maxPattern = 1024;
-/** Steps for each 64 units of text, at the least: a character takes 36 ns where a step is to take half a microsecond. */
+/** Minimum steps for 64 units of text: a character takes 36 ns, and a step is half a microsecond. */
 const leastCost = 6;
-/** Instructions once repetitions are written out; time per character grows with them. */
+/** Maximum number of instructions after expanding repetitions. The time per character grows with them. */
 const maxProgram = 2000;
-/** The same as it is estimated from the text, which often gives several times more than are made. */
+/** Maximum of the estimate, which is often several times too high. */
 const maxEstimate = 8 * maxProgram;
-/** Steps to compile an instruction, which takes 1.2 µs, and a Unicode class, which takes up to 0.12 ms. */
+/** Steps to compile an instruction (1.2 µs) and a Unicode class (up to 0.12 ms). */
 const instructionCost = 3;
 const classCost = 240;
-/** Patterns that were not literals, kept for the next evaluation. */
+/** Maximum number of cached patterns that were not literals. */
 const maxKept = 200;
 
 export interface Pattern {
   readonly expression: Re2.RE2JS;
-  /** The same for short texts, where it only names texts. */
+  /** An equivalent for short texts, if the pattern is plain. */
   readonly plain: RegExp | undefined;
   /** Steps for each 64 units of text. */
   readonly cost: number;
@@ -36,14 +36,17 @@ export interface Pattern {
 const kept = new Lru<string, Pattern | string>(maxKept);
 const tooLarge = "the regular expression is too large once its repetitions are written out";
 
-/** Steps to compile it; 0 where it is refused for its size. */
+/** Steps to compile it; 0 if it is refused because of its size. */
 export function patternSteps(text: string): number {
   if (text.length > maxPattern) return 0;
   const { instructions, classes } = patternSize(text);
   return instructions > maxEstimate ? 0 : 10 + instructionCost * instructions + classCost * classes;
 }
 
-/** Or what is wrong with it. Its size is known before anything is compiled; `patternSteps` says what it costs. */
+/**
+ * Returns the pattern, or what is wrong with it. The size is checked before compilation, whose cost `patternSteps`
+ * returns.
+ */
 export function compilePattern(text: string): Pattern | string {
   if (text.length > maxPattern) return `the regular expression has more than ${maxPattern} characters`;
   if (patternSize(text).instructions > maxEstimate) return tooLarge;
@@ -57,9 +60,9 @@ export function compilePattern(text: string): Pattern | string {
   }
 }
 
-/** The same for a pattern that is known only at run time. The last ones are kept compiled, and cost nothing again. */
+/** Compiles a pattern that is known only at run time. Recent ones are cached and free. */
 export function patternOf(text: string, meter: Meter): Pattern | Failure {
-  // Longer ones are no keys: hashing and keeping them would cost more than refusing them.
+  // Longer patterns are not cached: hashing and storing them would cost more than refusing them.
   let pattern = text.length > maxPattern ? compilePattern(text) : kept.get(text);
   if (pattern === undefined) {
     const spent = meter.spend(patternSteps(text));
@@ -69,7 +72,7 @@ export function patternOf(text: string, meter: Meter): Pattern | Failure {
   return typeof pattern === "string" ? new Failure(pattern) : pattern;
 }
 
-/** Whether it is found anywhere in the text. */
+/** Whether the text contains a match. */
 export function matches({ expression, plain, cost }: Pattern, text: string, meter: Meter): boolean | Failure {
   const spent = meter.spend(cost * ((text.length + 63) >> 6));
   if (spent) return spent;

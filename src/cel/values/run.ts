@@ -1,21 +1,21 @@
-/** Counts work before it is done, and holds what one evaluation reads: its activation and the variables of its loops. */
+/** Charges work before it is done, and holds the state of one evaluation: its activation and loop variables. */
 import { Failure } from "./failure.ts";
 import { defaultLimits } from "./limits.ts";
 import type { Limits } from "./limits.ts";
 import type { Value } from "./values.ts";
 
-/** Steps that several evaluations share, e.g. all those of one request; and what they use one after the other. */
+/** Steps that several evaluations share, such as those of one request, and the run that they reuse. */
 export interface Budget {
   steps: number;
-  /** Of the evaluation before, to be used again. */
+  /** The previous evaluation's run, for reuse. */
   run?: Run | undefined;
 }
 
 export type Result = Value | Failure;
 
-/** Pays for work. Every method returns a final failure when a bound is reached; the work must then not be done. */
+/** Pays for work. Every method returns a final failure when a bound is reached, and then the work must not be done. */
 export class Meter {
-  /** What is left. */
+  /** Remaining steps. */
   steps = 0;
   limits: Limits;
 
@@ -29,39 +29,39 @@ export class Meter {
   }
 
   /**
-   * For reading or making so many UTF-16 code units or bytes. Work that takes longer than half a microsecond for 64 of
+   * Charges for reading or creating this many UTF-16 code units or bytes. Work slower than half a microsecond per 64 of
    * them passes a multiple of the length.
    */
   spendText(length: number): Failure | undefined {
     return this.spend((length + 63) >> 6);
   }
 
-  /** For looking for one text in another: the worst case grows with both. */
+  /** Charges for a text search, whose worst case grows with both lengths. */
   spendSearch(length: number, wanted: number): Failure | undefined {
     return this.spend(((length + 63) >> 6) * ((wanted + 63) >> 6));
   }
 
-  /** For reading so many items of a list, or keys of a map. */
+  /** Charges for reading this many list items or map keys. */
   spendItems(count: number): Failure | undefined {
     return this.spend((count + 15) >> 4);
   }
 
-  /** For a text that is about to be made. */
+  /** Charges for creating a text. */
   makeText(length: number): Failure | undefined {
     return length > this.limits.textLength ? tooLong(this.limits) : this.spendText(length);
   }
 
-  /** For a list or map of so many items that is about to be made. */
+  /** Charges for creating a list or map with this many items. */
   makeItems(count: number): Failure | undefined {
     if (count > this.limits.items) return new Failure(`a list or map has more than ${this.limits.items} items`, true);
     return this.spendItems(count);
   }
 }
 
-/** One evaluation under way. */
+/** One evaluation in progress. */
 export class Run extends Meter {
   activation: unknown;
-  /** Values of loop variables, by the place that the compiler gave each; while there are none, no list. */
+  /** Values of loop variables by index; undefined without any. */
   locals: Value[] | undefined = undefined;
 }
 

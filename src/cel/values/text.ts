@@ -1,18 +1,18 @@
-/** Texts as code points, which is how the language counts, with UTF-16 underneath. */
+/** Texts as code points, which the language counts, on top of UTF-16. */
 
 const pair = /[\ud800-\udbff][\udc00-\udfff]/;
 
-/** Whether some character takes two units. */
+/** Whether a character takes two units. */
 export function hasPairs(text: string): boolean {
   return pair.test(text);
 }
 
-/** Code points; `undefined` when each is one unit, so that offsets are the same. */
+/** Returns the code points; undefined if each is one unit, so that offsets are equal. */
 export function pointsOf(text: string): readonly string[] | undefined {
   return hasPairs(text) ? Array.from(text) : undefined;
 }
 
-/** Of a text from `start` to `end`, in code points; undefined when they are not in it. */
+/** Returns the part from `start` to `end` in code points; undefined if they are out of range. */
 export function sliceText(text: string, start: number, end: number): string {
   const points = pointsOf(text);
   return points ? points.slice(start, end).join("") : text.slice(start, end);
@@ -22,17 +22,17 @@ export function countPoints(text: string): number {
   return pointsOf(text)?.length ?? text.length;
 }
 
-/** UTF-16 offset of a code point. */
+/** Converts a code point index to a UTF-16 offset. */
 export function unitOffset(text: string, point: number): number {
   return hasPairs(text) ? Array.from(text).slice(0, point).join("").length : point;
 }
 
-/** Code points before a UTF-16 offset. */
+/** Number of code points before a UTF-16 offset. */
 export function pointOffset(text: string, unit: number): number {
   return hasPairs(text) ? Array.from(text.slice(0, unit)).length : unit;
 }
 
-/** White space as Unicode has it, which is not what JavaScript trims. */
+/** Trims white space as Unicode defines it, which differs from JavaScript's trim. */
 export function trimText(text: string): string {
   let start = 0;
   let end = text.length;

@@ -1,4 +1,4 @@
-/** Timestamps and durations as texts, within the ranges that CEL's specification gives them. */
+/** Timestamps and durations as text, within the ranges of CEL's specification. */
 import { Failure } from "./failure.ts";
 import { Duration, isInt, Timestamp } from "./values.ts";
 
@@ -25,7 +25,7 @@ export function parseTimestamp(text: string): Timestamp | Failure {
   if (!found) return new Failure("a timestamp is written as in '2026-01-02T03:04:05Z'");
   const [, year, month, day, hour, minute, second, fraction, sign, offsetHours, offsetMinutes] = found;
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
-  // Such as 30 February, which `Date.parse` takes for 2 March.
+  // For example 30 February, which `Date.parse` reads as 2 March.
   if (Number.isNaN(ms) || new Date(ms).getUTCDate() !== Number(day))
     return new Failure("the date or time does not exist");
   const offset = (Number(offsetHours ?? 0) * 60 + Number(offsetMinutes ?? 0)) * 60 * (sign === "-" ? -1 : 1);

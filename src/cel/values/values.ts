@@ -1,6 +1,7 @@
 /**
- * Values of expressions, and what kind each is. Most are JavaScript's own: bool, string, null; int as bigint, double as
- * number, bytes as Uint8Array, list as array. JSON is a value as it stands: its numbers are doubles, its objects maps.
+ * Values of expressions and their kinds. Most are JavaScript's own: bool, string, null; int as bigint, double as
+ * number, bytes as Uint8Array, list as array. JSON is a value without conversion: its numbers are doubles, its objects
+ * maps.
  */
 import type { MapValue } from "./map.ts";
 
@@ -33,7 +34,7 @@ export type Kind =
   | "duration"
   | "type";
 
-/** An unsigned integer of 64 bits: a class of its own, since bigint is int. */
+/** An unsigned 64-bit integer. A separate class, because bigint is int. */
 export class Uint {
   readonly value: bigint;
 
@@ -42,7 +43,7 @@ export class Uint {
   }
 }
 
-/** A moment, in nanoseconds since 1970-01-01T00:00:00Z. */
+/** A point in time, in nanoseconds since 1970-01-01T00:00:00Z. */
 export class Timestamp {
   readonly ns: bigint;
 
@@ -51,7 +52,7 @@ export class Timestamp {
   }
 }
 
-/** A length of time in nanoseconds. */
+/** A duration in nanoseconds. */
 export class Duration {
   readonly ns: bigint;
 
@@ -60,7 +61,7 @@ export class Duration {
   }
 }
 
-/** What `type(x)` gives, and `int`, `string`, … stand for. */
+/** The result of `type(x)`, and the value of `int`, `string`, and so on. */
 export class TypeValue {
   readonly name: string;
 
@@ -69,10 +70,10 @@ export class TypeValue {
   }
 }
 
-/** Counts that come often, made once. */
+/** Common counts, created once. */
 const smallInts = Array.from({ length: 1024 }, (_, at) => BigInt(at));
 
-/** An int from a count; throws `RangeError` for what is no integer. */
+/** Converts a count to an int. Throws `RangeError` if it is not an integer. */
 export function int(value: number): bigint {
   return smallInts[value] ?? BigInt(value);
 }
@@ -99,7 +100,7 @@ export function kindOf(value: Value): Kind {
   return "map";
 }
 
-/** What the language calls the type of a kind, e.g. in `type(null) == null_type`. */
+/** The language's name for the type of a kind, as in `type(null) == null_type`. */
 export function typeNameOf(kind: Kind): string {
   switch (kind) {
     case "null":
