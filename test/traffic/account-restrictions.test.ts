@@ -22,7 +22,7 @@ function restrict(type: string, policy: string, enforced = true): void {
 }
 
 describe("an account's restriction", () => {
-  it("R4: an account's restriction on endpoints holds for its edges and for what agents publish, at once and as long as it stands", async () => {
+  it("R4: an account's restriction on endpoints applies to its edges and to agents' endpoints, immediately and until it is removed", async () => {
     const name = "own.apps.example.com";
     await fixture.agent.bind({ hostname: name });
     for (const protocol of protocols) {
@@ -43,7 +43,7 @@ describe("an account's restriction", () => {
     }
   });
 
-  it("R4: an account's restriction on agents refuses those that connect from elsewhere, and ends those that are there", async () => {
+  it("R4: an account's restriction on agents refuses agents from other addresses, and disconnects present ones", async () => {
     restrict("agent", "ipp_here");
     const own = await connectAgent(fixture.edge, fixture.token, fixture.servicePort);
     restrict("agent", "ipp_elsewhere");

@@ -1,4 +1,4 @@
-/** Certificates of an authority, from the policy on a domain to what a browser is shown. */
+/** Certificates from an authority, from the policy on a domain to the handshake. */
 import assert from "node:assert/strict";
 import type { X509Certificate } from "node:crypto";
 import { once } from "node:events";
@@ -35,11 +35,11 @@ const dayMs = 24 * 60 * 60 * 1000;
 const policy = { authority: "letsencrypt", private_key_type: "ecdsa" };
 
 interface TravellingClock extends Clock {
-  /** Moves the wall clock, and lets everything that recurs look at it. */
+  /** Advances the wall clock, and runs everything periodic. */
   advance(milliseconds: number): void;
 }
 
-/** Time that can be skipped; waiting for others takes as long as they take. */
+/** A clock that can be advanced. Waiting for other processes takes real time. */
 function travellingClock(): TravellingClock {
   let offset = 0;
   const recurring = new Set<() => void>();
@@ -117,7 +117,7 @@ async function startServer(acme: AcmeSettings, idpHost?: string): Promise<TestSe
       [
         {
           send(message) {
-            // every commit is told to the edge, also one that has nothing for it
+            // Every commit is sent to the edge, even one that does not concern it.
             committed();
             setImmediate(() => toEdge(structuredClone(message)));
           },
@@ -202,7 +202,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
       });
 
       for (const type of ["ecdsa", "rsa"] as const) {
-        it(`certificates of an authority by ${challenge} come to a domain with a policy, with an ${type} key, and are shown at once`, async () => {
+        it(`certificates from an authority by ${challenge} are issued for a domain with a policy, with an ${type} key, and served immediately`, async () => {
           const host = `${type}.example.test`;
           const reserved = await server.reserve(host, { private_key_type: type });
           assert.equal(reserved.certificate, null);
@@ -305,7 +305,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
       });
     });
 
-    it("certificates of an authority that are not given say what the authority said, and hold up no other domain", async () => {
+    it("certificates from an authority that refuses report the authority's reason, and do not delay other domains", async () => {
       const blocked = await server.reserve("blocked.example.test");
       const fine = await server.reserve("fine.example.test");
       const { certificate_management_status: status } = await server.until(blocked.id, hasFailed);
@@ -338,7 +338,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
     });
   });
 
-  describe("of an authority that says when to renew", () => {
+  describe("an authority with renewal information", () => {
     let server: TestServer;
     let pebble: Pebble;
     let front: RenewalFront;
@@ -355,7 +355,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
       await pebble.stop();
     });
 
-    it("certificates of an authority that says when to renew are renewed within its window, also when it is moved, and name the one that is replaced", async () => {
+    it("certificates from an authority with renewal information are renewed within its window, even if it moves, and name the replaced certificate", async () => {
       front.window = { start: Date.now() + 40 * dayMs, end: Date.now() + 42 * dayMs };
       const reserved = await server.reserve("ari.example.test");
       const renewsWithin = (one: Body): boolean => {
@@ -374,7 +374,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
     });
   });
 
-  it("certificates of an authority come by the settings of the command line, when the first challenge that is tried works", async () => {
+  it("certificates from an authority are obtained with command line settings, with the first challenge type that works", async () => {
     const plan = await planPebble();
     const receiver = await startReceiver("http");
     const platform = await startPlatform({
@@ -405,7 +405,7 @@ describe("certificates of an authority", { skip: skipWithout("pebble") }, () => 
 });
 
 describe("the login host", { skip: skipWithout("pebble") }, () => {
-  it("the login host gets a certificate by itself, is in no document, and is no account's", async () => {
+  it("the login host gets a certificate automatically, which is in no document and belongs to no account", async () => {
     const plan = await planPebble();
     const server = await startServer(settingsFor(plan), "login.apps.example.org");
     const pebble = await plan.start({ http: server.edge.http?.port ?? 0, https: server.edge.https.port });
@@ -432,7 +432,7 @@ describe("the login host", { skip: skipWithout("pebble") }, () => {
 });
 
 describe("without the operator's agreement", () => {
-  it("without the operator's agreement no authority is asked, and the domain says so", async () => {
+  it("without the operator's agreement no authority is contacted, and the domain reports that", async () => {
     const server = await startServer({
       ...defaultsOf(acmeSettings),
       acmeDirectory: "https://authority.invalid/directory",

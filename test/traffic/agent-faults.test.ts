@@ -1,4 +1,4 @@
-/** What people read when an agent's service cannot be used: in the agent's log, and in the trace of the request. */
+/** Messages about an unusable service, in the agent's log and in the trace of the request. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { parseUpstream } from "../../src/agent/upstream.ts";
@@ -113,7 +113,7 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
       0,
     ],
   ] as const) {
-    it(`an agent's service ${what} is named with what to do, each time`, async () => {
+    it(`an agent's service ${what} is reported with advice, each time`, async () => {
       const { answers, log } = await asked(parseUpstream(upstream()), times);
       for (const { status, text, trace } of answers) {
         assert.equal(status, 502);
@@ -125,7 +125,7 @@ describe("a fault of an agent's service", { timeout: 120_000 }, () => {
     });
   }
 
-  it("an agent does not take a service for TLS when it ends connections without an answer", async () => {
+  it("an agent does not mistake a service for TLS because it ends connections without a response", async () => {
     const { answers, log } = await asked(parseUpstream(`http://localhost:${silent.port}`));
     assert.deepEqual(
       answers.map(({ status }) => status),

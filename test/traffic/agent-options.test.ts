@@ -1,4 +1,4 @@
-/** What the public agent SDK asks of the edge for its own endpoints: client certificates, TLS ended, PROXY headers. */
+/** Options of the public agent SDK that the edge implements: client certificates, TLS termination, PROXY headers. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -27,7 +27,7 @@ let fixture: EdgeWithAgent;
 let sdk: SdkProcess;
 let service: Server;
 let target: number;
-/** What came on the service's last connection. */
+/** Bytes on the service's last connection. */
 let arrived = "";
 const sockets = new Set<Socket>();
 
@@ -56,7 +56,7 @@ after(async () => {
   await fixture.stop();
 });
 
-/** Says one line over TLS and reads to the end. */
+/** Sends one line over TLS and reads to the end. */
 async function sayLine(servername: string, options: ConnectionOptions): Promise<{ text: string; issuer: string }> {
   const socket = connect({ host: "127.0.0.1", port: fixture.edge.edge.https.port, servername, ...options });
   const failed = once(socket, "error").then(([error]) => Promise.reject(error as Error));
@@ -76,7 +76,7 @@ async function sayLine(servername: string, options: ConnectionOptions): Promise<
 const shown = ({ certificatePem, keyPem }: KeyedCertificate) => ({ cert: certificatePem, key: keyPem });
 
 describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
-  it("K2: an http endpoint of the public SDK has clients show certificates of the authorities that it names, and hears who they are", async () => {
+  it("K2: an http endpoint of the public SDK requires client certificates of its authorities, and receives the client's identity", async () => {
     await sdk.ask({
       name: "http",
       domain: "guarded.apps.example.com",
@@ -92,7 +92,7 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
     }
   });
 
-  it("an http endpoint of the public SDK asks visitors for a user name and a password", async () => {
+  it("an http endpoint of the public SDK requires a user name and a password", async () => {
     const domain = "locked.apps.example.com";
     const credentials = [
       ["ann", "correct horse"],
@@ -132,7 +132,7 @@ describe("an http endpoint of the public SDK", { timeout: 60_000 }, () => {
     assert.notEqual((await ask("h1", twice)).status, 200);
   });
 
-  it("an http endpoint of the public SDK is told the client's address in a PROXY header, version 1 or 2", async () => {
+  it("an http endpoint of the public SDK receives the client's address in a PROXY header, version 1 or 2", async () => {
     for (const proxyProtocol of ["1", "2"] as const) {
       const domain = `proxied${proxyProtocol}.apps.example.com`;
       await sdk.ask({ name: "http", domain, proxyProtocol, target });

@@ -39,7 +39,7 @@ const answers = (status_code: number) =>
   JSON.stringify({ on_http_request: [{ actions: [{ type: "custom-response", config: { status_code } }] }] });
 const connects = (type: string) => JSON.stringify({ on_tcp_connect: [{ actions: [{ type }] }] });
 
-/** What a TLS client hears of an endpoint that ends TLS; "" when it is closed. */
+/** The response that a TLS client gets from an endpoint that terminates TLS; "" if the connection is closed. */
 async function say(servername: string, own: ConnectionOptions = {}): Promise<string> {
   const ca = fixture.edge.authority.certificatePem;
   const socket = connect({ host: "127.0.0.1", port: fixture.edge.edge.https.port, servername, ca, ...own });
@@ -96,7 +96,7 @@ for (const protocol of protocols) {
       await fixture.agent.session.unbind(id);
     });
 
-    it(`a policy of an agent over ${protocol} is one that our own agent sends along, with what else it asks for`, async () => {
+    it(`a policy of an agent over ${protocol} is sent by our own agent, with its other options`, async () => {
       const { edge, token, servicePort } = fixture;
       const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token };
       const url = "https://ours.apps.example.com";
@@ -116,7 +116,7 @@ for (const protocol of protocols) {
       assert.match((await refused.ended).message, /did you mean|is not a phase here/);
     });
 
-    it(`I2: a login behind forward-internal over ${protocol} is closed, with a word of its own`, async () => {
+    it(`I2: a login behind forward-internal over ${protocol} is refused with its own message`, async () => {
       const { edge } = fixture;
       const oidc = {
         enabled: true,
@@ -140,7 +140,7 @@ for (const protocol of protocols) {
       fixture.route({});
     });
 
-    it(`an internal endpoint of an agent over ${protocol} asks nobody to log in, and is refused with the reason`, async () => {
+    it(`an internal endpoint of an agent over ${protocol} requires no login, and is refused with the reason`, async () => {
       const oauth = { OAuth: { provider: "google", client_id: "id", client_secret: "secret" } };
       await assert.rejects(fixture.agent.bind({ hostname: "sso.internal", options: oauth }), {
         reason: "agent_option_unsupported",
@@ -171,7 +171,7 @@ describe("a policy of an agent on whole connections", { timeout: 60_000 }, () =>
     await portIs("closed", port);
   });
 
-  it("a policy of an agent is refused where it comes in both forms, and one of the wrong protocol", async () => {
+  it("a policy of an agent is refused if it arrives in both forms, or has the wrong protocol", async () => {
     const both = { Policy: { inbound: [] }, TrafficPolicy: answers(418) };
     const refusal = { reason: "agent_policies_both" };
     await assert.rejects(fixture.agent.bind({ options: both }), refusal);
@@ -211,14 +211,14 @@ it(
   },
 );
 
-describe("what a policy of an agent names", { timeout: 60_000 }, () => {
+describe("objects in an agent's policy", { timeout: 60_000 }, () => {
   const restricts = (id: string) =>
     JSON.stringify({ on_http_request: [{ actions: [{ type: "restrict-ips", config: { ip_policies: [id] } }] }] });
   const rule = (id: string, action: string) =>
     fixture.put("ip_policy_rule", `ipr_${id}`, { ip_policy_id: id, cidr: "127.0.0.0/8", action });
 
   for (const protocol of protocols) {
-    it(`what a policy of an agent names over ${protocol} is the account's IP policy, whose changes it follows, and without which it ends`, async () => {
+    it(`objects in an agent's policy over ${protocol} include the account's IP policies: their changes apply, and without them the endpoint closes`, async () => {
       const id = `ipp_${protocol}`;
       const hostname = `named-${protocol}.apps.example.com`;
       await assert.rejects(fixture.agent.bind({ hostname, trafficPolicy: restricts(id) }), {
@@ -242,7 +242,7 @@ describe("what a policy of an agent names", { timeout: 60_000 }, () => {
     });
   }
 
-  it("P1: what a policy of an agent names is not there where it is another account's, and no other kind of object is", async () => {
+  it("P1: objects in an agent's policy must belong to its account and have the right kind", async () => {
     fixture.edge.put({ kind: "ip_policy", id: "ipp_theirs", account_id: "ac_2", doc: {} });
     await assert.rejects(
       fixture.agent.bind({ hostname: "p1.apps.example.com", trafficPolicy: restricts("ipp_theirs") }),
@@ -253,7 +253,7 @@ describe("what a policy of an agent names", { timeout: 60_000 }, () => {
     );
   });
 
-  it("what a policy of an agent names for client certificates is the account's authority, by its id", async () => {
+  it("objects in an agent's policy include the account's authorities for client certificates, by id", async () => {
     const clients = await createAuthority({ commonName: "Clients", now: Date.now() });
     const trafficPolicy = JSON.stringify({
       on_tcp_connect: [
@@ -273,7 +273,7 @@ describe("what a policy of an agent names", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a login that an agent asks for", () => {
+describe("a login for an agent's endpoint", () => {
   /** Each way in which an agent names a provider, and how it is refused. */
   const ways = [
     [
@@ -298,7 +298,7 @@ describe("a login that an agent asks for", () => {
     ["agent_request_invalid", (idp_metadata_url: string) => ({ options: { SAML: { idp_metadata_url } } })],
   ] as const;
 
-  it("I7: a login that an agent asks for is refused with its tunnel where the provider is local or without TLS", async () => {
+  it("I7: a login for an agent's endpoint is refused with its tunnel if the provider is local or has no TLS", async () => {
     for (const [reason, asking] of ways) {
       for (const url of [
         "http://localhost",
@@ -318,7 +318,7 @@ describe("a login that an agent asks for", () => {
     }
   });
 
-  it("I7: a login that an agent asks for is refused with the change of its policy as well, which stays as it was", async () => {
+  it("I7: a login for an agent's endpoint is also refused in a change of its policy, which then stays as it was", async () => {
     const hostname = "login.apps.example.com";
     const { id } = await fixture.agent.bind({ hostname, trafficPolicy: answers(418) });
     const { trafficPolicy } = ways[0][1]("http://127.0.0.1");

@@ -1,4 +1,4 @@
-/** Several tunnels of one agent: one session, and a life of its own for each. */
+/** Several tunnels of one agent: they share a session and live independently. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { parseUpstream } from "../../src/agent/upstream.ts";
@@ -20,7 +20,7 @@ describe("an agent with several tunnels", () => {
     for (const service of services) await service.stop();
   });
 
-  /** A tunnel of an agent, and what becomes of it. */
+  /** A tunnel of an agent, and its status events. */
   function tunnelTo(service: number, url: string, more: Partial<TunnelOptions> = {}) {
     const statuses: TunnelStatus[] = [];
     let told = (): void => {};
@@ -38,7 +38,7 @@ describe("an agent with several tunnels", () => {
     return {
       options,
       statuses,
-      /** Resolves when it was told of that many times. */
+      /** Resolves after that many events. */
       async told(count: number) {
         while (statuses.length < count) await new Promise<void>((resolve) => (told = resolve));
       },
@@ -64,7 +64,7 @@ describe("an agent with several tunnels", () => {
     await agent.close();
   });
 
-  it("an agent with several tunnels goes on with the others when one is refused", async () => {
+  it("an agent with several tunnels continues with the others when one is refused", async () => {
     const { body } = await platform.api("POST", "/accounts", { name: "other" });
     const holder = await platform.startAgent({ upstream: 1, url: "https://held.localhost", token: body.authtoken });
     const [held, free] = [tunnelTo(0, "https://held.localhost"), tunnelTo(1, "https://free.localhost")];

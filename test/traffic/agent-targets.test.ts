@@ -1,4 +1,4 @@
-/** What an agent may publish besides a port: unix sockets, several services by path. */
+/** Targets of an agent other than ports: Unix sockets, and several services by path. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "../../src/lib/http.ts";
@@ -72,7 +72,7 @@ describe("an agent's targets", { timeout: 120_000 }, () => {
     });
   }
 
-  it("an agent's targets by path have WebSockets as well, and a path without one is told", async () => {
+  it("an agent's targets by path support WebSockets, and a path without a target is reported", async () => {
     const api = services[1] as HttpService;
     const agent = await platform.startAgent({
       upstream: 1,

@@ -1,4 +1,4 @@
-/** Agents and the public side together: who gets which request, and what becomes of a name. */
+/** Agents and visitors together: how requests are distributed, and how names change hands. */
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, it } from "node:test";
@@ -46,8 +46,8 @@ function refused(reason: RefusalName): (error: unknown) => boolean {
 for (const protocol of protocols) {
   const ask = (edge: TestEdge, name = host, path = "/") => edge.ask(protocol, { host: name, path });
 
-  describe(`agents behind an edge, asked over ${protocol}`, () => {
-    it(`agents behind an edge, asked over ${protocol}, take turns, as many as carry the labels`, async () => {
+  describe(`agents behind an edge over ${protocol}`, () => {
+    it(`agents behind an edge over ${protocol} take turns, whatever the number of agents with the labels`, async () => {
       const edge = await start();
       const names = ["one", "two", "three"];
       for (const name of names) {
@@ -71,7 +71,7 @@ for (const protocol of protocols) {
       );
     });
 
-    it(`agents behind an edge, asked over ${protocol}, get less while they are busy`, async () => {
+    it(`agents behind an edge over ${protocol} get fewer requests while they are busy`, async () => {
       const edge = await start();
       const held: ServerResponse[] = [];
       const slow = await service((path, response) => {
@@ -89,7 +89,7 @@ for (const protocol of protocols) {
       for (const { text } of await Promise.all(holding)) assert.equal(text, "at last");
     });
 
-    it(`agents behind an edge, asked over ${protocol}, stand in for one that is gone, or whose service cannot be reached`, async () => {
+    it(`agents behind an edge over ${protocol} replace one that has disconnected or cannot reach its service`, async () => {
       const edge = await start();
       const dead = await startHttpService((_request, response) => response.end("dead"));
       const broken = await agent(edge, dead.port);
@@ -113,7 +113,7 @@ for (const protocol of protocols) {
       assert.match(none.text, new RegExp(errorCode("backend_empty")));
     });
 
-    it(`agents behind an edge, asked over ${protocol}, are told apart from a service that cannot be reached at all`, async () => {
+    it(`agents behind an edge over ${protocol} are distinguished from a service that cannot be reached at all`, async () => {
       const edge = await start();
       const dead = await startHttpService(() => {});
       await (await agent(edge, dead.port)).label({ app: "shop" });
@@ -123,7 +123,7 @@ for (const protocol of protocols) {
       assert.match(answer.text, new RegExp(errorCode("agent_dial_failed")));
     });
 
-    it(`agents behind an edge, asked over ${protocol}, have no page between a first visit and their service, whoever visits`, async () => {
+    it(`agents behind an edge over ${protocol} show no interstitial page to any visitor`, async () => {
       const edge = await start([]);
       const { port } = await service((path, response) => response.end(`own ${path}`));
       const { hostname } = await (await agent(edge, port)).bind();
@@ -144,7 +144,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`agents behind an edge, asked over ${protocol}, hold endpoints of their own, at names that stay`, async () => {
+    it(`agents behind an edge over ${protocol} have endpoints with stable names`, async () => {
       const edge = await start([]);
       const { port } = await service((path, response) => response.end(`own ${path}`));
       const first = await agent(edge, port);
@@ -158,7 +158,7 @@ for (const protocol of protocols) {
       const between = await second.bind();
       assert.equal(between.hostname, hostname);
       await second.session.unbind(between.id);
-      // Taken back by the id that the agent had before.
+      // Resumed with the agent's earlier id.
       const third = await agent(edge, port);
       const again = await third.bind({ hostname, resume: { id, token } });
       assert.deepEqual([again.id, again.hostname], [id, hostname]);
@@ -168,7 +168,7 @@ for (const protocol of protocols) {
 }
 
 describe("agents' rights", () => {
-  it("G2: agents' rights end at their ACL, at other accounts' names and at what the edges hold", async () => {
+  it("G2: agents' rights are limited by their ACL, by other accounts' names and by names of edges", async () => {
     const stranger = newCredential("cr_2");
     const limited = newCredential("cr_3");
     const edge = await start([

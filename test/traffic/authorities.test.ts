@@ -1,4 +1,4 @@
-/** What a request's Host or `:authority` decides: its port, and the routes that name a host. */
+/** Effects of a request's Host or `:authority`: its port, and routes that name a host. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -73,7 +73,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`the authority of a request over ${protocol} decides between routes that name a host, a wildcard and none, with the restriction of each`, async () => {
+    it(`the authority of a request over ${protocol} selects among routes for a host, a wildcard and any host, with their restrictions`, async () => {
       edge(["app.example.com:443", "*.w.example.com:443"]);
       fixture.route({});
       const put = (id: string, match: string, closed: boolean): void =>
@@ -132,7 +132,7 @@ describe("the authority of a request where the operator names no public port", (
   }
 });
 
-it("explain says which host or path kept a route from matching", async () => {
+it("explain reports which host or path kept a route from matching", async () => {
   edge(["app.example.com:443", "*.w.example.com:443"]);
   fixture.route({});
   const put = (id: string, match: string): void =>

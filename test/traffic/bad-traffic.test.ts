@@ -1,4 +1,4 @@
-/** Clients that send what hurts: each is answered or cut off, and whoever else is there is served all the while. */
+/** Harmful clients: each gets an error or is disconnected, and other clients are served meanwhile. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -79,17 +79,17 @@ async function areRefused(bytes: string, status: number, wait: () => void = () =
   assert.ok(fixture.received.slice(reached).every(({ url }) => url === "/others"));
 }
 
-describe("others are served, and nothing of it comes through, while HTTP/1.1 clients", () => {
-  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients send oversized headers: 431", () =>
+describe("others are served, and nothing reaches the service, while HTTP/1.1 clients", () => {
+  it("W7: others are served, and nothing reaches the service, while HTTP/1.1 clients send oversized headers: 431", () =>
     areRefused(`${head}X: ${"x".repeat(100_000)}`, 431));
 
-  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients send too many headers: 431", () =>
+  it("W7: others are served, and nothing reaches the service, while HTTP/1.1 clients send too many headers: 431", () =>
     areRefused(`${head}${"X: 1\r\n".repeat(200)}\r\n`, 431));
 
-  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients announce too large a body: 413", () =>
+  it("W7: others are served, and nothing reaches the service, while HTTP/1.1 clients announce too large a body: 413", () =>
     areRefused(`${head}Content-Length: 1000001\r\n\r\n`, 413));
 
-  it("W7: others are served, and nothing of it comes through, while HTTP/1.1 clients send a body without end: 413, and no more is read", async () => {
+  it("W7: others are served, and nothing reaches the service, while HTTP/1.1 clients send a body without end: 413, and reading stops", async () => {
     const attackers = await all(openHttp1);
     const chunk = `4000\r\n${"x".repeat(16_384)}\r\n`;
     await Promise.all(
@@ -108,10 +108,10 @@ describe("others are served, and nothing of it comes through, while HTTP/1.1 cli
     await othersAreServed();
   });
 
-  it("D2: others are served, and nothing of it comes through, while HTTP/1.1 clients do not finish their headers: 408", () =>
+  it("D2: others are served, and nothing reaches the service, while HTTP/1.1 clients do not finish their headers: 408", () =>
     areRefused(`${head}X-Slow: `, 408, () => fixture.clock.move(11_000)));
 
-  it("D2: others are served, and nothing of it comes through, while HTTP/1.1 clients do not finish their bodies: 408", () =>
+  it("D2: others are served, and nothing reaches the service, while HTTP/1.1 clients do not finish their bodies: 408", () =>
     areRefused(`${head}Content-Length: 1000\r\n\r\nx`, 408, () => fixture.clock.move(11_000)));
 });
 
@@ -140,7 +140,7 @@ describe("others are served while HTTP/2 clients", () => {
           raw.send(...Array.from({ length: 50 }, (_, at) => make(index + at)));
           await turn();
         }
-        // Who goes on sending may be cut off before reading why.
+        // A client that continues to send may be disconnected before it reads the reason.
         const code = await raw.goawayCode();
         assert.ok(code === undefined || code === codes.enhanceYourCalm);
         await raw.closed();
@@ -151,7 +151,7 @@ describe("others are served while HTTP/2 clients", () => {
     });
   }
 
-  it("D1: others are served while HTTP/2 clients send small blocks that stand for large headers: 431, on connections that go on", async () => {
+  it("D1: others are served while HTTP/2 clients send small blocks that decode to large headers: 431, on connections that continue", async () => {
     const attackers = await all(openHttp2);
     const bomb = Buffer.concat([block(fields), block([["x-bomb", "x".repeat(4000)]], 0x40), Buffer.alloc(8000, 0xbe)]);
     for (const raw of attackers) for (let at = 0; at < 10; at += 1) raw.send(frame(types.headers, 5, id(at), bomb));
@@ -233,7 +233,7 @@ describe("others are served while WebSocket clients", () => {
       client.send(opcodes.continuation, count % 2 === 0 ? "" : Buffer.alloc(2000), false);
       if (count % 500 === 0) await othersAreServed();
     }
-    // A message that never ends leaves as it comes: nothing of it is kept.
+    // A message without end is passed on as it arrives, without buffering.
     client.send(opcodes.ping, "still here");
     assert.equal((await client.next()).payload.toString(), "still here");
     while (arrived.bytes < 1 + 2500 * 2000) await turn();
@@ -241,7 +241,7 @@ describe("others are served while WebSocket clients", () => {
     client.destroy();
   };
   for (const protocol of protocols) {
-    it(`W6: others are served while WebSocket clients send fragments without end over ${protocol}: nothing of them is kept`, () =>
+    it(`W6: others are served while WebSocket clients send endless fragments over ${protocol}: none are buffered`, () =>
       fragments(protocol));
   }
 });

@@ -1,4 +1,4 @@
-/** Everything that an agent can say when it asks for a tunnel: it is done, or refused by its name, never left out. */
+/** Every field of a tunnel request is applied, or refused by name. None is ignored. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startTestEdge } from "../support/edge.ts";
@@ -12,7 +12,7 @@ type Members = Readonly<Record<string, unknown>>;
 const { token, object } = newCredential();
 const credentials = [{ username: "ann", cleartext_password: "correct horse" }];
 
-/** What is refused, by the option that the refusal names. */
+/** Refused options, with the name in the refusal. */
 const refused: readonly (readonly [name: string, message: Members])[] = [
   ["Bindings", { Extra: { Bindings: ["kubernetes"] } }],
   ["Bindings", { Extra: { Bindings: ["public", "kubernetes"] } }],
@@ -72,7 +72,7 @@ const refused: readonly (readonly [name: string, message: Members])[] = [
   ["TLSTermination", { Proto: "tcp", Opts: { TLSTermination: {} } }],
 ];
 
-/** What is refused of a change, with the text that the refusal holds. */
+/** Refused changes, with the text of the refusal. */
 const unchangeable: readonly (readonly [name: string, message: Members])[] = [
   ["PoolingEnabled", { PoolingEnabled: "yes" }],
   ["Name", { Name: 7 }],
@@ -81,7 +81,7 @@ const unchangeable: readonly (readonly [name: string, message: Members])[] = [
   ["ForwardsTo", { ForwardsTo: "http://localhost:80" }],
 ];
 
-/** What contradicts itself, or cannot be read. */
+/** Contradictory or invalid values. */
 const invalid: readonly (readonly [name: string, message: Members])[] = [
   ["Hostname", { Opts: { Hostname: "a.apps.example.com", Domain: "b.apps.example.com" } }],
   ["Hostname", { Opts: { Hostname: "a.apps.example.com", URL: "https://b.apps.example.com" } }],
@@ -98,7 +98,7 @@ const refusedLabelled: readonly (readonly [name: string, message: Members])[] = 
   ["Extra", { Extra: { PoolingEnabled: true } }],
 ];
 
-/** What asks for nothing, or for what there is. */
+/** Values without effect, or equal to the present state. */
 const done: readonly Members[] = [
   { Extra: { Bindings: [], PoolingEnabled: false, IPPolicyRef: "", Name: "", Description: "", Unheard: null } },
   { Extra: { Bindings: null } },
@@ -120,7 +120,7 @@ const done: readonly Members[] = [
   { Opts: { BasicAuth: { credentials }, Compression: {}, CircuitBreaker: {}, RequestHeaders: { addParsed: {} } } },
 ];
 
-describe("what an agent asks for with a tunnel", () => {
+describe("a field of a tunnel request", () => {
   let edge: TestEdge;
   let agent: RawAgent;
   let streamId = 3;
@@ -146,7 +146,7 @@ describe("what an agent asks for with a tunnel", () => {
   const label = (message: Members) => ask(7, { Labels: { app: "web" }, ForwardsTo: "", Metadata: "", ...message });
 
   for (const [name, message] of refused) {
-    it(`what an agent asks for with a tunnel is refused by name: ${JSON.stringify(message)}`, async () => {
+    it(`a field of a tunnel request is refused by name: ${JSON.stringify(message)}`, async () => {
       const error = String((await bind(message))["Error"]);
       assert.match(error, /\n\nERR_NGROK_721\n$/);
       assert.ok(error.includes(name), error);
@@ -154,7 +154,7 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const [name, message] of invalid) {
-    it(`what an agent asks for with a tunnel is refused as what it contradicts: ${JSON.stringify(message)}`, async () => {
+    it(`a contradictory tunnel request is refused: ${JSON.stringify(message)}`, async () => {
       const error = String((await bind(message))["Error"]);
       assert.match(error, /\n\nERR_NGROK_700\n$/);
       assert.ok(error.includes(name), error);
@@ -162,7 +162,7 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const [name, message] of refusedLabelled) {
-    it(`what an agent asks for with a tunnel is refused by name with labels: ${JSON.stringify(message)}`, async () => {
+    it(`a field of a labelled tunnel request is refused by name: ${JSON.stringify(message)}`, async () => {
       const error = String((await label(message))["Error"]);
       assert.match(error, /\n\nERR_NGROK_721\n$/);
       assert.ok(error.includes(name), error);
@@ -170,7 +170,7 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const message of done) {
-    it(`what an agent asks for with a tunnel is granted: ${JSON.stringify(message)}`, async () => {
+    it(`a field of a tunnel request is accepted: ${JSON.stringify(message)}`, async () => {
       const answer = await bind(message);
       assert.equal(answer["Error"], "");
       assert.equal((await ask(2, { Id: answer["Id"] }))["Error"], "");
@@ -178,7 +178,7 @@ describe("what an agent asks for with a tunnel", () => {
   }
 
   for (const [name, message] of unchangeable) {
-    it(`what an agent changes of its tunnel is refused by name: ${JSON.stringify(message).slice(0, 60)}`, async () => {
+    it(`a field of a tunnel change is refused by name: ${JSON.stringify(message).slice(0, 60)}`, async () => {
       const { Id, Extra } = await bind({});
       const error = String((await patch(tunnelOf(Extra), message))["Error"]);
       assert.ok(error.includes(name), error);
@@ -186,7 +186,7 @@ describe("what an agent asks for with a tunnel", () => {
     });
   }
 
-  it("what an agent changes of its tunnel is told with the name and the description that it had, where it says nothing of them", async () => {
+  it("a tunnel change preserves name and description if it omits them", async () => {
     const { Id, Extra } = await bind({ Extra: { Name: "web", Description: "the shop" } });
     const id = tunnelOf(Extra);
     const told = (name: string, description: string, metadata: string) =>
@@ -212,7 +212,7 @@ describe("what an agent asks for with a tunnel", () => {
     ["tcp", { Addr: ":20009" }],
     ["https", { Hostname: "shop.internal" }],
   ] as const) {
-    it(`what an agent changes of its ${Proto} tunnel is whether others may serve ${JSON.stringify(Opts)} beside it, while none does`, async () => {
+    it(`a change of a ${Proto} tunnel decides whether others may share ${JSON.stringify(Opts)}, while none does`, async () => {
       const Bindings = JSON.stringify(Opts).includes("internal") ? ["internal"] : [];
       const beside = () => bind({ Proto, Opts, Extra: { PoolingEnabled: true, Bindings } });
       const first = await bind({ Proto, Opts, Extra: { Bindings } });
@@ -234,7 +234,7 @@ describe("what an agent asks for with a tunnel", () => {
     });
   }
 
-  it("what an agent asks for with a tunnel is granted again with the URL that the answer gave, whichever port it names", async () => {
+  it("a tunnel request is accepted again with the URL of the first answer, whichever port it names", async () => {
     const first = await bind({ Opts: { URL: "" } });
     const url = new URL(String(first["URL"]));
     assert.equal(Number(url.port), edge.edge.https.port);

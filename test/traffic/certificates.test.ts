@@ -42,7 +42,7 @@ for (const protocol of protocols) {
       assert.equal(answer.status, 200);
     };
 
-    it(`the certificate that is shown over ${protocol} is the uploaded one at once: the exact name before the wildcard, the newest that is valid first`, async () => {
+    it(`the certificate over ${protocol} is the uploaded one immediately: an exact name before a wildcard, and the newest valid one first`, async () => {
       assert.equal(await shown(host), "own");
       const wild = await made(["*.example.com"], 300);
       upload("cert_wild", wild);
@@ -58,7 +58,7 @@ for (const protocol of protocols) {
       assert.equal(await shown(other), "own");
     });
 
-    it(`the certificate that is shown over ${protocol} is never a broken or an expired one, and neither takes a host down`, async () => {
+    it(`the certificate over ${protocol} is never a broken or expired one, which do not take a host down either`, async () => {
       const good = await made([other], 10, now - dayMs);
       const foreign = await made([other], 10);
       upload("cert_good", good);

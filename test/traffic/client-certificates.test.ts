@@ -1,4 +1,4 @@
-/** Client certificates that do not hold: none of them brings a byte of HTTP to anybody. */
+/** Invalid client certificates: none of them lets a byte of HTTP reach a service. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { makeMetrics } from "../../src/lib/metrics.ts";
@@ -40,7 +40,7 @@ const narrow = authority({ extensions: [authorityConstraints(), certifies, permi
 const expiredRoot = authority({ notBefore: Date.now() - 9 * day, notAfter: Date.now() - day }, "Expired");
 const trusted = [root, rsaRoot, shortRoot, shallow, narrow, expiredRoot];
 
-/** A leaf with what stands between it and the authority. */
+/** A leaf with its chain up to the authority. */
 type Shown = readonly [leaf: OddCertificate, ...between: readonly OddCertificate[]];
 
 function through(between: OddCertificate): Shown {
@@ -104,18 +104,18 @@ for (const protocol of protocols) {
     describe(`K2: a client certificate over ${protocol} and ${maxVersion}`, () => {
       const ask = ([own, ...between]: Shown) => {
         const cert = [own, ...between].map(({ pem }) => pem).join("");
-        // what the client's own library would not send is sent all the same
+        // Sends what the client's own library would refuse to send.
         const tls = { cert, key: own.keyPem, maxVersion, ciphers: "DEFAULT@SECLEVEL=0" };
         return fixture.ask(protocol, { tls });
       };
 
       for (const [what, shown] of Object.entries(good)) {
-        it(`K2: a client certificate over ${protocol} and ${maxVersion}: ${what} is let in`, async () => {
+        it(`K2: a client certificate over ${protocol} and ${maxVersion}: ${what} is accepted`, async () => {
           assert.equal((await ask(shown)).status, 200);
           assert.equal(fixture.received.at(-1)?.headers["ngrok-mtls-subject-cn"], "client");
         });
       }
-      it(`K2: a client certificate over ${protocol} and ${maxVersion} that is not there is asked for in an alert`, async () => {
+      it(`K2: a missing client certificate over ${protocol} and ${maxVersion} is reported in an alert`, async () => {
         const alert = maxVersion === "TLSv1.3" ? /alert certificate required/ : /alert handshake failure/;
         await assert.rejects(fixture.ask(protocol, { tls: { maxVersion } }), alert);
       });
@@ -148,7 +148,7 @@ for (const protocol of protocols) {
     const claimed = (): readonly (readonly [string, unknown])[] =>
       Object.entries(fixture.received.at(-1)?.headers ?? {}).filter(([name]) => /^(ngrok|postern)/i.test(name));
 
-    it(`R3, W2, K2: the header fields of a client certificate over ${protocol} come from the edge alone, whatever a client with a certificate sends, in any spelling`, async () => {
+    it(`R3, W2, K2: the header fields of a client certificate over ${protocol} come only from the edge, whatever spelling a client sends`, async () => {
       const own = leaf(root);
       const answer = await fixture.ask(protocol, { headers: lies, tls: { cert: own.pem, key: own.keyPem } });
       assert.equal(answer.status, 200);
@@ -161,7 +161,7 @@ for (const protocol of protocols) {
       assert.ok(claimed().every(([, value]) => value !== "root"));
     });
 
-    it(`R3, W2: the header fields of a client certificate over ${protocol} come from nobody where no certificate is asked for`, async () => {
+    it(`R3, W2: the header fields of a client certificate over ${protocol} are absent if no certificate is requested`, async () => {
       fixture.put("https_edge", "edghts_open", { hostports: ["open.example.com:443"], mutual_tls: null });
       fixture.put("https_edge_route", "edghtsrt_open", {
         edge_id: "edghts_open",

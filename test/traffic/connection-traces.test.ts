@@ -1,4 +1,4 @@
-/** What is kept of whole connections when they are over: the steps that explanations foretell. */
+/** Traces of finished connections contain the steps that an explanation predicts. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { connect } from "node:tls";
@@ -41,7 +41,7 @@ function put(kind: "tls_edge" | "tcp_edge", ...rules: readonly object[]): void {
   for (const one of connectionEdge(kind, "db", [host], { traffic_policy })) edge.put(one);
 }
 
-/** A TLS client that asks for the edge, and all that it gets. */
+/** A TLS client that connects to the edge, and all bytes that it receives. */
 async function visitTls(): Promise<string> {
   const socket = connect({
     host: "127.0.0.1",
@@ -85,7 +85,7 @@ async function foretold(kind: "tls_edge" | "tcp_edge"): Promise<readonly unknown
 const byOutcome = ({ by, outcome, reason }: ConnectionTrace["steps"][number]): unknown[] => [
   by,
   outcome,
-  // An explanation says what rules of its own would do, and a real connection has a port of its own.
+  // An explanation describes the effect of its own rules, and a real connection has its own port.
   by === "backend" ? "" : reason,
 ];
 
@@ -99,7 +99,7 @@ describe("the traces of connections", { timeout: 30_000 }, () => {
     const protocol = kind === "tcp_edge" ? "tcp" : "tls";
     const go = async () => (kind === "tcp_edge" ? (await visit(port)).text : await visitTls());
 
-    it(`the traces of connections to a ${protocol} edge have each rule, as explain has foretold, of those that are closed and of those that are served`, async () => {
+    it(`the traces of connections to a ${protocol} edge contain each rule, as explain predicts, for closed and served connections`, async () => {
       put(kind, open, fails, isNot, denies);
       const beforehand = await foretold(kind);
       await go().catch(() => "");
@@ -123,7 +123,7 @@ describe("the traces of connections", { timeout: 30_000 }, () => {
     });
   }
 
-  it("the traces of connections tell what is wrong with an edge that is closed by a fault of its own", async () => {
+  it("the traces of connections report why a faulty edge closed them", async () => {
     put("tcp_edge", { actions: [{ type: "restrict-ips", config: { ip_policies: ["ipp_gone"] } }] });
     assert.equal((await visit(port)).text, "");
     const trace = await traceOfNext();

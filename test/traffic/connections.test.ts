@@ -1,4 +1,4 @@
-/** An agent with several sessions: its tunnels are one, and are there as long as one session is. */
+/** An agent with several sessions: its tunnels are shared, and exist as long as one session does. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -41,7 +41,7 @@ async function startRelay(port: number) {
   });
   return {
     port: (relay.address() as AddressInfo).port,
-    /** Those that are open, oldest first. */
+    /** Open sessions, oldest first. */
     open: () => sockets.filter(({ destroyed }) => !destroyed),
     silence() {
       for (const socket of sockets) socket.unpipe().pause();
@@ -55,7 +55,7 @@ after(async () => {
   for (const platform of platforms.values()) await (await platform).stop();
 });
 
-/** The platform of all tests that want such a one. */
+/** A platform shared by all tests that need one. */
 function platformWith(edges: number, nodes = nodeCount): Promise<TestPlatform> {
   const key = `${edges} ${nodes}`;
   const platform = platforms.get(key) ?? startPlatform({ edges }, nodes);
@@ -124,7 +124,7 @@ for (const edges of [1, 2]) {
       });
     }
 
-    it("an agent with two sessions keeps its URL from other agents, and yields it to its next run", async () => {
+    it("an agent with two sessions defends its URL against other agents, and hands it over to its next run", async () => {
       const { platform, service, relay, agent } = await startWorld(edges);
       const { url } = agent;
       const { body: account } = await platform.api("POST", "/accounts", { name: "other" });

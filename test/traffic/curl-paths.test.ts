@@ -1,4 +1,4 @@
-/** What curl asks for reaches a service behind `postern http` as it was written. */
+/** Paths of curl requests reach a service behind `postern http` unchanged. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, it } from "node:test";
@@ -38,7 +38,7 @@ async function curl(path: string, ...more: readonly string[]): Promise<string> {
 }
 
 for (const version of ["--http1.1", "--http2"]) {
-  it(`curl ${version} reaches a service with encoded slashes and signed URLs as they are`, async () => {
+  it(`curl ${version} reaches a service with encoded slashes and signed URLs unchanged`, async () => {
     for (const target of targets) assert.equal(await curl(target, version), target);
     assert.equal(await curl("/a/../b%2Fc", version), "/b%2Fc");
   });

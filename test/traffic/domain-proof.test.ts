@@ -1,4 +1,4 @@
-/** Names outside of the server's domain, where they have to be proven: what agents get. */
+/** Agents' names outside of the server's domain, if domains must be verified. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startPlatform } from "../support/platform.ts";
@@ -9,7 +9,7 @@ describe("agents where names have to be proven", () => {
   before(async () => (platform = await startPlatform({ requireDomainProof: "operator" })));
   after(() => platform.stop());
 
-  it("R5: agents where names have to be proven publish below the server's domain, and elsewhere only at what their account has reserved", async () => {
+  it("R5: with verified domains, agents publish below the server's domain, and elsewhere only at names that their account has reserved", async () => {
     const agent = await platform.startAgent({ upstream: 1, url: "https://free.localhost" });
     assert.equal(agent.url, `https://free.localhost:${platform.httpsPort}`);
     const url = "https://shop.example.com";

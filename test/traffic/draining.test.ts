@@ -1,4 +1,4 @@
-/** A server that is told to stop behind a balancer: nobody's request fails, and agents are elsewhere before it ends. */
+/** A server that stops behind a balancer: no request fails, and agents move before it ends. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
@@ -52,7 +52,7 @@ async function startAgentAt(port: number, edge: TestEdge): Promise<OurAgent> {
   return agent;
 }
 
-/** Passes connections on to the port that `target` names when they come. */
+/** Forwards new connections to the port in `target`. */
 async function startBalancer(target: () => number): Promise<number> {
   const balancer = createServer((socket) => {
     const onward = connect(target(), "127.0.0.1");
@@ -72,8 +72,8 @@ function sessionsClosed(edge: TestEdge): number {
 }
 
 for (const protocol of protocols) {
-  describe(`a server that stops while it is asked over ${protocol}`, { timeout: 60_000 }, () => {
-    it(`S5: a server that stops while it is asked over ${protocol} answers every request until it takes no connections`, async () => {
+  describe(`a server that stops under load over ${protocol}`, { timeout: 60_000 }, () => {
+    it(`S5: a server that stops under load over ${protocol} answers every request until it accepts no connections`, async () => {
       // A clock that is moved would end connections that are just made.
       const edge = await startEdge(1);
       await startAgentAt(edge.edge.agent.port, edge);
@@ -93,7 +93,7 @@ for (const protocol of protocols) {
       );
     });
 
-    it(`S5: a server that stops has its agents elsewhere first, and is left by none before its visitors have gone, asked over ${protocol}`, async () => {
+    it(`S5: a server that stops under load over ${protocol} moves its agents first, and keeps their old sessions until its visitors have finished`, async () => {
       const [one, other] = [await startEdge(), await startEdge()];
       let present = one;
       const agent = await startAgentAt(await startBalancer(() => present.edge.agent.port), one);
@@ -116,7 +116,7 @@ for (const protocol of protocols) {
       );
     });
 
-    it(`a server that stops and is the only one keeps its agents until its visitors have gone, asked over ${protocol}`, async () => {
+    it(`a server that stops alone under load over ${protocol} keeps its agents until its visitors have finished`, async () => {
       const edge = await startEdge();
       const agent = await startAgentAt(edge.edge.agent.port, edge);
       const stopped = edge.edge.stop();
@@ -132,7 +132,7 @@ for (const protocol of protocols) {
 }
 
 describe("an agent with several addresses of its server", { timeout: 60_000 }, () => {
-  it("an agent with several addresses goes on to the next where one is silent or about to stop, and has a session there first", async () => {
+  it("an agent with several addresses moves to the next one when a server is silent or about to stop, with a session there first", async () => {
     const [one, other] = [await startEdge(), await startEdge()];
     const at = { ca: one.authority.certificatePem, token: credential.token };
     const places = [one, other].map(({ edge }) => ({ host: "127.0.0.1", port: edge.agent.port }));
@@ -154,8 +154,8 @@ describe("an agent with several addresses of its server", { timeout: 60_000 }, (
   });
 });
 
-describe("a server that stops while agents come", { timeout: 60_000 }, () => {
-  it("a server that stops tells agents one after the other, and takes no new ones of ours", async () => {
+describe("a server that stops while agents connect", { timeout: 60_000 }, () => {
+  it("a server that stops asks agents to move one after the other, and accepts none of our agents", async () => {
     const edge = await startEdge();
     const agents = [];
     for (let count = 0; count < 4; count += 1) agents.push(await startAgentAt(edge.edge.agent.port, edge));
@@ -170,7 +170,7 @@ describe("a server that stops while agents come", { timeout: 60_000 }, () => {
   });
 });
 
-/** Asks until no connection can be made. */
+/** Sends requests until no connection can be made. */
 function visitorOf(edge: TestEdge, protocol: Protocol): Visitor {
   return new Visitor({
     protocol,
@@ -178,7 +178,7 @@ function visitorOf(edge: TestEdge, protocol: Protocol): Visitor {
     text: "served",
     connect: () =>
       edge.connect(protocol, { host }).catch((error: NodeJS.ErrnoException) => {
-        // What the system has not given to the server when that closes the listener, it resets.
+        // Connections that the system has not handed to the server are reset when the listener closes.
         if (error.code === "ECONNREFUSED" || error.code === "ECONNRESET") return undefined;
         throw error;
       }),

@@ -1,6 +1,6 @@
 /**
- * Servers of two neighbouring versions share a database while they are updated. What they tell of their agents is held to
- * `test/support/earlier-node.json`, what a server of version 0.1.0 told: this one understands it, and tells no less.
+ * During an update, servers of two neighbouring versions share a database. `test/support/earlier-node.json` contains
+ * the messages of version 0.1.0 about its agents: this version understands them, and sends at least as much.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -29,7 +29,7 @@ interface Entry {
 const recorded = JSON.parse(readFileSync("test/support/earlier-node.json", "utf8")) as Readonly<Record<string, Entry>>;
 const { token, object: credential } = newCredential();
 
-/** Members that `now` lacks, or has of another type. What an agent has asked for is a text of its own. */
+/** Members that `now` lacks, or has with another type. An agent's options are opaque text. */
 function missing(earlier: unknown, now: unknown, path: string): string[] {
   if (typeof earlier !== typeof now) return [path];
   if (path.endsWith(".request")) return missing(JSON.parse(String(earlier)), JSON.parse(String(now)), `${path}()`);
@@ -39,7 +39,7 @@ function missing(earlier: unknown, now: unknown, path: string): string[] {
 }
 
 describe("a server beside those of the version before", () => {
-  /** What this one tells, by its ids. */
+  /** Messages of this version, by id. */
   const told = new Map<string, Entry>();
   let follower: PresenceFollower;
   let nodes: NodeDirectory;
@@ -74,7 +74,7 @@ describe("a server beside those of the version before", () => {
   });
   after(() => edge.edge.stop());
 
-  it("a server beside those of the version before serves what they have told, and passes over what it does not know", async () => {
+  it("a server next to the previous version serves its agents, and ignores unknown members", async () => {
     const hear = (entries: Readonly<Record<string, object>>): void =>
       follower.heard(
         Object.entries(entries).map(([id, entry]) => ({
@@ -86,14 +86,14 @@ describe("a server beside those of the version before", () => {
       );
     const isServed = async (): Promise<boolean[]> => {
       const answers = protocols.map((http) => edge.ask(http, { host: "shop.apps.example.com", path: "/" }));
-      // The server that has it is not there; nobody's name is answered 404.
+      // The agent's server does not respond, but its name is not answered with 404.
       return (await Promise.all(answers)).map(({ status }) => status === 503);
     };
     const newer = Object.entries(recorded).map(([id, entry]) => [id, { ...entry, novelty: { is: "unknown" } }]);
     const [{ edgeId }] = Object.values(recorded) as [Entry];
     for (const entries of [recorded, { ...Object.fromEntries(newer), nv_1: { what: "novelty", edgeId } }]) {
       hear(entries);
-      // After an outage everything is told anew.
+      // After an outage all messages are sent again.
       hear(entries);
       for (const { tunnel, session } of Object.values(recorded)) {
         if (tunnel) assert.deepEqual(nodes.agents.tunnel(tunnel.id), tunnel);
@@ -105,7 +105,7 @@ describe("a server beside those of the version before", () => {
     }
   });
 
-  it("a server beside those of the version before tells them no less than they tell", async () => {
+  it("a server next to the previous version sends at least the previous version's messages", async () => {
     const agent = await connectAgent(edge, token, 1);
     await agent.bind({ hostname: "shop.apps.example.com" });
     await agent.label({ app: "web" });

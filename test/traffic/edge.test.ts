@@ -73,7 +73,7 @@ describe("the edge", () => {
     await stopped;
   });
 
-  it("the edge publishes an agent at an address of its own", async () => {
+  it("the edge publishes an agent at its own address", async () => {
     const edge = await startTestEdge([token.object]);
     stops.push(() => edge.edge.stop());
     const { url } = await publish(edge, token.token, echo, { url: "https://mine.apps.example.com" });
@@ -83,7 +83,7 @@ describe("the edge", () => {
     assert.ok(opened.type === "tunnel_opened" && opened.tunnel.endpoint?.publicUrl === url);
   });
 
-  it("R5: the edge keeps an agent's address from a wildcard edge, and gives it to an edge with that very name", async () => {
+  it("R5: the edge refuses an agent's address to a wildcard edge, and gives it to an edge with exactly that name", async () => {
     const name = "mine.apps.example.com";
     const edge = await startTestEdge([token.object, ...httpsEdge("wild", ["*.apps.example.com"])]);
     stops.push(() => edge.edge.stop());
@@ -112,7 +112,7 @@ describe("the edge", () => {
     assert.equal(nameless.status, 421);
   });
 
-  it("K1: the edge puts a change of the minimum version into effect at once, also for connections that are open", async () => {
+  it("K1: the edge applies a change of the minimum TLS version immediately, even to open connections", async () => {
     const edge = await startTestEdge([token.object, ...httpsEdge("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     await publish(edge, token.token, echo, { labels: { app: "shop" } });
@@ -139,7 +139,7 @@ describe("the edge", () => {
     socket.destroy();
   });
 
-  it("the edge takes an edge away, and the agent's token", async () => {
+  it("the edge removes an edge, and the agent's token", async () => {
     const edge = await startTestEdge([token.object, ...httpsEdge("shop", ["shop.example.com"])]);
     stops.push(() => edge.edge.stop());
     await publish(edge, token.token, echo, { labels: { app: "shop" } });
@@ -151,7 +151,7 @@ describe("the edge", () => {
     await assert.rejects(edge.ask("h1", { host: "shop.example.com" }), /unrecognized name/);
   });
 
-  it("the edge tells no agent that its token is unknown before it has its configuration", async () => {
+  it("the edge does not report a token as unknown before it has its configuration", async () => {
     const metrics = makeMetrics();
     const edge = await startTestEdge(null, { metrics });
     stops.push(() => edge.edge.stop());
@@ -168,7 +168,7 @@ describe("the edge", () => {
     assert.ok(edge.reports.some((message) => message.type === "applied" && message.revision === 7));
   });
 
-  it("the edge says hello, what it has applied, and what it could not put into effect", async () => {
+  it("the edge reports its start, its applied revision, and configuration that it could not apply", async () => {
     const edge = await startTestEdge([token.object]);
     stops.push(() => edge.edge.stop());
     assert.equal(edge.reports[0]?.type, "hello");
@@ -214,7 +214,7 @@ describe("the edge", () => {
     assert.match(answer, new RegExp(`Location: https://shop.example.com:${edge.edge.https.port}/x\r\n`));
   });
 
-  it("S5: the edge lets what is in flight end before it stops, and takes nothing new", async () => {
+  it("S5: the edge finishes open requests before it stops, and accepts no new ones", async () => {
     const edge = await startTestEdge([token.object, ...httpsEdge("slow", ["slow.example.com"])]);
     const arrived = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -262,7 +262,7 @@ describe("the edge", () => {
     await agent.close();
   });
 
-  it("the edge leaves nothing open when one of its addresses is taken", async () => {
+  it("the edge closes everything if one of its addresses is in use", async () => {
     const first = await startTestEdge([]);
     stops.push(() => first.edge.stop());
     const taken = { host: "127.0.0.1", port: first.edge.agent.port };

@@ -1,4 +1,4 @@
-/** Several edges that are told to stop: the agents of one serve the visitors of all until the last has been answered. */
+/** Several edges that stop: the agents of one edge serve all visitors until the last response. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -15,7 +15,7 @@ import { startHttpService } from "../support/services.ts";
 import { startTwoEdges } from "../support/two-edges.ts";
 
 for (const http of protocols) {
-  it(`edges that are told to stop end behind the visitors of all of them, over ${http}`, async () => {
+  it(`edges that stop wait for the visitors of all of them, over ${http}`, async () => {
     const platform = await startPlatform({ edges: 2, drainMs: 20_000 });
     const held: ServerResponse[] = [];
     let came = (): void => {};
@@ -29,7 +29,7 @@ for (const http of protocols) {
       const { text } = await platform.api("GET", "/metrics");
       return metricSum(text, "postern_peer_streams_total");
     };
-    // Those who came to the agent's own edge are answered: it has nobody left to wait for.
+    // The visitors of the agent's own edge have their responses, so this edge has none of its own to wait for.
     while (visits.length < 2) {
       const before = await overPeerLine();
       const arrived = new Promise<void>((resolve) => (came = resolve));
@@ -56,11 +56,11 @@ for (const http of protocols) {
   });
 }
 
-describe("a node that is told to stop", { timeout: 60_000 }, () => {
+describe("a node that stops", { timeout: 60_000 }, () => {
   const { token, object } = newCredential();
   const objects = [object, ...httpsEdge("shop", [host])];
 
-  it("a node that is told to stop lets what visitors of another node have under way through its agents end", async (test) => {
+  it("a node that stops waits for other nodes' visitors who use its agents", async (test) => {
     const both = await startTwoEdges(objects, { drainMs: 20_000 }, "tls");
     test.after(() => both.stop());
     const [stopping, other] = both.edges;
@@ -79,7 +79,7 @@ describe("a node that is told to stop", { timeout: 60_000 }, () => {
     await stopped;
   });
 
-  it("a node that is told to stop closes the sessions of SDKs one by one, each when nothing is under way through it", async (test) => {
+  it("a node that stops closes the sessions of SDKs one by one, each when it is idle", async (test) => {
     const both = await startTwoEdges(objects, { drainMs: 20_000 }, "tls");
     test.after(() => both.stop());
     const [stopping, other] = both.edges;
@@ -105,7 +105,7 @@ describe("a node that is told to stop", { timeout: 60_000 }, () => {
     await stopped;
   });
 
-  it("a node that is told to stop keeps the tunnels of agents of ours until they are known to be elsewhere", async (test) => {
+  it("a node that stops keeps the tunnels of our agents until they are known to have moved", async (test) => {
     const both = await startTwoEdges(objects, { drainDelay: 0.05 }, "tls");
     test.after(() => both.stop());
     const [stopping, other] = both.edges;
@@ -130,7 +130,7 @@ describe("a node that is told to stop", { timeout: 60_000 }, () => {
   });
 });
 
-/** Whether a connection to the port on loopback is taken. */
+/** Whether the loopback port accepts a connection. */
 async function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   try {

@@ -1,4 +1,4 @@
-/** Several edges beside one control plane: what the API says of them, and what visitors of any get. */
+/** Several edges with one control plane: what the API reports, and how visitors of each edge are served. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { checkEdges, usualEdges } from "../../src/cli/platform/edge-count.ts";
@@ -16,7 +16,7 @@ import type { HttpService } from "../support/services.ts";
 describe("two edges", { timeout: 60_000 }, () => {
   let platform: TestPlatform;
   let service: HttpService;
-  /** An agent that only one of them has. */
+  /** An agent with a session at only one of them. */
   let atOne: OurAgentOptions;
 
   before(async () => {
@@ -44,7 +44,7 @@ describe("two edges", { timeout: 60_000 }, () => {
     return ids;
   };
 
-  it("two edges both serve an agent's URL, keep traces of it that are one list, and are counted together", async () => {
+  it("two edges both serve an agent's URL, merge their traces, and are counted together", async () => {
     const answered = () => metric("postern_http_requests_total", 'status="2xx"');
     const agent = await platform.startAgent(atOne);
     const before = await answered().catch(() => 0);
@@ -75,7 +75,7 @@ describe("two edges", { timeout: 60_000 }, () => {
     assert.equal((await other.ended).reason, "credentials");
   });
 
-  it("two edges both tell an agent that asks for it how long its requests took there, and no other", async () => {
+  it("two edges both report request durations to an agent that requests them, and to no other", async () => {
     let lines = Buffer.alloc(0);
     const agent = { connections: 1, requestTimes: (told: Buffer) => void (lines = Buffer.concat([lines, told])) };
     const asking = await platform.startAgent({ ...atOne, agent, tunnel: { wantsTimes: true } });
@@ -94,7 +94,7 @@ describe("two edges", { timeout: 60_000 }, () => {
     await asking.close();
   });
 
-  it("two edges both have what an agent at one of them has kept, and send it again once", async () => {
+  it("two edges both return captured requests of an agent at one of them, and replay each once", async () => {
     const agent = await platform.startAgent(await keeping(atOne));
     const [first = "", ...others] = await visitBoth(agent, "h2");
     for (const id of [first, ...others]) {
@@ -121,7 +121,7 @@ describe("the number of edges", () => {
     assert.ok(usualEdges() >= 1);
   });
 
-  it("the number of edges does not keep a start from seeing that a port is taken", async () => {
+  it("a start with several edges detects a port that is in use", async () => {
     const first = await startPlatform();
     const taken = { host: "127.0.0.1", port: first.httpsPort };
     await assert.rejects(startPlatform({ edges: 2, httpsListen: taken }), /in use, and the HTTPS edge needs it/);

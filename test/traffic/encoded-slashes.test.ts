@@ -17,7 +17,7 @@ const accepted = [
   "/api/v1/repositories/https:%2F%2Fgit.example.com%2Frepo.git",
   "/caf%E9/%ff",
 ];
-/** What some server could still read as another path. */
+/** Spellings that some server could read as another path. */
 const ambiguous = ["/a/..%2Fadmin", "/a%2F..%2Fadmin", "/a%2f%2e%2e/admin", "/a%2F..;/admin", "/a%5Cb", "/a%2F%00"];
 
 const policy = (rule: object) => ({
@@ -54,7 +54,7 @@ function closed(at: EdgeWithAgent, match: string): void {
 
 for (const protocol of protocols) {
   describe(`encoded slashes over ${protocol}`, () => {
-    it(`encoded slashes over ${protocol} reach the service as they were sent if one route takes every path`, async () => {
+    it(`encoded slashes over ${protocol} reach the service unchanged if one route matches every path`, async () => {
       fixture.route({});
       for (const path of accepted) assert.deepEqual(await ask(fixture, protocol, path), [200, path]);
       fixture.route(policy({ expressions: ["req.method == 'POST'"], actions: deny }));

@@ -36,7 +36,7 @@ async function explain(asked: Pick<Asked, "kind" | "siteId"> & Partial<Asked>): 
   return answer.explanation;
 }
 
-/** What each rule said, with the values of its expressions. */
+/** The result of each rule, with the values of its expressions. */
 function told({ steps }: ExplanationReport): readonly unknown[] {
   return steps.flatMap(({ rule, reason }) =>
     rule ? [[reason, rule.values.map(({ outcome }) => outcome), rule.actions.map(({ outcome }) => outcome)]] : [],
@@ -73,7 +73,7 @@ describe("explain of connections", { timeout: 30_000 }, () => {
     assert.match(told(away).join(), /the endpoint is not online/);
   });
 
-  it("explain of connections tells of a tcp cloud endpoint, and of one that has a rule for nobody", async () => {
+  it("explain of connections covers a tcp cloud endpoint, and one whose rule denies everyone", async () => {
     const doc = (value: string) => ({ url: "tcp://db.internal:5432", traffic_policy: value });
     edge.put({ kind: "cloud_endpoint", id: "ep_1", doc: doc(rules({ actions: [{ type: "deny" }] })) });
     const denied = await explain({ kind: "tcp_edge", siteId: "ep_1" });
@@ -87,7 +87,7 @@ describe("explain of connections", { timeout: 30_000 }, () => {
     assert.match(fell.steps.at(-1)?.reason ?? "", /no rule of the endpoint's policy has answered/);
   });
 
-  it("explain of connections and requests tells of the very endpoint, where several have its URL", async () => {
+  it("explain of connections and requests names the selected endpoint, if several have its URL", async () => {
     const hostname = "pool.example.com";
     const binds = [1, 2].map(() => agent.bind({ proto: "tls", hostname, pooling: true }));
     for (const { id } of await Promise.all(binds)) {

@@ -1,4 +1,4 @@
-/** A dry run says exactly what then happens on real sockets. */
+/** A dry run predicts exactly what happens on real sockets. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -94,7 +94,7 @@ async function happened(
 
 describe("explain", () => {
   for (const protocol of protocols) {
-    it(`explain says exactly what then happens over ${protocol}, for random configurations and requests`, async () => {
+    it(`explain predicts exactly what happens over ${protocol}, for random configurations and requests`, async () => {
       const random = seededRandom(protocol === "h1" ? 7 : 8);
       const seen = new Map<string, number>();
       for (let round = 0; round < 40; round += 1) {
@@ -103,7 +103,7 @@ describe("explain", () => {
           fixture.clock.move(random.below(2500));
           const described = randomRequest(random);
           const reached = fixture.received.length;
-          // No window or pause may end between what is told and what happens.
+          // No time window may end between prediction and request.
           const [told, real] = await fixture.clock.hold(
             async () => [await explained(described), await happened(protocol, described)] as const,
           );
@@ -112,14 +112,14 @@ describe("explain", () => {
           assert.equal(told.outcome, trace.outcome, about);
           assert.equal(told.errorCode, trace.errorCode, about);
           assert.equal(told.route?.id, trace.routeId, about);
-          // Only a dry run tells of the values that decided.
+          // Only a dry run reports the values that decided.
           assert.deepEqual(
             told.steps.map(({ rule: _rule, ...step }) => step),
             trace.steps,
             about,
           );
           assert.equal(real.status, told.status ?? told.response?.status, about);
-          // A response rule may refuse what the service has answered.
+          // A response rule may refuse the service's response.
           assert.equal(fixture.received.length - reached, told.response === undefined ? 0 : 1, about);
           const last = told.steps.at(-1);
           seen.set(`${last?.by} ${last?.outcome}`, (seen.get(`${last?.by} ${last?.outcome}`) ?? 0) + 1);
@@ -134,7 +134,7 @@ describe("explain", () => {
           }
         }
       }
-      // What the rounds are about did occur in them.
+      // The random rounds must cover these cases.
       for (const wanted of [
         "router denied",
         "ip_restriction denied",
@@ -156,7 +156,7 @@ describe("explain", () => {
     });
   }
 
-  it("explain changes nothing by being asked", async () => {
+  it("explain has no side effects", async () => {
     for (const id of ["r1", "r2", "r3"]) fixture.edge.remove("https_edge_route", `edghtsrt_${id}`);
     fixture.edge.remove("ip_restriction", "ipx_1");
     fixture.route({
@@ -180,7 +180,7 @@ describe("explain", () => {
     assert.match((await traceOf(await happened("h2", described))).steps[1]?.reason ?? "", /half-open/);
   });
 
-  it("explain tells nothing of an edge of another account, and not of a host that the edge does not serve", async () => {
+  it("explain reveals nothing about edges of other accounts, and nothing about hosts that the edge does not serve", async () => {
     const request = { method: "GET", target: "/", headers: [], source: "127.0.0.1", body: "", response: undefined };
     const asked = { name: "explain_request", siteId: "edghts_1" } as const;
     const foreign = await fixture.edge.question({ ...asked, accountId: "ac_2", request: { ...request, host } });
@@ -212,7 +212,7 @@ const plainRequest: Described = {
   answer: { status: 200, headers: { "content-type": "text/plain", "content-length": "2" }, body: "ok" },
 };
 
-/** Header fields as the service got them, but for the request id. */
+/** Header fields at the service, without the request id. */
 function arrived(): string[] {
   const raw = fixture.received.at(-1)?.rawHeaders ?? [];
   return raw

@@ -1,4 +1,4 @@
-/** Responses that the edge makes itself, with what a map of header fields cannot say. */
+/** Responses made at the edge, including fields that a map cannot express. */
 import assert from "node:assert/strict";
 import { after, before, describe, it, mock } from "node:test";
 import type { CompiledModule } from "../../src/traffic/module.ts";

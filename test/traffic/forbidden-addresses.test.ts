@@ -1,4 +1,4 @@
-/** Static backends that lead where nothing is sent: said as it is, by explain, the trace and the page (I7). */
+/** Static backends with forbidden addresses: reported by explain, the trace and the error page (I7). */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -45,7 +45,7 @@ for (const protocol of protocols) {
       ["bkdsc_literal", '"127.0.0.1" is a loopback address'],
       ["bkdfo_none", '"localhost" leads to a loopback address'],
     ] as const) {
-      it(`I7: a static backend at an address that is not allowed, over ${protocol}, says so for ${backend} in explain, in the trace and on the page, and dials nothing`, async () => {
+      it(`I7: a static backend at a forbidden address over ${protocol} is reported for ${backend} in explain, in the trace and on the page, and never dialled`, async () => {
         fixture.route({ backend: { enabled: true, backend_id: backend } });
         const answer = await fixture.ask(protocol, { headers: { accept: "text/html" } });
         assert.equal(answer.status, 502);
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
   });
 }
 
-it("I7: an explained connection says, too, that an address is not allowed", async () => {
+it("I7: an explained connection also reports a forbidden address", async () => {
   const backend = { enabled: true, backend_id: "bkdsc_name" };
   fixture.put("tls_edge", "edgtls_1", { hostports: ["db.example.com:443"], backend });
   const asked = { kind: "tls_edge", siteId: "edgtls_1", source: "127.0.0.1" } as const;

@@ -1,4 +1,4 @@
-/** Answers of internal endpoints' own, which pass the response rules and modules of whoever has forwarded to them. */
+/** Responses made at internal endpoints pass the response rules and modules of the forwarding endpoint. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -121,7 +121,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`an answer of an internal endpoint's own over ${protocol} stays as it is where it is a refusal`, async () => {
+    it(`a refusal at an internal endpoint over ${protocol} stays unchanged`, async () => {
       cloud("one", [action("deny", { status_code: 451 })]);
       route([adds("route")]);
       const answer = await fixture.ask(protocol);

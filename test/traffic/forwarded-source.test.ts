@@ -1,4 +1,4 @@
-/** Behind HTTP proxies that are trusted, a request's source is whom they name; behind anybody else, the peer. */
+/** Behind trusted HTTP proxies, a request's source is the address that they name; otherwise it is the peer. */
 import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
@@ -25,7 +25,7 @@ after(() => fixture.stop());
 
 type Header = string | readonly string[];
 
-/** From the trusted proxy unless `source` says otherwise. */
+/** Sent from the trusted proxy unless `source` is given. */
 function ask(protocol: Protocol, forwardedFor: Header | undefined, more: Partial<AskOptions> = {}): Promise<Asked> {
   const headers = { ...(forwardedFor !== undefined && { "x-forwarded-for": forwardedFor }), ...more.headers };
   return fixture.ask(protocol, { source: "127.0.0.1", ...more, headers });
@@ -46,20 +46,20 @@ for (const protocol of protocols) {
         ["::ffff:192.0.2.7", 200],
         ["2001:db8:2::7", 200],
         ["198.51.100.7", 403],
-        // what the client said itself stands left of what the proxies wrote
+        // What the client itself sent is left of what the proxies added.
         ["192.0.2.7, 198.51.100.7", 403],
         ["198.51.100.7, 192.0.2.7", 200],
         ["no address, 192.0.2.7", 200],
         ["192.0.2.7, 10.1.2.3,2001:db8:1::9", 200],
         [["198.51.100.7", "192.0.2.7, 10.1.2.3"], 200],
         [["192.0.2.7", "198.51.100.7"], 403],
-        // proxies alone: then the first of them asks for itself
+        // Only proxies: the first one is then the client.
         ["10.1.2.3", 403],
         [undefined, 403],
       ]);
     });
 
-    it(`R3, R4: the source of a request over ${protocol} stays the peer when that is no trusted proxy, whatever it says`, async () => {
+    it(`R3, R4: the source of a request over ${protocol} is the peer if that is not a trusted proxy, whatever it sends`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       for (const forwardedFor of ["192.0.2.7", "not an address"]) {
         const answer = await ask(protocol, forwardedFor, { source: "127.0.0.9" });
@@ -68,7 +68,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`R3: the source of a request over ${protocol} is not guessed: what a trusted proxy says and cannot be read is refused`, async () => {
+    it(`R3: the source of a request over ${protocol} is not guessed: an invalid value from a trusted proxy is refused`, async () => {
       fixture.route({});
       const reached = fixture.received.length;
       for (const forwardedFor of [
@@ -93,7 +93,7 @@ for (const protocol of protocols) {
       await statuses(protocol, [[Array.from({ length: 16 }, () => "10.1.2.3").join(","), 200]]);
     });
 
-    it(`R4: the source of a request over ${protocol} is what the account's restriction asks about`, async () => {
+    it(`R4: the source of a request over ${protocol} is the address that the account's restriction checks`, async () => {
       fixture.route({});
       fixture.put("ip_restriction", "ipx_1", { type: "endpoints", enforced: true, ip_policy_ids: ["ipp_1"] });
       const name = `own-${protocol}.apps.example.com`;
@@ -105,7 +105,7 @@ for (const protocol of protocols) {
       fixture.edge.remove("ip_restriction", "ipx_1");
     });
 
-    it(`R3: the source of a request over ${protocol} is in variables, traces and, behind what the proxies said, X-Forwarded-For`, async () => {
+    it(`R3: the source of a request over ${protocol} is in variables, traces and, after the proxies' own values, X-Forwarded-For`, async () => {
       fixture.route({
         request_headers: {
           enabled: true,
@@ -161,7 +161,7 @@ for (const protocol of protocols) {
       socket.destroy();
     });
 
-    it(`the source of a request over ${protocol} is told by explain as it is then decided`, async () => {
+    it(`the source of a request over ${protocol} is explained as it is then decided`, async () => {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1"] } });
       for (const forwardedFor of ["192.0.2.7", "198.51.100.7", "unknown"]) {
         const told = await fixture.edge.question({

@@ -1,4 +1,4 @@
-/** Bodies that are held to be verified: how much of them there is at one time. */
+/** Bodies buffered for verification: the total size at one time. */
 import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
@@ -60,7 +60,7 @@ async function start(protocol: Protocol): Promise<Started> {
 
 for (const protocol of protocols) {
   describe(`bodies held over ${protocol}`, () => {
-    it(`D9: bodies held over ${protocol} are bounded in sum: what would exceed it is answered 503, and the others go on`, async () => {
+    it(`D9: bodies buffered over ${protocol} have a total limit: a body beyond it gets 503, and the others continue`, async () => {
       const reached = fixture.received.length;
       const [one, two, three] = await Promise.all([start(protocol), start(protocol), start(protocol)]);
       one.send(body.slice(0, 4000));

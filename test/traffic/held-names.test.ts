@@ -32,7 +32,7 @@ async function agent(edge: TestEdge): Promise<TestAgent> {
   return connected;
 }
 
-/** An agent that says nothing more once it has bound, as one whose network is gone. */
+/** An agent that stays silent after it has bound, as if its network were gone. */
 async function silent(
   edge: TestEdge,
   opts: object,
@@ -46,7 +46,7 @@ async function silent(
   return { raw, auth, id: String(answer["Id"]) };
 }
 
-/** The server has read what the agent has asked so far. */
+/** The server has read the agent's requests so far. */
 function heard({ session }: TestAgent): Promise<void> {
   return session.unbind("tn_none");
 }
@@ -63,7 +63,7 @@ describe("a name that another agent of the same token has", () => {
     tcp: { proto: "tcp", address: ":20007" },
   } as const;
   for (const [proto, asked] of Object.entries(wanted)) {
-    it(`A9: a name that another agent of the same token has stays with it while it is there, over ${proto}, and the newcomer is told who has it`, async () => {
+    it(`A9: a name of another agent of the same token stays with it while it is connected, over ${proto}, and the refusal names the holder`, async () => {
       const edge = await start();
       const first = await agent(edge);
       const { id } = await first.bind(asked);
@@ -102,7 +102,7 @@ describe("a name that another agent of the same token has", () => {
     );
   });
 
-  it("A9: a name that another agent of the same token has goes over at once when the agent's connection ends while it is asked", async () => {
+  it("A9: a name of another agent of the same token is free immediately if the agent's connection ends during the request", async () => {
     const edge = await start();
     const { raw } = await silent(edge, { Hostname: name });
     const second = await agent(edge);
@@ -112,7 +112,7 @@ describe("a name that another agent of the same token has", () => {
     assert.equal((await bound).hostname, name);
   });
 
-  it("A9: a name that another agent of the same token has goes over at once to the same agent when it comes back, though its old connection seems alive", async () => {
+  it("A9: a name of another agent of the same token is free immediately for the same agent after a reconnect, even if its old connection seems alive", async () => {
     const edge = await start();
     const { raw, auth, id } = await silent(edge, { Hostname: name });
     const again = await connectRaw(edge.edge.agent);
@@ -124,7 +124,7 @@ describe("a name that another agent of the same token has", () => {
     await raw.closed;
   });
 
-  it("A9: a name that another agent of the same token has goes over at once to who brings the tunnel's token, in a new session as well", async () => {
+  it("A9: a name of another agent of the same token is free immediately for an agent with the tunnel's token, even in a new session", async () => {
     const edge = await start();
     const first = await agent(edge);
     const { id, token: proof } = await first.bind({ hostname: name });
@@ -133,7 +133,7 @@ describe("a name that another agent of the same token has", () => {
     assert.equal(again.id, id);
   });
 
-  it("a name that another agent of the same token has is the next one where none was asked for, and the first again when its agent is silent", async () => {
+  it("a generated name differs while another agent of the token has the first, and is the first again when that agent is silent", async () => {
     const edge = await start();
     const first = await agent(edge);
     const second = await agent(edge);
@@ -144,7 +144,7 @@ describe("a name that another agent of the same token has", () => {
     assert.equal((await (await agent(edge)).bind()).hostname, names[0]);
   });
 
-  it("a name that another agent of the same token has goes to one of two who ask while its agent is silent", async () => {
+  it("a name of a silent agent goes to one of two agents that request it", async () => {
     const edge = await start();
     await silent(edge, { Hostname: name });
     const others = [await agent(edge), await agent(edge)];

@@ -66,7 +66,7 @@ describe("ambiguous requests", () => {
   after(() => front.stop());
 
   for (const [what, text] of ambiguous) {
-    it(`ambiguous requests: ${what} is answered 400, the connection closed, and nothing behind it is served`, async () => {
+    it(`ambiguous requests: ${what} gets 400, the connection closes, and nothing after it is served`, async () => {
       seen.length = 0;
       const client = front.connect().send(text);
       const received = await client.untilEnd();
@@ -138,7 +138,7 @@ describe("ambiguous requests", () => {
     assert.doesNotMatch(seen[0] as string, /expect/i);
   });
 
-  it("W5: h2c is not forwarded: the request is answered as it is", async () => {
+  it("W5: h2c is not forwarded: the request is served as an ordinary one", async () => {
     seen.length = 0;
     const fields =
       "Connection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n";
@@ -147,7 +147,7 @@ describe("ambiguous requests", () => {
     assert.doesNotMatch(seen[0] as string, /upgrade|h2c|http2-settings/i);
   });
 
-  it("W1: what is forwarded is written anew from what was read", async () => {
+  it("W1: forwarded messages are rewritten from their parsed form", async () => {
     seen.length = 0;
     const text =
       "\r\nPOST http://a.example.com/x/./y/%7e HTTP/1.1\r\nHost:a.example.com\r\nX-Odd:  \t value \t\r\n" +

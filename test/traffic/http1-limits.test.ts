@@ -98,7 +98,7 @@ describe("a client that is slow", () => {
     });
   });
 
-  it("D2: a client that is slow between requests is closed after the keep-alive time", async () => {
+  it("D2: a client that is slow between requests is disconnected after the keep-alive time", async () => {
     await withFront(answering(ok("x")), {}, async (front, client) => {
       await client.send(get).until("\r\n\r\nx");
       front.clock.pass(74_000);
@@ -115,7 +115,7 @@ for (const [direction, stepMs] of [
   ["back", -3_600_000],
 ] as const) {
   describe(`a wall clock that is set ${direction} by an hour`, () => {
-    it(`S7: a wall clock that is set ${direction} by an hour neither closes connections nor keeps them`, async () => {
+    it(`S7: a wall clock set ${direction} by an hour neither closes nor preserves connections`, async () => {
       await withFront(answering(ok("x")), {}, async (front, client) => {
         const slow = front.connect().send("GET / HTTP/1.1\r\n");
         await client.send(get).until("\r\n\r\nx");
@@ -133,7 +133,7 @@ for (const [direction, stepMs] of [
       });
     });
 
-    it(`S7: a wall clock that is set ${direction} by an hour neither hurries nor holds up what waits for an upstream`, async () => {
+    it(`S7: a wall clock set ${direction} by an hour does not change how long requests wait for an upstream`, async () => {
       await withFront(
         () => {},
         { limits: { upstreamTimeoutMs: 60_000 } },
@@ -164,7 +164,7 @@ describe("a connection", () => {
     });
   });
 
-  it("S5: a connection that drains finishes its request, says so, and closes; an idle one closes at once", async () => {
+  it("S5: a draining connection finishes its request, announces the close, and closes; an idle one closes immediately", async () => {
     let release = (): void => {};
     const answer: Answerer = ({ socket, seen }) => {
       if (seen.includes("/slow")) release = () => void socket.write(ok("finished"));
@@ -183,7 +183,7 @@ describe("a connection", () => {
     });
   });
 
-  it("W7: a body over the limit is refused with 413, by its length or as it comes", async () => {
+  it("W7: a body over the limit gets 413, by its declared length or as it arrives", async () => {
     await withFront(
       () => {},
       { limits: { maxBodyBytes: 1000 } },
@@ -225,7 +225,7 @@ describe("a connection", () => {
     });
   });
 
-  it("a connection that pipelines is answered in the order of its requests, however many come at once", async () => {
+  it("a pipelining connection gets responses in request order, whatever the number of requests", async () => {
     const targets = Array.from({ length: 2_000 }, (_, at) => `/${at}`);
     const echo = answering((request) => ok(`${/^GET (\S+)/.exec(request)?.[1]};`));
     await withFront(echo, {}, async (_front, client) => {
@@ -250,7 +250,7 @@ describe("a connection", () => {
   });
 });
 
-it("D3: a client that asks without end and reads nothing is not served without end", async () => {
+it("D3: a client that sends requests without reading responses is not served endlessly", async () => {
   let served = 0;
   const body = "x".repeat(1024 * 1024);
   const answer = answering(() => {
@@ -271,7 +271,7 @@ it("D3: a client that asks without end and reads nothing is not served without e
   });
 });
 
-it("D3: a client that asks without end and reads nothing is not served without end, even when every answer is the edge's own", async () => {
+it("D3: a client that sends requests without reading responses is not served endlessly, even if the edge makes every response", async () => {
   await withFront(answering(ok("x")), {}, async (front, client) => {
     client.socket.pause();
     client.send("GET /nowhere HTTP/1.1\r\nHost: a.example.com\r\n\r\n".repeat(100_000));
@@ -288,7 +288,7 @@ it("D3: a client that asks without end and reads nothing is not served without e
 });
 
 describe("a WebSocket", () => {
-  it("W6: a WebSocket is bytes both ways, with those that came together with the 101", async () => {
+  it("W6: a WebSocket carries bytes both ways, including those that arrived with the 101", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(`${switched}first frame`);
       else if (connection.seen.endsWith("ping")) connection.socket.write(Buffer.from([0x82, 0x00, 0xff, 0x0a]));
@@ -311,7 +311,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("W6: frames that the client sent with its request are kept in order", async () => {
+  it("W6: frames that the client sent with its request stay in order", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(switched);
     };
@@ -323,7 +323,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("a WebSocket goes on towards the upstream when the upstream has ended its direction", async () => {
+  it("a WebSocket still sends to the upstream after the upstream has ended its direction", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.end(`${switched}bye`);
     };
@@ -337,7 +337,7 @@ describe("a WebSocket", () => {
     });
   });
 
-  it("a WebSocket ends each direction by itself", async () => {
+  it("a WebSocket ends each direction separately", async () => {
     const answer: Answerer = (connection) => {
       if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write(switched);
     };
@@ -392,7 +392,7 @@ describe("a WebSocket", () => {
     ["two Sec-WebSocket-Accept", switched.replace(/(Sec-WebSocket-Accept: .*\r\n)/, "$1$1")],
     ["two protocols", switched.replace("Upgrade: websocket", "Upgrade: websocket, foo")],
   ] as const) {
-    it(`W5: a 101 with ${what} is 502`, async () => {
+    it(`W5: a 101 with ${what} becomes 502`, async () => {
       await withFront(answering(response), {}, async (_front, client) => {
         assert.match(await client.send(upgrade).until(errorCode("upstream_invalid")), /^HTTP\/1\.1 502 /);
       });
@@ -407,7 +407,7 @@ describe("a WebSocket", () => {
   });
 });
 
-/** Lets what is under way on loopback arrive. */
+/** Lets pending loopback traffic arrive. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

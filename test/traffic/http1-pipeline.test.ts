@@ -10,7 +10,7 @@ import type { FrontOptions } from "../support/front.ts";
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
 const echoHead = answering((request) => ok(request));
 
-/** What the upstream sees of `request`. */
+/** The request as the upstream receives it. */
 async function forwarded(request: string, options: FrontOptions = {}): Promise<string> {
   let seen = "";
   await withFront(echoHead, options, async (_front, client) => {
@@ -25,7 +25,7 @@ function fieldOf(head: string, name: string): string[] {
 }
 
 describe("the request that reaches the upstream", () => {
-  it("R3: the request that reaches the upstream carries what the edge knows of the client, not what the client says", async () => {
+  it("R3: the request at the upstream contains the edge's knowledge of the client, not the client's own claims", async () => {
     const spoofed = [
       "X-Forwarded-For: 1.2.3.4",
       "x-forwarded-FOR: 5.6.7.8",
@@ -51,7 +51,7 @@ describe("the request that reaches the upstream", () => {
     assert.doesNotMatch(seen, /1\.2\.3\.4|5\.6\.7\.8|evil|root|admin|gopher|mine|postern/);
   });
 
-  it("W2: the request that reaches the upstream has no names that an upstream could take for the edge's own", async () => {
+  it("W2: the request at the upstream has no names that an upstream could mistake for the edge's fields", async () => {
     const names = [
       "X_Forwarded_For",
       "x-forwarded_for",
@@ -68,7 +68,7 @@ describe("the request that reaches the upstream", () => {
     assert.deepEqual(fieldOf(seen, "X\\.Mine"), ["kept"]);
   });
 
-  it("W5: the request that reaches the upstream loses what Connection names, but never what the edge sets or framing needs", async () => {
+  it("W5: the request at the upstream loses fields named in Connection, except those that the edge sets or framing needs", async () => {
     const names = "X-Mine, X-Forwarded-For, X-Forwarded-Proto, X-Request-Id, Host, Content-Length, close";
     const seen = await forwarded(
       `POST / HTTP/1.1\r\nHost: a.example.com\r\nX-Mine: a\r\nContent-Length: 2\r\nKeep-Alive: 5\r\nTE: trailers\r\nConnection: ${names}\r\n\r\nok`,
@@ -82,7 +82,7 @@ describe("the request that reaches the upstream", () => {
     assert.equal(fieldOf(seen, "x-request-id").length, 1);
   });
 
-  it("the request that reaches the upstream keeps and extends what a trusted proxy says", async () => {
+  it("the request at the upstream preserves and extends a trusted proxy's fields", async () => {
     const seen = await forwarded(
       "GET / HTTP/1.1\r\nHost: a.example.com\r\nX-Forwarded-For: 1.2.3.4\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: b\r\nForwarded: for=x\r\n\r\n",
       { trustsProxy: (source) => source === "127.0.0.1" },
@@ -107,7 +107,7 @@ describe("the request that reaches the upstream", () => {
 describe("the site of a request", () => {
   const tls = { serverName: "a.example.com", version: "TLSv1.3", cipher: "x", clientCertificate: undefined };
 
-  it("R2: the site of a request is the one that the server name chose, whatever the Host says", async () => {
+  it("R2: the site of a request is selected by the server name, whatever the Host field says", async () => {
     await withFront(echoHead, { tls }, async (front, client) => {
       for (const host of [
         "A.EXAMPLE.com",
@@ -132,7 +132,7 @@ describe("the site of a request", () => {
     });
   });
 
-  it("R2: the site of a request may not ask for more in the handshake than the connection has given", async () => {
+  it("R2: the site of a request may not require a stricter handshake than the connection had", async () => {
     let clientAuthorities: string | undefined;
     const options: FrontOptions = {
       tls,
@@ -156,7 +156,7 @@ describe("the site of a request", () => {
     });
   });
 
-  it("R6: the site of a request that did not compile answers 500, and so does such a route", async () => {
+  it("R6: a site that failed to compile answers 500, and so does such a route", async () => {
     const problem = { kind: "https_edge", id: "x", accountId: "a", module: "m", message: "secret detail" };
     for (const options of [
       { site: (site) => ({ ...site, problem }) },
@@ -183,7 +183,7 @@ describe("modules", () => {
     request: () => (order.push(by), passed(by, "ok")),
   });
 
-  it("modules act in order, at once or later, and an answer ends it", async () => {
+  it("modules act in order, synchronously or later, and an answer ends the exchange", async () => {
     const order: string[] = [];
     const later: CompiledModule = {
       request: async () => {
@@ -222,7 +222,7 @@ describe("modules", () => {
       },
     ],
   ] satisfies [string, Required<CompiledModule>["request"]][]) {
-    it(`R6: a module that ${what} is answered 500, logged, and lets nothing past`, async () => {
+    it(`R6: a module that ${what} causes a logged 500, and lets nothing pass`, async () => {
       await withFront(echoHead, { modules: [{ request }] }, async (front, client) => {
         const received = await client.send(get).until(errorCode("route_broken"));
         assert.match(received, /^HTTP\/1\.1 500 /);
@@ -233,7 +233,7 @@ describe("modules", () => {
     });
   }
 
-  it("R6: a module that throws at the response lets nothing of it past", async () => {
+  it("R6: a module that throws on the response lets nothing of it pass", async () => {
     const broken: CompiledModule = {
       response: () => {
         throw new Error("broken");
@@ -258,7 +258,7 @@ describe("modules", () => {
     }
   });
 
-  it("modules may answer with a response of their own", async () => {
+  it("modules may answer with their own response", async () => {
     const own: CompiledModule = {
       request: () => answered("own", "fixed", { status: 418, headers: { "x-mine": "a" }, body: "short" }),
     };
@@ -270,7 +270,7 @@ describe("modules", () => {
     });
   });
 
-  it("R6: modules may not answer with what would break the message", async () => {
+  it("R6: modules may not answer with a response that would break the message", async () => {
     const headers: Record<string, string>[] = [{ "x-mine": "a\r\nb: c" }, { "x mine": "a" }];
     const answers = [
       ...headers.map((broken) => ({ status: 200, headers: broken, body: "x" })),
@@ -346,7 +346,7 @@ describe("modules", () => {
     );
   });
 
-  it("W7: a chunked body is refused as soon as it is larger than a module reads", async () => {
+  it("W7: a chunked body is refused as soon as it exceeds the limit of a module", async () => {
     const reader: CompiledModule = { request: async (exchange) => (await exchange.body(10), passed("reader", "ok")) };
     await withFront(echoHead, { modules: [reader] }, async (front, client) => {
       client.send(
@@ -393,7 +393,7 @@ describe("modules", () => {
     });
   });
 
-  it("modules are told once how the upstream did", async () => {
+  it("modules receive the upstream's outcome once", async () => {
     const told: (number | undefined | string)[] = [];
     const breaker: CompiledModule = {
       settled: (exchange, status) => void told.push(exchange.abandoned ? "abandoned" : status),
@@ -451,7 +451,7 @@ describe("the edge's own answers", () => {
     });
   });
 
-  it("the edge's own answers are counted and told of, like every exchange", async () => {
+  it("the edge's own responses are counted and reported like every exchange", async () => {
     await withFront(answering(ok("hello")), {}, async (front, client) => {
       await client.send(get).until("hello");
       client.clear().send("GET /nowhere HTTP/1.1\r\nHost: a.example.com\r\n\r\n");

@@ -19,7 +19,7 @@ describe("requests on one connection", () => {
   });
   after(() => front.stop());
 
-  it("requests on one connection come one after the other, on one upstream stream", async () => {
+  it("requests on one connection use one upstream stream, one after the other", async () => {
     const client = front.connect();
     for (const path of ["/one", "/two", "/three"]) {
       client.clear().send(`GET ${path} HTTP/1.1\r\n${host}\r\n`);
@@ -29,7 +29,7 @@ describe("requests on one connection", () => {
     assert.equal(front.pool.idle, 1);
   });
 
-  it("requests on one connection may be sent at once, and are answered in order", async () => {
+  it("requests on one connection may be pipelined, and are answered in order", async () => {
     const client = front.connect();
     const paths = Array.from({ length: 50 }, (_, index) => `/p${index}`);
     client.send(paths.map((path) => `POST ${path} HTTP/1.1\r\n${host}Content-Length: 3\r\n\r\nabc`).join(""));
@@ -62,7 +62,7 @@ describe("requests on one connection", () => {
     }
   });
 
-  it("requests on one connection go on in HTTP/1.0 when the client asks for it", async () => {
+  it("requests on one connection continue in HTTP/1.0 when the client asks for it", async () => {
     const client = front.connect().send(`GET /one HTTP/1.0\r\n${host}Connection: keep-alive\r\n\r\n`);
     assert.match(await client.until("GET /one "), /\r\nConnection: keep-alive\r\n/);
     client.send(`GET /two HTTP/1.0\r\n${host}\r\n`);
@@ -142,7 +142,7 @@ it("a response that ends with the upstream's connection is complete", async () =
   });
 });
 
-it("parts of a response are passed on as they come", async () => {
+it("parts of a response are passed on as they arrive", async () => {
   await withFront(
     ({ socket }) =>
       void socket.write("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -158,7 +158,7 @@ it("parts of a response are passed on as they come", async () => {
   );
 });
 
-it("request trailers reach the upstream, but none that only the edge may set (R3)", async () => {
+it("request trailers reach the upstream, except fields that only the edge may set (R3)", async () => {
   await withFront(
     (connection) => {
       if (connection.seen.endsWith("0\r\n\r\n") || /\r\n0\r\n[^]+\r\n\r\n$/.test(connection.seen))
@@ -177,7 +177,7 @@ it("request trailers reach the upstream, but none that only the edge may set (R3
   );
 });
 
-it("100-continue goes from the upstream to the client that waits for it, and nobody else", async () => {
+it("100-continue from the upstream reaches the client that expects it, and no other", async () => {
   const answer: Answerer = (connection) => {
     if (connection.seen.endsWith("\r\n\r\n")) connection.socket.write("HTTP/1.1 100 Continue\r\n\r\n");
     if (connection.seen.endsWith("body")) {
@@ -236,7 +236,7 @@ it("W4: a length where there can be no body is not passed on (RFC 9110 §8.6)", 
 });
 
 describe("a client that goes away", () => {
-  it("a client that goes away before the response takes the upstream's stream with it", async () => {
+  it("a client that disconnects before the response ends the upstream's stream", async () => {
     await withFront(
       () => {},
       {},
@@ -257,7 +257,7 @@ describe("a client that goes away", () => {
     );
   });
 
-  it("a client that goes away in the middle of its body takes the upstream's stream with it", async () => {
+  it("a client that disconnects in the middle of its body ends the upstream's stream", async () => {
     await withFront(
       () => {},
       {},

@@ -21,7 +21,7 @@ const invalid: readonly (readonly [what: string, response: string])[] = [
 
 describe("an upstream", () => {
   for (const [what, response] of invalid) {
-    it(`an upstream: ${what} is answered 502, and its stream is not used again`, async () => {
+    it(`an upstream: ${what} becomes 502, and its stream is not reused`, async () => {
       await withFront(answering(response), {}, async (front, client) => {
         client.send(get);
         const received = await client.until(errorCode("upstream_invalid"));
@@ -94,7 +94,7 @@ describe("an upstream", () => {
     ["a chunked body behind 204", get, "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", "0\r\n\r\n"],
     ["a body behind 304", get, "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", "hello"],
   ] as const) {
-    it(`W4: an upstream that sends ${what} has its response delivered and its stream given up, wherever TCP cuts it`, async () => {
+    it(`W4: an upstream that sends ${what} has its response delivered and its stream closed, however TCP splits it`, async () => {
       const sent = whole + behind;
       for (let cut = 1; cut <= sent.length; cut += 1) {
         const answer: Answerer = ({ socket, index }) => {
@@ -129,8 +129,8 @@ describe("an upstream", () => {
     });
   });
 
-  it("an upstream that closes a warm stream is asked again on a fresh one, for requests that may be repeated", async () => {
-    // The first connection answers once, and breaks when it is asked again.
+  it("after an upstream closed a warm stream, a repeatable request is sent again on a new one", async () => {
+    // The first connection answers once, and breaks on the next request.
     let asked = 0;
     const answer: Answerer = (connection) => {
       asked += 1;
@@ -171,7 +171,7 @@ describe("an upstream", () => {
     });
   }
 
-  it("an upstream that cannot be reached is 502, and the connection goes on", async () => {
+  it("an upstream that cannot be reached causes 502, and the connection continues", async () => {
     const front = await startFront(answering(ok("x")), { upstreams: { choose: () => ({ error: "backend_empty" }) } });
     try {
       const client = front.connect().send(get);
@@ -198,7 +198,7 @@ describe("an upstream", () => {
     );
   });
 
-  it("an agent that cannot dial its service is told apart from a service's own 502", async () => {
+  it("an agent that cannot dial its service is distinguished from a service's own 502", async () => {
     const own = "HTTP/1.1 502 Bad Gateway\r\npostern-agent-error: 8012\r\nContent-Length: 0\r\n\r\n";
     const sdk = "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 31\r\n\r\nfailed to dial backend: refused";
     for (const response of [own, sdk]) {
@@ -230,7 +230,7 @@ describe("an upstream", () => {
   });
 });
 
-it("response trailers pass, but none that speak for the edge or frame the message", async () => {
+it("response trailers pass, except fields that the edge sets or that frame the message", async () => {
   const trailers = "X-Sum: 1\r\nX-Request-Id: mine\r\nngrok-error-code: ERR_NGROK_1\r\n";
   await withFront(
     answering(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n${trailers}\r\n`),
@@ -287,7 +287,7 @@ function isOver(front: Front): boolean {
   return socket?.readableEnded === true || socket?.closed === true;
 }
 
-/** Lets what is under way on loopback arrive. */
+/** Lets pending loopback traffic arrive. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -313,7 +313,7 @@ describe("the streams of a tunnel", () => {
     });
   });
 
-  it("the streams of a tunnel are kept up to a number, for a time, and can be taken away", async () => {
+  it("idle streams of a tunnel are limited in number and time, and can be closed", async () => {
     await withFront(answering(ok("x")), { limits: { maxIdleStreams: 2, idleStreamMs: 5000 } }, async (front) => {
       const clients = Array.from({ length: 5 }, () => front.connect());
       await Promise.all(clients.map((client) => client.send(get).until("\r\n\r\nx")));
@@ -327,7 +327,7 @@ describe("the streams of a tunnel", () => {
     });
   });
 
-  it("the streams of a tunnel end with the tunnel: what is in flight is answered 503 or cut short", async () => {
+  it("streams of a tunnel end with the tunnel: open requests get 503 or are cut", async () => {
     await withFront(
       (connection) => {
         if (connection.seen.includes("/begun"))

@@ -41,7 +41,7 @@ const emptyEnd = (id: number): Buffer => frame(types.data, flags.endStream, id);
 const trailers = (id: number): Buffer =>
   frame(types.headers, flags.endHeaders | flags.endStream, id, block([["x-checked", "yes"]]));
 
-/** Sends a request whose END_STREAM comes behind what was declared, before or after its answer. */
+/** Sends a request whose END_STREAM follows the declared content, before or after its response. */
 async function post(raw: RawH2, id: number, body: string, end: Buffer, afterAnswer: boolean): Promise<string> {
   const head = frame(types.headers, flags.endHeaders, id, block(postFields(raw, body)));
   const data = body === "" ? [] : [frame(types.data, 0, id, Buffer.from(body))];
@@ -63,7 +63,7 @@ describe("a request over HTTP/2", () => {
     ] as const) {
       for (const afterAnswer of [false, true]) {
         const when = afterAnswer ? "behind its answer" : "before its answer";
-        it(`a request over HTTP/2 ends with ${what} behind a content-length of ${body.length}, ${when}`, async () => {
+        it(`a request over HTTP/2 ends with ${what} after a content-length of ${body.length}, ${when}`, async () => {
           const { raw } = await start();
           assert.equal(await post(raw, 1, body, end(1), afterAnswer), "answered");
           // The connection, and the next request on it, are unharmed.
@@ -77,7 +77,7 @@ describe("a request over HTTP/2", () => {
     }
   }
 
-  it("a request over HTTP/2 is reset when DATA comes behind a content-length of 0", async () => {
+  it("a request over HTTP/2 is reset if DATA follows a content-length of 0", async () => {
     const { raw } = await start((_request, response) => setImmediate(() => response.end("late")));
     raw.send(
       frame(types.headers, flags.endHeaders, 1, block(postFields(raw, ""))),
@@ -87,7 +87,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(await post(raw, 3, "", emptyEnd(3), false), "answered");
   });
 
-  it("a request over HTTP/2 with a content-length of 0 is not held to a body's rate while its answer takes long", async () => {
+  it("a request over HTTP/2 with a content-length of 0 needs no minimum body rate while its response takes long", async () => {
     let answer = (): void => undefined;
     const { server, raw } = await start((_request, response) => (answer = () => void response.end("late")));
     raw.send(frame(types.headers, flags.endHeaders, 1, block(postFields(raw, ""))));
@@ -147,7 +147,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
     assert.equal(await raw.goawayCode(), codes.streamClosed);
   });
 
-  it("D1: a request over HTTP/2 that is answered before its end is reset without an error when its client falls silent, or goes on for 30 seconds or 64 MiB", async () => {
+  it("D1: a request over HTTP/2 with an early response is reset without an error when its client stops sending, or continues for 30 seconds or 64 MiB", async () => {
     const { server, raw } = await start(refused);
     const open = async (id: number): Promise<void> => {
       raw.send(frame(types.headers, flags.endHeaders, id, block(raw.fields("POST"))));
@@ -156,7 +156,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
     await open(1);
     server.clock.pass(10_000);
     assert.equal(await raw.resetCode(1), codes.noError);
-    // What was on its way is ignored.
+    // Frames that were already sent are ignored.
     raw.send(emptyEnd(1));
     await open(3);
     for (let passed = 0; passed <= 32_500; passed += 2_500) {
@@ -176,7 +176,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
   });
 
   it(
-    "a request over HTTP/2 that is answered before its end has its answer seen by curl: 20 of 20 uploads of 3 MiB that are refused at once",
+    "curl sees the early response to a request over HTTP/2: 20 of 20 refused uploads of 3 MiB",
     { timeout: 120_000 },
     async () => {
       const { server } = await start(refused);

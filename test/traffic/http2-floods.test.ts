@@ -1,4 +1,7 @@
-/** What costs a client little and a server much: bounded, answered with ENHANCE_YOUR_CALM, and closed (security D1). */
+/**
+ * Actions that cost the server more than the client are limited, answered with ENHANCE_YOUR_CALM, and end the
+ * connection (security D1).
+ */
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
@@ -26,7 +29,7 @@ afterEach(() => {
   for (const response of held.splice(0)) response.destroy();
 });
 
-/** Sends `count` times what `make` gives, in pieces, as long as the connection lasts. */
+/** Sends the result of `make` `count` times, in pieces, while the connection lasts. */
 async function flood(client: RawH2, count: number, make: (index: number) => Buffer): Promise<void> {
   for (let index = 0; index < count && !client.socket.closed; index += 50) {
     client.send(...Array.from({ length: Math.min(50, count - index) }, (_, at) => make(index + at)));
@@ -34,7 +37,7 @@ async function flood(client: RawH2, count: number, make: (index: number) => Buff
   }
 }
 
-/** The server says GOAWAY with ENHANCE_YOUR_CALM, closes, and serves others as before. */
+/** The server sends GOAWAY with ENHANCE_YOUR_CALM, closes, and still serves others. */
 async function isCutOff(client: RawH2): Promise<void> {
   assert.equal(await client.goawayCode(), codes.enhanceYourCalm);
   await client.closed();
@@ -43,7 +46,7 @@ async function isCutOff(client: RawH2): Promise<void> {
   session.destroy();
 }
 
-/** Lets time go by, and what it brings about be sent. */
+/** Advances time and flushes the resulting frames. */
 async function pass(seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
     server.clock.pass(1000);
@@ -142,7 +145,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal((await raw.takeType(types.headers, 1))?.payload[0], 0x88);
   });
 
-  it("D1: a small HTTP/2 header block that stands for a large header is answered 431 without being kept", async () => {
+  it("D1: a small HTTP/2 header block that decodes to a large header gets 431 without being stored", async () => {
     raw = await RawH2.open(server);
     const start = block([
       [":method", "GET"],
@@ -152,7 +155,7 @@ describe("an HTTP/2 client that floods", () => {
     ]);
     const remembered = block([["x-bomb", "x".repeat(4000)]], 0x40);
     const bomb = Buffer.concat([start, remembered, Buffer.alloc(12_000, 0xbe)]);
-    // No more fields than may be, and only just more bytes.
+    // The maximum number of fields, and slightly too many bytes.
     const heavy = Buffer.concat([start, remembered, Buffer.alloc(8, 0xbe)]);
     const { malformed } = server.context.counters;
     const before = process.memoryUsage().rss;
@@ -162,7 +165,7 @@ describe("an HTTP/2 client that floods", () => {
       const answer = await raw.takeType(types.headers, id(index));
       assert.equal(answer?.payload.toString("latin1", 2, 5), "431");
     }
-    // Not by the upstream, which has a limit of its own.
+    // Refused by the edge, not by the upstream's own limit.
     assert.equal(server.context.counters.malformed - malformed, 21);
     // 960 MB of fields were named.
     assert.ok(process.memoryUsage().rss - before < 200 * 1024 * 1024);
@@ -181,7 +184,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(server.context.counters.openExchanges, 0);
   });
 
-  it("D1: an HTTP/2 client that floods may do so slowly: what is allowed comes back with time", async () => {
+  it("D1: an HTTP/2 client may do these things slowly: the allowance recovers with time", async () => {
     raw = await RawH2.open(server);
     for (let round = 0; round < 5; round += 1) {
       for (let count = 0; count < 80; count += 1) raw.send(frame(types.ping, 0, 0, Buffer.alloc(8)));
@@ -197,7 +200,7 @@ describe("an HTTP/2 client that floods", () => {
     raw.send(frame(types.windowUpdate, 0, 0, uint32(0x7fff0000 - 65_535)));
     raw.socket.pause();
     let sent = 0;
-    // Each answer is a page of some hundred bytes; the client takes none of them.
+    // Each response is a page of some hundred bytes, and the client reads none.
     while (sent < 20_000 && raw.socket.writableLength < 1024 * 1024) {
       raw.send(...Array.from({ length: 100 }, (_, at) => request(id(sent + at))));
       sent += 100;
@@ -214,7 +217,7 @@ describe("an HTTP/2 client that floods", () => {
     await raw.closed();
   });
 
-  it("D2: an HTTP/2 client that opens a window and never takes what it asked for loses the request", async () => {
+  it("D2: an HTTP/2 client that opens a window and never reads the response loses the request", async () => {
     raw = await RawH2.open(server, [4, 0]);
     raw.send(request(1));
     assert.ok(await raw.takeType(types.headers, 1));
@@ -233,7 +236,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await raw.resetCode(1), codes.noError);
   });
 
-  it("D2: an HTTP/2 client that does not finish its headers is told so, and cut off", async () => {
+  it("D2: an HTTP/2 client that does not finish its headers gets an error and is disconnected", async () => {
     raw = await RawH2.connect(server);
     // In one piece: when the settings are acknowledged, the rest has been read too.
     raw.send(preface, frame(types.settings, 0, 0), frame(types.headers, flags.endStream, 1, Buffer.from([0x82])));
@@ -264,7 +267,7 @@ describe("an HTTP/2 client that floods", () => {
     assert.equal(await raw.goawayCode(), codes.noError);
   });
 
-  it("S5: an HTTP/2 client that floods finishes what is in flight when the server drains, and opens nothing new", async () => {
+  it("S5: an HTTP/2 client finishes open requests when the server drains, and opens none", async () => {
     raw = await RawH2.open(server);
     raw.send(request(1, "/held"));
     assert.ok(await raw.settled());

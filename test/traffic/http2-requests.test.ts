@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe("a request over HTTP/2", () => {
-  it("a request over HTTP/2 reaches the upstream as HTTP/1.1 with everything it had, and its answer comes back", async () => {
+  it("a request over HTTP/2 reaches the upstream completely as HTTP/1.1, and the response returns", async () => {
     let seen: IncomingMessage | undefined;
     const { session } = await start((request, response) => {
       seen = request;
@@ -124,7 +124,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(trailers["x-sent"], "yes");
   });
 
-  it("a request over HTTP/2 gets 100 Continue when the upstream says so, and other interim responses", async () => {
+  it("a request over HTTP/2 gets 100 Continue when the upstream sends it, and other interim responses", async () => {
     const upstream = createServer();
     upstream.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
       response.writeEarlyHints({ link: "</style.css>; rel=preload" });
@@ -182,7 +182,7 @@ describe("a request over HTTP/2", () => {
     }
   });
 
-  it("D3: a request over HTTP/2 that is not read by its client does not hold up others, nor is it read ahead without bound", async () => {
+  it("D3: a response over HTTP/2 that its client does not read delays no others, and is not buffered without bound", async () => {
     let written = 0;
     const { session, server } = await start((request, response) => {
       if (request.url === "/quick") {
@@ -263,7 +263,7 @@ describe("a request over HTTP/2", () => {
     assert.notEqual(answer.code, 0);
   });
 
-  it("a request over HTTP/2 may be answered before its body has come", async () => {
+  it("a request over HTTP/2 may be answered before its body has arrived", async () => {
     const { server, session } = await start((_request, response) => {
       response.statusCode = 413;
       response.end("too much");
@@ -291,7 +291,7 @@ describe("a request over HTTP/2", () => {
     }
   });
 
-  it("a request over HTTP/2 takes header fields of any legal size, in and out", async () => {
+  it("a request over HTTP/2 carries header fields of any allowed size, in both directions", async () => {
     const { session } = await start((request, response) => {
       response.setHeader("x-back", String(request.headers["x-long"]));
       response.setHeader("x-many", "y".repeat(14_000));
@@ -303,7 +303,7 @@ describe("a request over HTTP/2", () => {
     assert.equal(String(answer.headers["x-many"]).length, 14_000);
   });
 
-  it("W7: a request over HTTP/2 with too large a header gets 431, a longer target 414, and the connection goes on", async () => {
+  it("W7: a request over HTTP/2 with too large a header gets 431, a longer target 414, and the connection continues", async () => {
     const { session } = await start((_request, response) => response.end("fine"));
     const large = await h2Request(session, { ":path": "/", "x-large": "x".repeat(40_000) });
     assert.equal(large.status, 431);

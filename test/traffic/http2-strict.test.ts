@@ -1,4 +1,4 @@
-/** What HTTP/2 forbids, sent as raw frames: it never reaches the upstream (security W3; RFC 9113). */
+/** Frames that HTTP/2 forbids never reach the upstream (security W3; RFC 9113). */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
@@ -38,7 +38,7 @@ async function connected(): Promise<RawH2> {
   return raw;
 }
 
-/** What became of stream `id`: its reset code, or the status of its answer. */
+/** Outcome of stream `id`: its reset code, or the status of its response. */
 async function outcome(id: number): Promise<string> {
   const end = await raw.take(
     (one) =>
@@ -137,7 +137,7 @@ describe("a malformed HTTP/2 request", () => {
       const client = await connected();
       client.request(1, fields);
       assert.equal(await outcome(1), `reset ${codes.protocolError}`);
-      // The connection, and the agreement on what was compressed, go on.
+      // The connection and its compression state continue.
       client.request(3, base);
       assert.equal(await outcome(3), "status 200");
       assert.deepEqual(forwarded, ["GET /"]);
@@ -161,7 +161,7 @@ describe("a malformed HTTP/2 request", () => {
     ) as Field[],
   };
   for (const [what, fields] of Object.entries(refusals)) {
-    it(`W3: a malformed HTTP/2 request is answered 400: ${what}`, async () => {
+    it(`W3: a malformed HTTP/2 request gets 400: ${what}`, async () => {
       const client = await connected();
       client.request(1, fields);
       assert.equal(await outcome(1), "status 400");
@@ -171,7 +171,7 @@ describe("a malformed HTTP/2 request", () => {
     });
   }
 
-  it("W3: an HTTP/2 request whose host equals :authority, or that has host alone, is taken", async () => {
+  it("W3: an HTTP/2 request whose host equals :authority, or that has only host, is accepted", async () => {
     const client = await connected();
     client.request(1, [...base, ["host", "APP.example.com"]]);
     client.request(3, [...without(":authority"), ["host", "app.example.com"]]);
@@ -179,7 +179,7 @@ describe("a malformed HTTP/2 request", () => {
     for (const id of [1, 3, 5]) assert.equal(await outcome(id), "status 200");
   });
 
-  it("W3: a malformed HTTP/2 request is reset also when its bad field comes from the table", async () => {
+  it("W3: a malformed HTTP/2 request is also reset if its invalid field comes from the table", async () => {
     const client = await connected();
     const bad = Buffer.concat([block(base), block([["x-a", "b\nc"]], 0x40)]);
     client.send(frame(types.headers, flags.endHeaders | flags.endStream, 1, bad));
@@ -354,7 +354,7 @@ describe("frames that HTTP/2 forbids", () => {
     assert.equal(await outcome(3), `reset ${codes.streamClosed}`);
   });
 
-  it("D1: frames that HTTP/2 forbids that exceed a stream's window of 64 KiB reset it, and those that exceed the connection's 1 MiB end it", async () => {
+  it("D1: DATA that exceeds a stream's window of 64 KiB resets it, and DATA that exceeds the connection's 1 MiB ends the connection", async () => {
     const client = await connected();
     const full = Array.from({ length: 4 }, () => Buffer.alloc(16_384));
     const post = replaced(":method", "POST").map(

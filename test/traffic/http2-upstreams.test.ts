@@ -72,7 +72,7 @@ async function listening(server: Service["server"]): Promise<Service> {
   return { port: (server.address() as AddressInfo).port, server, sockets };
 }
 
-/** Echoes bodies, with what it was asked in the head and a checksum of sorts behind. */
+/** Echoes bodies, with the request in the head and a simple checksum at the end. */
 function echoing(): Http2Server {
   return answering(createServer({ maxSessionMemory: 1000 }));
 }
@@ -177,7 +177,7 @@ function ask(session: ClientHttp2Session, host: string, path: string, body?: Buf
 
 for (const [name, { publish }] of Object.entries(agents)) {
   describe(`a service that speaks HTTP/2 behind ${name}`, { timeout: 60_000 }, () => {
-    it(`a service that speaks HTTP/2 behind ${name} is asked in HTTP/2, whatever the client speaks, and its answers are passed on`, async () => {
+    it(`a service that speaks HTTP/2 behind ${name} receives HTTP/2, whatever the client speaks, and its responses pass`, async () => {
       const { port } = await listening(echoing());
       const host = await publish(port);
       for (const protocol of protocols) {
@@ -204,7 +204,7 @@ for (const [name, { publish }] of Object.entries(agents)) {
       assert.equal(((await interim) as [IncomingHttpHeaders])[0]["link"], "</a.css>");
     });
 
-    it("moves more than the windows both ways, many requests at once", async () => {
+    it("transfers more than the windows both ways, in many parallel requests", async () => {
       const { port, sockets } = await listening(echoing());
       const host = await publish(port);
       const session = open(host);
@@ -219,7 +219,7 @@ for (const [name, { publish }] of Object.entries(agents)) {
       assert.equal(sockets.size, used, "connections are used again");
     });
 
-    it(`a service that speaks HTTP/2 behind ${name} answers while it is still being asked`, async () => {
+    it(`a service that speaks HTTP/2 behind ${name} can answer before the request ends`, async () => {
       const { port } = await listening(echoing());
       const host = await publish(port);
       const stream = open(host).request({ ":path": "/talk", ":authority": host, ":method": "POST" });
@@ -232,13 +232,13 @@ for (const [name, { publish }] of Object.entries(agents)) {
       await once(stream, "end");
     });
 
-    it(`a service that speaks HTTP/2 behind ${name} is told apart from one that cannot be reached, and from one that speaks HTTP/1.1`, async () => {
+    it(`a service that speaks HTTP/2 behind ${name} is distinguished from an unreachable one, and from one that speaks HTTP/1.1`, async () => {
       const dead = await listening(createTcp());
       stops.pop();
       dead.server.close();
       const gone = await askedOf("h1", await publish(dead.port));
       assert.equal(gone.status, 502);
-      // The SDK says so in HTTP/1.1 only: towards HTTP/2 it ends without a word.
+      // The SDK reports that only in HTTP/1.1. With HTTP/2 it ends the connection silently.
       assert.match(
         gone.body,
         name === "our own agent"
@@ -251,7 +251,7 @@ for (const [name, { publish }] of Object.entries(agents)) {
       assert.match(old.body, new RegExp(errorCode("upstream_invalid")));
     });
 
-    it(`a service that speaks HTTP/2 behind ${name} may go away between requests, and break off one of them`, async () => {
+    it(`a service that speaks HTTP/2 behind ${name} may close between requests, and abort one of them`, async () => {
       const server = echoing();
       const { port } = await listening(server);
       const sessions: { goaway(): void }[] = [];
@@ -268,14 +268,14 @@ for (const [name, { publish }] of Object.entries(agents)) {
   });
 }
 
-/** Status and body of what is answered at the edge. */
+/** Status and body of a response made at the edge. */
 async function askedOf(protocol: Protocol, name: string, path = "/"): Promise<{ status: number; body: string }> {
   const { status, text } = await edge.ask(protocol, { host: name, path });
   return { status, body: text };
 }
 
 describe("the agent of a service that speaks HTTP/2", { timeout: 60_000 }, () => {
-  it("asks it so in TLS as well, and shows its requests", async () => {
+  it("uses HTTP/2 over TLS as well, and shows its requests", async () => {
     const own = await createAuthority({ commonName: "Own", now: Date.now() });
     const leaf = await issueLeaf(own, { names: ["localhost"], usages: ["serverAuth"], now: Date.now(), days: 1 });
     const { port } = await listening(answering(createSecureServer({ cert: leaf.certificatePem, key: leaf.keyPem })));
@@ -312,7 +312,7 @@ describe("the agent of a service that speaks HTTP/2", { timeout: 60_000 }, () =>
 });
 
 describe("an edge whose tunnel forwards HTTP/2", { timeout: 60_000 }, () => {
-  it("asks the service in HTTP/2 as well", async () => {
+  it("sends HTTP/2 to the service as well", async () => {
     const { port } = await listening(echoing());
     const agent = await connected(port);
     await agent.session.startLabelled({ labels: { app: "shop" }, forwardsTo: "", forwardsProto: "http2" });
@@ -338,7 +338,7 @@ describe("an edge whose tunnel forwards HTTP/2", { timeout: 60_000 }, () => {
   });
 });
 
-/** Frames of a service that does not keep to HTTP/2, sent at its first request. */
+/** Frames of a service that violates HTTP/2, sent after the first request. */
 /** A field in HPACK, literal and without indexing. */
 const literal = (name: string, value: string): Buffer => block([[name, value]]);
 const settings = frame(4, 0, 0);
@@ -379,9 +379,9 @@ const violations: Readonly<Record<string, readonly Buffer[]>> = {
   "a frame inside a header block": [settings, frame(1, 0, 1, ok), frame(6, 0, 0, Buffer.alloc(8))],
 };
 
-describe("W4: a service that does not keep to HTTP/2", { timeout: 60_000 }, () => {
+describe("W4: a service that violates HTTP/2", { timeout: 60_000 }, () => {
   for (const [what, frames] of Object.entries(violations)) {
-    it(`W4: a service that does not keep to HTTP/2 is given up for ${what}, and the client gets no response of it`, async () => {
+    it(`W4: a service that violates HTTP/2 is disconnected for ${what}, and the client gets no response of it`, async () => {
       const { port } = await listening(
         createTcp((socket) => {
           socket.once("data", () => socket.write(Buffer.concat(frames)));

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-/** A body that is sent as fast as the windows let it. */
+/** A body sent as fast as the windows allow. */
 class Upload {
   readonly client: RawH2;
   stream = first;
@@ -48,7 +48,7 @@ class Upload {
     return upload;
   }
 
-  /** Sends all that it may, which takes a round trip, and waits until most of it was taken. */
+  /** Sends as much as the window allows, which takes a round trip, and waits until most of it was read. */
   async round(roundTripMs: number): Promise<void> {
     const size = Math.min(this.stream, this.connection);
     const left = this.stream - size;
@@ -58,7 +58,7 @@ class Upload {
     while (this.client.rest.some(({ type }) => type === types.windowUpdate)) await this.#credited(0);
   }
 
-  /** Sends so much after so long, a quarter of the window or more, and waits until it was taken. */
+  /** Sends this many bytes after this time, at least a quarter of the window, and waits until they were read. */
   async part(byteCount: number, afterMs: number): Promise<void> {
     server.clock.pass(afterMs);
     this.#send(byteCount);
@@ -115,7 +115,7 @@ it("D1: an upload over HTTP/2 that has ended holds no window while it waits for 
   upload.client.destroy();
 });
 
-it("D1: an upload over HTTP/2 whose client was long in answering the greeting is not taken for far away", async () => {
+it("D1: an upload over HTTP/2 whose client took long to answer the greeting does not count as distant", async () => {
   const upload = await Upload.begin(60_000);
   await upload.part(first / 4, 0);
   for (let nth = 0; nth < 8; nth += 1) await upload.part(first / 2, 2_000);
@@ -123,16 +123,16 @@ it("D1: an upload over HTTP/2 whose client was long in answering the greeting is
   await upload.end();
 });
 
-it("an upload over HTTP/2 that is slow for another reason keeps the window that it has", async () => {
+it("an upload over HTTP/2 that is slow for another reason keeps its window", async () => {
   const upload = await Upload.begin(50);
-  // How fast the first bytes were nobody can tell.
+  // The speed of the first bytes is unknown.
   await upload.part(first / 4, 0);
   for (let nth = 0; nth < 32; nth += 1) await upload.part(first / 2, 250);
   assert.equal(upload.stream, 2 * first);
   await upload.end();
 });
 
-it("D1: uploads over HTTP/2 have no more than 64 MiB beyond their first windows, all together", async () => {
+it("D1: all uploads over HTTP/2 together have at most 64 MiB beyond their initial windows", async () => {
   const { uploadWindows } = server.context;
   uploadWindows.left = 100 * kibibyte;
   const upload = await Upload.begin(50);

@@ -1,4 +1,4 @@
-/** Agents that leave: what is under way to them ends by itself, and nothing more comes to them. */
+/** Agents that leave: open requests finish, and no new ones arrive. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -76,8 +76,8 @@ async function ourAgent({ finishMs, url }: { finishMs?: number; url?: string } =
 const fixture = { connect: (protocol: (typeof protocols)[number]) => edge.connect(protocol, { host }) };
 
 for (const protocol of protocols) {
-  describe(`an agent that leaves while it is asked over ${protocol}`, { timeout: 60_000 }, () => {
-    it(`an agent that takes its tunnel away while it is asked over ${protocol} answers what is under way, and gets nothing more`, async () => {
+  describe(`an agent that leaves under load over ${protocol}`, { timeout: 60_000 }, () => {
+    it(`an agent that removes its tunnel under load over ${protocol} answers open requests, and gets no new ones`, async () => {
       const agent = await session();
       const id = await agent.label(labels);
       const { stream, close } = await openStream(fixture, protocol, { path: "/held" });
@@ -88,7 +88,7 @@ for (const protocol of protocols) {
       close();
     });
 
-    it(`an agent that takes its tunnel away while it is asked over ${protocol} has a bounded time to answer`, async () => {
+    it(`an agent that removes its tunnel under load over ${protocol} has a limited time to answer`, async () => {
       const agent = await session();
       const id = await agent.label(labels);
       const { stream, close } = await openStream(fixture, protocol, { path: "/held" });
@@ -99,7 +99,7 @@ for (const protocol of protocols) {
       close();
     });
 
-    it(`our agent, told to end while it is asked over ${protocol}, ends when what is under way has ended`, async () => {
+    it(`our agent, stopped under load over ${protocol}, ends when open requests have finished`, async () => {
       const agent = await ourAgent();
       assert.equal((await edge.ask(protocol, { host })).text, "served");
       const { stream, close } = await openStream(fixture, protocol, { path: "/held" });
@@ -114,7 +114,7 @@ for (const protocol of protocols) {
       close();
     });
 
-    it(`our agent, told to end while it is asked over ${protocol}, ends all the same when its bound is over`, async () => {
+    it(`our agent, stopped under load over ${protocol}, ends anyway after its time limit`, async () => {
       const agent = await ourAgent({ finishMs: 50 });
       const { stream, close } = await openStream(fixture, protocol, { path: "/held" });
       const cut = readText(stream);
@@ -127,7 +127,7 @@ for (const protocol of protocols) {
       ["with labels", host, {}],
       ["with a URL", "own.apps.example.com", { url: "https://own.apps.example.com" }],
     ] as const) {
-      it(`our agent ${what}, told to connect anew while it is asked over ${protocol}, serves all the time`, async () => {
+      it(`our agent ${what}, asked to reconnect under load over ${protocol}, serves all the time`, async () => {
         const agent = await ourAgent(published);
         const at = { connect: () => edge.connect(protocol, { host: name }) };
         const { stream, close } = await openStream(at, protocol, { path: "/held", headers: asHost(protocol, name) });
@@ -146,7 +146,7 @@ for (const protocol of protocols) {
       });
     }
 
-    it(`agents that come and go by twenties while they are asked over ${protocol} cost nobody an answer`, async () => {
+    it(`agents that come and go in groups of twenty under load over ${protocol} lose no response`, async () => {
       const agents: OurAgent[] = [];
       for (let count = 0; count < 20; count += 1) agents.push(await ourAgent());
       const over = new AbortController();
@@ -171,8 +171,8 @@ for (const protocol of protocols) {
   });
 }
 
-describe("the public agent SDK that leaves", { timeout: 60_000 }, () => {
-  it("the public agent SDK that closes a listener has what is under way answered", async () => {
+describe("the public agent SDK when it leaves", { timeout: 60_000 }, () => {
+  it("the public agent SDK finishes open requests when it closes a listener", async () => {
     const sdk = await startSdk();
     stops.push(() => sdk.stop());
     const ca = edge.authority.certificatePem;
@@ -189,8 +189,8 @@ describe("the public agent SDK that leaves", { timeout: 60_000 }, () => {
   });
 });
 
-describe("an agent of TCP that leaves", { timeout: 60_000 }, () => {
-  it("an agent of TCP that takes its tunnel away keeps the connections that there are, for a bounded time", async () => {
+describe("an agent of TCP tunnels that leaves", { timeout: 60_000 }, () => {
+  it("an agent that removes its TCP tunnel keeps open connections for a limited time", async () => {
     const port = await freePort();
     const own = newCredential("cr_2");
     const tcp = await startTestEdge([own.object, ...connectionEdge("tcp_edge", "db", [`localhost:${port}`])], {
@@ -225,7 +225,7 @@ function asHost(protocol: (typeof protocols)[number], name: string): Record<stri
   return protocol === "h1" ? { host: name } : { ":authority": name };
 }
 
-/** A client that keeps its connection as long as it may. */
+/** A client that keeps its connection as long as possible. */
 async function keptClient(protocol: (typeof protocols)[number]): Promise<{ ask(): Promise<number>; close(): void }> {
   const socket = await edge.connect(protocol, { host });
   if (protocol === "h2") {

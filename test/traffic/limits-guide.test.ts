@@ -1,4 +1,4 @@
-/** The guide to limits has the numbers that the edge keeps to. */
+/** The guide to limits states the numbers that the edge enforces. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";
@@ -54,7 +54,7 @@ const expected: Readonly<Record<string, string>> = {
   "current requests when an agent removes a tunnel": seconds(defaultAgentLimits.finishMs),
 };
 
-it("the guide to limits has the numbers that the edge keeps to", () => {
+it("the guide to limits states the numbers that the edge enforces", () => {
   for (const [name, value] of Object.entries(expected)) assert.equal(rows.get(name), value, name);
   assert.equal(http.upstreamTimeoutMs, edgeSettings.responseTimeout.read(undefined));
   assert.match(guide, /five minutes for the first byte/);

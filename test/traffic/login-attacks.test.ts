@@ -1,4 +1,4 @@
-/** What a client may try with the cookies and fields of logins, in families, on an edge whose session it has or has not. */
+/** Families of attacks with login cookies and fields, on an edge whose session the client has or lacks. */
 import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { after, before, describe, it } from "node:test";
@@ -65,7 +65,7 @@ for (const protocol of protocols) {
     });
     after(() => fixture.stop());
 
-    /** What reached the service of the last request. */
+    /** The last request as the service received it. */
     const last = (): Received => fixture.received.at(-1) as Received;
     const has = (received: Received, text: string): boolean => received.rawHeaders.some((one) => one.includes(text));
     const places = (): readonly (readonly [
@@ -79,7 +79,7 @@ for (const protocol of protocols) {
       ["where no login is asked for", "GET", "/pub", { cookie: cookie.join("=") }],
     ];
 
-    it(`R3: who attacks logins over ${protocol} says in no spelling who is logged in`, async () => {
+    it(`R3: a client over ${protocol} cannot claim an identity in any spelling`, async () => {
       for (const [what, method, path, fields] of places()) {
         const headers: Record<string, string> = { ...fields };
         for (const name of names) for (const one of spellings(name, protocol)) headers[one] = "eve";
@@ -96,7 +96,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`R3: who attacks logins over ${protocol} says so neither twice, nor by Connection, nor behind the body`, async () => {
+    it(`R3: a client over ${protocol} cannot claim an identity by repetition, through Connection, or in trailers`, async () => {
       const socket = await fixture.connect(protocol);
       socket.on("error", () => {});
       const before = fixture.received.length;
@@ -183,7 +183,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`I2: who attacks logins over ${protocol} shows a service no cookie of a login, in however many fields they come`, async () => {
+    it(`I2: a service over ${protocol} receives no login cookie, however many fields carry them`, async () => {
       const [name, value] = cookie;
       for (const cookies of [
         ["a=1", `${name}=${value}`, "b=2"],

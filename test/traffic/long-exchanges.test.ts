@@ -1,4 +1,4 @@
-/** What an exchange that lasts holds of the memory that it shared with short ones. */
+/** Memory that a long exchange keeps from blocks that it shared with short ones. */
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";

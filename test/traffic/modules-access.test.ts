@@ -1,4 +1,4 @@
-/** What keeps visitors out: addresses, user agents, webhooks without a signature. */
+/** Modules that refuse visitors: by address, by user agent, and webhooks without a signature. */
 import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ for (const protocol of protocols) {
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_1", "ipp_2"] } });
     });
 
-    it(`R4: the IP restriction over ${protocol} admits what one policy allows and none denies, and is not told otherwise by header fields`, async () => {
+    it(`R4: the IP restriction over ${protocol} admits what a policy allows and none denies, whatever the header fields say`, async () => {
       for (const source of ["127.0.0.1", "127.0.0.9"]) {
         assert.equal((await fixture.ask(protocol, { source })).status, 200, source);
       }
@@ -52,7 +52,7 @@ for (const protocol of protocols) {
       await assertRefused(refused, 403, 3205);
     });
 
-    it(`R4, R6: the IP restriction over ${protocol} admits nobody by policies without an allow rule, and closes the route when a policy is gone`, async () => {
+    it(`R4, R6: the IP restriction over ${protocol} admits no one by policies without an allow rule, and closes the route when a policy is deleted`, async () => {
       fixture.put("ip_policy", "ipp_none", {});
       fixture.route({ ip_restriction: { enabled: true, ip_policy_ids: ["ipp_none"] } });
       await assertRefused(fixture.ask(protocol), 403, 3205);
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
       fixture.route({ user_agent_filter: { enabled: true, allow, deny } });
     const as = (agent: string) => fixture.ask(protocol, { headers: { "user-agent": agent } });
 
-    it(`the user agent filter over ${protocol} lets pass what allow names, and what deny does not`, async () => {
+    it(`the user agent filter over ${protocol} admits what allow matches, and everything that deny does not match`, async () => {
       filter(["(?i)^mozilla.*firefox"], ["(?i)mozilla", "bot"]);
       assert.equal((await as("Mozilla/5.0 Firefox/1")).status, 200);
       assert.equal((await as("curl/8")).status, 200);
@@ -196,13 +196,13 @@ for (const protocol of protocols) {
       assert.equal(fixture.received.length, reached);
     });
 
-    it(`I6: webhook verification over ${protocol} takes a body of unknown length that turns out to be empty`, async () => {
+    it(`I6: webhook verification over ${protocol} accepts a body of unknown length that turns out to be empty`, async () => {
       verify("github", "secret");
       const headers = signed("github", "secret", Buffer.alloc(0)) as Record<string, string>;
       const socket = await fixture.connect(protocol);
       if (protocol === "h1") {
         const lines = Object.entries({ host, "transfer-encoding": "chunked", ...headers });
-        // In one piece: the body has ended before anybody asks for it.
+        // In one piece: the body has ended before it is read.
         socket.write(
           `POST / HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n0\r\n\r\n`,
         );

@@ -16,7 +16,7 @@ import { protocols } from "../support/http-client.ts";
 let fixture: EdgeWithAgent;
 const agents: TestAgent[] = [];
 
-/** A service of its own behind an agent of its own, which says its name. */
+/** A service with its own agent, which responds with its name. */
 async function named(name: string, labels: Readonly<Record<string, string>>): Promise<TestAgent> {
   return await serving(labels, (_request, response) => response.end(name));
 }
@@ -30,7 +30,7 @@ async function serving(labels: Readonly<Record<string, string>>, answer: Request
   return agent;
 }
 
-/** An agent whose service nobody listens for. */
+/** An agent without a listening service. */
 async function withoutService(labels: Readonly<Record<string, string>>): Promise<TestAgent> {
   const gone = createServer().listen(0, "127.0.0.1");
   await once(gone, "listening");
@@ -84,7 +84,7 @@ for (const protocol of protocols) {
       assert.equal((await fixture.ask(protocol)).status, 503);
     });
 
-    it(`backends over ${protocol}: failover: goes on only when a member cannot be reached, never for what a service answers`, async () => {
+    it(`backends over ${protocol}: failover: continues only if a member cannot be reached, whatever a service answers`, async () => {
       fixture.put("failover_backend", "bkdfo_1", { backends: ["bkdtg_none", "bkdtg_1", "bkdtg_a"] });
       to("bkdfo_1");
       fixture.answer((_request, response) => response.writeHead(500).end("failing"));
@@ -97,7 +97,7 @@ for (const protocol of protocols) {
       assert.deepEqual([none.status, none.headers["postern-error-code"]], [503, errorCode("backend_empty")]);
     });
 
-    it(`backends over ${protocol}: failover: goes on when the agent cannot dial its service, and the request had no body`, async () => {
+    it(`backends over ${protocol}: failover: continues if the agent cannot dial its service, and the request had no body`, async () => {
       const agent = await withoutService({ name: `dead-${protocol}` });
       fixture.put("tunnel_group_backend", "bkdtg_dead", { labels: { name: `dead-${protocol}` } });
       fixture.put("failover_backend", "bkdfo_1", { backends: ["bkdtg_dead", "bkdtg_b"] });
@@ -109,7 +109,7 @@ for (const protocol of protocols) {
       agent.close();
     });
 
-    it(`backends over ${protocol}: http_response: answers by itself`, async () => {
+    it(`backends over ${protocol}: http_response: answers without an upstream`, async () => {
       to("bkdhr_1");
       const answer = await fixture.ask(protocol);
       assert.equal(answer.status, 503);
@@ -120,7 +120,7 @@ for (const protocol of protocols) {
       assert.deepEqual([head.status, head.body.length, head.headers["content-length"]], [503, 0, "16"]);
     });
 
-    it(`backends over ${protocol}: tunnel group: shares requests out among all tunnels with the labels, as they come and go`, async () => {
+    it(`backends over ${protocol}: tunnel group: distributes requests over all tunnels with the labels, as they come and go`, async () => {
       fixture.put("tunnel_group_backend", "bkdtg_both", { labels: { both: protocol } });
       to("bkdtg_both");
       assert.equal((await fixture.ask(protocol)).status, 503);

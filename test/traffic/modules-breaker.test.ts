@@ -38,7 +38,7 @@ function codeOf({ headers }: Asked): unknown {
 for (const protocol of protocols) {
   describe(`the circuit breaker over ${protocol}`, () => {
     const ask = (path = "/") => fixture.ask(protocol, { path });
-    /** The breaker's state belongs to the route: each test has one of its own. */
+    /** The breaker's state belongs to the route, so each test has its own route. */
     const own = (id: string, more: object = {}) => {
       const path = `/${protocol}-${id}`;
       fixture.put("https_edge_route", `edghtsrt_${protocol}_${id}`, {
@@ -70,7 +70,7 @@ for (const protocol of protocols) {
       assert.equal(fixture.received.length, reached);
     });
 
-    it(`D5: the circuit breaker over ${protocol} does not trip below the volume, nor below the share, nor by failures that have left the window`, async () => {
+    it(`D5: the circuit breaker over ${protocol} does not trip below the volume, below the share, or through failures outside of the window`, async () => {
       const path = own("holds");
       answering(500);
       for (let count = 0; count < 3; count += 1) await ask(path);
@@ -80,7 +80,7 @@ for (const protocol of protocols) {
       for (let count = 0; count < 10; count += 1) assert.equal((await ask(path)).status, 404);
     });
 
-    it(`D5: the circuit breaker over ${protocol} lets one request probe when its time is over, and closes or opens again by what becomes of it`, async () => {
+    it(`D5: the circuit breaker over ${protocol} admits one probe after its open time, and closes or reopens with the result`, async () => {
       const path = own("recovers");
       await trip(path);
       fixture.clock.move(9000);

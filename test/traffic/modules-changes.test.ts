@@ -1,4 +1,4 @@
-/** What happens to requests in flight, and to other routes, when configuration changes under them. */
+/** Configuration changes do not affect requests in flight or other routes. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ before(async () => {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${proof}\r\n\r\n`,
     );
-    // What comes goes back as it came, mask and all, in a frame around it.
+    // Echoes frames, including their mask, inside new frames.
     socket.on("data", (bytes: Buffer) => socket.write(Buffer.concat([Buffer.from([0x82, bytes.length]), bytes])));
   });
 });
@@ -35,7 +35,7 @@ after(async () => {
   await fixture.stop();
 });
 
-/** A request that the service holds until told. */
+/** A request that the service holds until it is released. */
 async function held(
   asking: () => Promise<Asked>,
 ): Promise<{ readonly answer: Promise<Asked>; readonly release: () => void }> {
@@ -94,7 +94,7 @@ for (const protocol of protocols) {
       assert.equal((await ask()).status, 200);
     });
 
-    it(`W6: a long WebSocket lives through changes, unrelated ones and those of its own route, over ${protocol}`, async () => {
+    it(`W6: a long WebSocket survives unrelated changes and those of its own route, over ${protocol}`, async () => {
       fixture.route({});
       const client = await openWebSocket(fixture, protocol);
       const echoed = async (text: string): Promise<void> => {
@@ -178,7 +178,7 @@ for (const protocol of protocols) {
   });
 }
 
-it("D3: a client that does not read a large answer stops its own stream and nobody else's", async () => {
+it("D3: a client that does not read a large response stops only its own stream", async () => {
   fixture.route({ compression: { enabled: true } });
   let wrote = 0;
   fixture.answer((request, response) => {

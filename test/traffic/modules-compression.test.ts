@@ -97,7 +97,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`D6: compression over ${protocol} leaves alone what is encoded, partial, not to be transformed, or does not shrink`, async () => {
+    it(`D6: compression over ${protocol} skips bodies that are encoded, partial, marked no-transform, or incompressible`, async () => {
       for (const [headers, status] of [
         [{ "content-type": "text/html", "content-encoding": "x-own" }, 200],
         [{ "content-type": "text/html", "content-range": `bytes 0-9/${page.length}` }, 206],
@@ -121,7 +121,7 @@ for (const protocol of protocols) {
       assert.equal(head.headers["content-length"], String(page.length));
     });
 
-    it(`D6: compression over ${protocol} weakens a strong ETag, and takes back what no longer holds of the bytes`, async () => {
+    it(`D6: compression over ${protocol} weakens a strong ETag, and removes fields that no longer match the bytes`, async () => {
       serve({ "content-type": "text/html", etag: '"1"', "accept-ranges": "bytes", "content-md5": "x", vary: "cookie" });
       const { headers } = await ask("gzip");
       assert.equal(headers.etag, 'W/"1"');
@@ -130,7 +130,7 @@ for (const protocol of protocols) {
       assert.match(String(headers.vary), /cookie, ?accept-encoding/);
     });
 
-    it(`D6: compression over ${protocol} never opens what a client sends compressed`, async () => {
+    it(`D6: compression over ${protocol} never decodes what a client sends compressed`, async () => {
       serve({ "content-type": "text/html" });
       const bomb = gzipSync(Buffer.alloc(20_000_000));
       const headers = { "content-encoding": "gzip", "accept-encoding": "gzip" };
@@ -139,7 +139,7 @@ for (const protocol of protocols) {
     });
 
     for (const coding of ["gzip", "deflate", "br", "zstd"] as const) {
-      it(`compression over ${protocol} never holds up an event stream in ${coding}: each event comes before the next is sent`, async () => {
+      it(`compression over ${protocol} never delays an event stream in ${coding}: each event arrives before the next is sent`, async () => {
         fixture.route(everything);
         let response: ServerResponse | undefined;
         fixture.answer((_request, given) => {
@@ -149,7 +149,7 @@ for (const protocol of protocols) {
         });
         const headers = { "accept-encoding": coding, accept: "text/event-stream", "user-agent": "test" };
         const { stream, fields, close } = await openStream(fixture, protocol, { headers });
-        // The head comes before the first event, too.
+        // The head also arrives before the first event.
         assert.deepEqual([fields["content-encoding"], fields["x-through"]], [coding, "modules"]);
         const events = stream.pipe(openers[coding]()).setEncoding("utf8")[Symbol.asyncIterator]();
         for (let count = 0; count < 20; count += 1) {
@@ -172,7 +172,7 @@ for (const protocol of protocols) {
       const finished = Promise.withResolvers<void>();
       fixture.answer((_request, response) => {
         response.writeHead(200, { "content-type": "text/html" });
-        // Noise does not shrink: what goes in comes out as large.
+        // Random bytes do not compress.
         const piece = Buffer.from(Array.from({ length: 65_536 }, (_, at) => (at * 7919 * (at % 251)) & 255));
         const write = (): void => {
           while (written < 12_000_000) {

@@ -1,4 +1,4 @@
-/** Modules with a fault in them: their route is closed and reported, every other one goes on (security R6). */
+/** Faulty modules: their route is closed and reported, and all other routes continue (security R6). */
 import assert from "node:assert/strict";
 import { after, before, it, mock } from "node:test";
 import { beat, newHeart, workOf } from "../../src/lib/heartbeat.ts";
@@ -48,7 +48,7 @@ const hooks: Record<string, CompiledModule> = {
 
 for (const protocol of protocols) {
   for (const [what, compiled] of Object.entries(hooks)) {
-    it(`R6: a module that ${what} closes its own route over ${protocol}, and is reported`, async () => {
+    it(`R6: a module that ${what} closes only its own route over ${protocol}, and is reported`, async () => {
       const id = `edghtsrt_failing_${Object.keys(hooks).indexOf(what)}_${protocol}`;
       const reported = (wanted: (problem: Problem) => boolean) =>
         fixture.edge.report(
@@ -84,7 +84,7 @@ for (const protocol of protocols) {
     });
   }
 
-  it(`R6: what a hook works on over ${protocol} is noted for the watchdog while it runs, and only then`, async () => {
+  it(`R6: the site of a running hook over ${protocol} is noted for the watchdog, and only while it runs`, async () => {
     const heart = newHeart();
     beat(heart);
     const noted: number[] = [];
@@ -109,7 +109,7 @@ for (const protocol of protocols) {
     assert.deepEqual([noted[0] === noted[1], noted[2] === noted[3], noted[0] === noted[2]], [true, true, false]);
   });
 
-  it(`R6: a module that throws when it is told of the outcome changes nothing for the visitor over ${protocol}`, async () => {
+  it(`R6: a module that throws when it receives the outcome changes nothing for the visitor over ${protocol}`, async () => {
     const id = `edghtsrt_told_${protocol}`;
     const compile = mock.method(userAgentFilter, "compile", (): CompiledModule => ({ settled: fail }));
     fixture.put("https_edge_route", id, routeOf("/told", filter));

@@ -35,7 +35,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("x-more"), ["1", "2"]);
     });
 
-    it(`header modules over ${protocol} fill in what the edge knows, and leave empty what it does not know`, async () => {
+    it(`header modules over ${protocol} insert values that the edge knows, and empty text for others`, async () => {
       fixture.route({
         request_headers: edit({
           "x-a": "${conn.client_ip}|${req.method}|${req.url.path}|${req.url.query}|${req.headers['x-in']}",
@@ -55,7 +55,7 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
     });
 
-    it(`header modules over ${protocol} tell whether the upstream's connection was new`, async () => {
+    it(`header modules over ${protocol} report whether the upstream's connection was new`, async () => {
       const add = { "x-reused": "${.backend.connection_reused}" };
       fixture.route({ request_headers: edit(add), response_headers: edit(add) });
       const release = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ for (const protocol of protocols) {
         if (held === 2) both.resolve();
         void release.promise.then(() => response.end());
       });
-      // Two at once need two connections, whatever there was before.
+      // Two parallel requests need two connections, whatever existed before.
       const asked = [fixture.ask(protocol), fixture.ask(protocol)];
       await both.promise;
       release.resolve();
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("x-reused"), [""]);
     });
 
-    it(`header modules over ${protocol} tell what went over the connection so far, and what certificate it was shown`, async () => {
+    it(`header modules over ${protocol} report the connection's bytes so far, and the certificate that it presented`, async () => {
       const names =
         "conn.bytes_in conn.bytes_out conn.tls.server.subject.common_name conn.tls.server.issuer.common_name";
       const more = "conn.tls.server.serial_number conn.tls.server.san.dns_names conn.tls.server.validity.not_after";
@@ -102,7 +102,7 @@ for (const protocol of protocols) {
       assert.deepEqual(after.slice(2), before.slice(2));
     });
 
-    it(`header modules over ${protocol} tell how long the upstream's connection took to open, and nothing of one that was open`, async () => {
+    it(`header modules over ${protocol} report how long the upstream's connection took to open, and 0 for a reused one`, async () => {
       const heads: (string | undefined)[] = [];
       const direct = createServer(({ headers }, response) => {
         heads.push(headers["x-dial"] as string | undefined);
@@ -116,7 +116,7 @@ for (const protocol of protocols) {
       fixture.route({ backend, request_headers: modules, response_headers: modules });
       const began = fixture.clock.monotonic();
       const first = Number((await fixture.ask(protocol)).headers["x-dial"]);
-      // A part of what the whole request took, in the same unit.
+      // A part of the time of the whole request, in the same unit.
       assert.ok(first > 0 && first < fixture.clock.monotonic() - began);
       assert.equal((await fixture.ask(protocol)).headers["x-dial"], "0");
       assert.deepEqual(heads, ["", ""]);
@@ -124,7 +124,7 @@ for (const protocol of protocols) {
       direct.close();
     });
 
-    it(`P4: header modules over ${protocol} keep what a variable brings from breaking the message`, async () => {
+    it(`P4: header modules over ${protocol} prevent variables from breaking the message`, async () => {
       fixture.route({
         request_headers: edit({ "x-echo": "${req.url.query_params['q']}", "x-path": "${req.url.path}" }),
         response_headers: edit({ "x-back": "${req.url.query_params['q']}" }),
@@ -139,7 +139,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`P4: header modules over ${protocol} neither remove nor add what frames messages: such a route is closed`, async () => {
+    it(`P4: header modules over ${protocol} cannot remove or add framing fields: such a route is closed`, async () => {
       for (const name of ["transfer-encoding", "content-length", "connection", "upgrade", "te", "trailer"]) {
         for (const module of ["request_headers", "response_headers"]) {
           for (const edited of [edit({}, [name]), edit({ [name]: "chunked" }), edit({ "x-a": "b\r\nc: d" })]) {
@@ -157,7 +157,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("x-forwarded-host"), [host]);
     });
 
-    it(`R3, W5: header modules over ${protocol} cannot take away what the edge sets, nor can a client`, async () => {
+    it(`R3, W5: neither header modules over ${protocol} nor clients can remove the edge's own fields`, async () => {
       fixture.route({ request_headers: edit({}, ["x-forwarded-for", "x-request-id"]) });
       const lies = {
         "x-forwarded-for": "9.9.9.9",
@@ -181,7 +181,7 @@ for (const protocol of protocols) {
       assert.doesNotMatch(names, /ngrok|postern|real-ip|original-url|\bforwarded\b(?!-)|proxy/);
     });
 
-    it(`W2: header modules over ${protocol} drop names with an underscore that stand for what the edge says`, async () => {
+    it(`W2: header modules over ${protocol} drop names with an underscore that imitate the edge's fields`, async () => {
       fixture.route({});
       const headers = { x_forwarded_for: "9.9.9.9", "x.forwarded.for": "9.9.9.9", "x-fine": "1" };
       await fixture.ask(protocol, { headers });
@@ -229,7 +229,7 @@ for (const protocol of protocols) {
     });
     after(() => fixture.put("https_edge", "edghts_1", { hostports: [`${host}:443`], mutual_tls: null }));
 
-    it(`K2: mutual TLS over ${protocol} tells the service who the client is, and takes no client's word for it`, async () => {
+    it(`K2: mutual TLS over ${protocol} reports the client's identity to the service, and ignores the client's own claims`, async () => {
       const tls = { cert: client.certificatePem, key: client.keyPem };
       const headers = { "ngrok-mtls-subject-cn": "root", ngrok_mtls_subject_cn: "root" };
       assert.equal((await fixture.ask(protocol, { tls, headers })).status, 200);
@@ -239,7 +239,7 @@ for (const protocol of protocols) {
       assert.deepEqual(arrived("ngrok_mtls_subject_cn"), []);
     });
 
-    it(`K2: mutual TLS over ${protocol} lets nobody in without a certificate, with one of another authority, or one for servers`, async () => {
+    it(`K2: mutual TLS over ${protocol} refuses clients without a certificate, or with one of another authority or for servers`, async () => {
       const reached = fixture.received.length;
       await assert.rejects(fixture.ask(protocol));
       const other = await createAuthority({ commonName: "Clients", now: Date.now() });

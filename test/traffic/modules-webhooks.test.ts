@@ -1,4 +1,4 @@
-/** Webhook verification on real traffic: what the operator sets, replays, and providers that test the endpoint. */
+/** Webhook verification on real traffic: the operator's settings, replays, and providers that test the endpoint. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, describe, it } from "node:test";
@@ -49,7 +49,7 @@ for (const protocol of protocols) {
     fixture.ask(protocol, { method: "POST", headers, body });
 
   describe(`webhook verification over ${protocol}`, () => {
-    it(`I6: webhook verification over ${protocol} holds no more of a body than the operator allows, and tells which setting that is`, async () => {
+    it(`I6: webhook verification over ${protocol} buffers no more of a body than the operator allows, and names the setting`, async () => {
       verify(strict, "github");
       const fits = "a".repeat(maxBytes);
       assert.equal((await post(strict, signed(strict, "github", fits), fits)).status, 200);
@@ -63,7 +63,7 @@ for (const protocol of protocols) {
       assert.match((told.name === "requests" && told.requests[0]?.steps.at(-1)?.reason) || "", /than the 1000 bytes/);
     });
 
-    it(`I6: webhook verification over ${protocol} takes a message once, where the operator wants that and the signature covers an id`, async () => {
+    it(`I6: webhook verification over ${protocol} accepts a message once, if the operator enables that and the signature covers an id`, async () => {
       for (const [provider, verifies] of ["svix", "clerk", "brex"].flatMap((one) => [
         [one, verify] as const,
         [one, verifyByRule] as const,
@@ -114,7 +114,7 @@ for (const protocol of protocols) {
       assert.equal((await post(strict, decoy, "{}")).status, 409);
     });
 
-    it(`webhook verification over ${protocol} takes a message again that was not answered with success: that is how providers retry`, async () => {
+    it(`webhook verification over ${protocol} accepts a message again after a failed response, because providers retry`, async () => {
       verify(strict, "svix");
       strict.clock.move(1000);
       const headers = signed(strict, "svix", "{}");
@@ -127,13 +127,13 @@ for (const protocol of protocols) {
       assert.equal((await post(strict, headers, "{}")).status, 409);
     });
 
-    it(`webhook verification over ${protocol} takes messages as often as they come unless the operator wants otherwise`, async () => {
+    it(`webhook verification over ${protocol} accepts repeated messages unless the operator disables that`, async () => {
       verify(plain, "svix");
       const headers = signed(plain, "svix", "{}");
       for (let count = 0; count < 2; count += 1) assert.equal((await post(plain, headers, "{}")).status, 200);
     });
 
-    it(`webhook verification over ${protocol} is explained without taking the message, or fetching what verifies it`, async () => {
+    it(`webhook verification over ${protocol} is explained without recording the message or fetching a certificate`, async () => {
       const explain = async (headers: Fields, body: string) => {
         const request = {
           method: "POST",
@@ -212,7 +212,7 @@ for (const protocol of protocols) {
       assert.equal((await atEdge(strict.ask(protocol, { headers: { [header]: "x".repeat(300) } }))).status, 403);
     });
 
-    it(`a provider that tests the endpoint over ${protocol}: Xero is told whether its signature holds, and only then`, async () => {
+    it(`a provider that tests the endpoint over ${protocol}: Xero learns whether its signature is valid, and only then`, async () => {
       verify(strict, "xero");
       const intent = '{"events":[],"lastEventSequence":0,"firstEventSequence":0,"entropy":"S0m3r4Nd0mt3xt"}';
       const answer = await atEdge(post(strict, signed(strict, "xero", intent), intent));

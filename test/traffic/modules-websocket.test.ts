@@ -49,7 +49,7 @@ for (const protocol of protocols) {
       it(`W6: the WebSocket converter over ${protocol}, with ${backend} behind, turns binary messages into bytes and bytes into binary messages`, async () => {
         serve = (socket) => socket.pipe(socket);
         const client = await openWebSocket(fixture, protocol);
-        // RFC 6455 §1.3 has the key and this answer to it; HTTP/2 needs none (RFC 8441 §5).
+        // The key and response of RFC 6455 §1.3. HTTP/2 needs none (RFC 8441 §5).
         const proof = protocol === "h1" ? "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" : undefined;
         assert.equal(client.headers["sec-websocket-accept"], proof);
         client.send(opcodes.binary, "hello ");
@@ -87,7 +87,7 @@ for (const protocol of protocols) {
 
       it(`I2: the WebSocket converter over ${protocol}, with ${backend} behind, reads no further for a client that is broken off`, async (test) => {
         serve = (socket) => socket.resume();
-        // What the end of a login session does to exchanges that it has let in.
+        // What the end of a login session does to exchanges that it admitted.
         const converted = test.mock.method(HttpExchange.prototype, "converted");
         const client = await openWebSocket(fixture, protocol);
         while (sockets.size === 0) await turn();
@@ -99,7 +99,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it(`D3: the WebSocket converter over ${protocol}, with ${backend} behind, lets a service that does not read hold back its own client, and nobody else`, async () => {
+      it(`D3: the WebSocket converter over ${protocol}, with ${backend} behind, lets a service that does not read slow down only its own client`, async () => {
         const arrived = Promise.withResolvers<Socket>();
         serve = (socket) => arrived.resolve(socket.pause());
         const client = await openWebSocket(fixture, protocol);
@@ -120,7 +120,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it(`D3: the WebSocket converter over ${protocol}, with ${backend} behind, lets a client that does not read hold back its own service, and nobody else`, async () => {
+      it(`D3: the WebSocket converter over ${protocol}, with ${backend} behind, lets a client that does not read slow down only its own service`, async () => {
         const total = 30_000_000;
         const arrived = Promise.withResolvers<Socket>();
         serve = (socket) => {
@@ -146,7 +146,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it(`W6: the WebSocket converter over ${protocol}, with ${backend} behind, closes with 1002 what breaks the protocol, and the service's connection with it`, async () => {
+      it(`W6: the WebSocket converter over ${protocol}, with ${backend} behind, closes with 1002 on protocol errors, and closes the service's connection too`, async () => {
         const gone = Promise.withResolvers<void>();
         serve = (socket) => socket.resume().once("close", () => gone.resolve());
         const client = await openWebSocket(fixture, protocol);
@@ -158,7 +158,7 @@ for (const protocol of protocols) {
         while (sockets.size > 0) await turn();
       });
 
-      it(`the WebSocket converter over ${protocol}, with ${backend} behind, refuses what is no upgrade, and counts nothing as sent to the service`, async () => {
+      it(`the WebSocket converter over ${protocol}, with ${backend} behind, refuses requests without an upgrade, and counts nothing as sent to the service`, async () => {
         let connections = 0;
         serve = () => (connections += 1);
         const answer = await fixture.ask(protocol);
@@ -169,7 +169,7 @@ for (const protocol of protocols) {
     });
   }
 
-  it(`the WebSocket converter answers 503 over ${protocol} when no tunnel is there to convert to`, async () => {
+  it(`the WebSocket converter answers 503 over ${protocol} when there is no tunnel`, async () => {
     fixture.put("tunnel_group_backend", "bkdtg_none", { labels: { app: "none" } });
     fixture.route({ ...converter, backend: { enabled: true, backend_id: "bkdtg_none" } });
     await assert.rejects(openWebSocket(fixture, protocol), /status 503/);

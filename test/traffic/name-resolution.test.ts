@@ -1,4 +1,4 @@
-/** Backends and other addresses that are host names, while a name server does not answer for some of them. */
+/** Backends and other addresses with host names, while a name server does not answer for some of them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startDns } from "../support/dns.ts";
@@ -29,7 +29,7 @@ function backend(id: string, address: string): void {
 
 for (const protocol of protocols) {
   describe(`a backend whose name gets no answer, over ${protocol}`, () => {
-    it(`D5: a backend whose name gets no answer, over ${protocol}, leaves all other backends and requests of the server as they are`, async () => {
+    it(`D5: a backend whose name gets no answer, over ${protocol}, does not affect other backends and requests of the server`, async () => {
       const silent: Promise<Asked>[] = [];
       let answered = 0;
       const names = Array.from({ length: 4 }, (_, index) => `${protocol}-${index}.silent.test`);
@@ -55,7 +55,7 @@ for (const protocol of protocols) {
       outbound.close();
       await service.stop();
       assert.equal(text, "yes");
-      // All of that while nobody has been told anything about the silent names.
+      // All of that while the unanswered queries are pending.
       assert.equal(answered, 0);
       assert.equal(dns.queries.filter((one) => one === name).length, 1);
       for (const { status } of await Promise.all(silent)) assert.equal(status, 502);

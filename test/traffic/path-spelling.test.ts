@@ -90,7 +90,7 @@ for (const protocol of protocols) {
         assert.ok([200, 400, 403].includes(status), `${path} ${status}`);
         if (forwarded === undefined) continue;
         passed += 1;
-        // The service's own reading of what it got: with and without dot segments resolved, before or after decoding.
+        // How a service could read the path: with and without dot segments resolved, before or after decoding.
         const decoded = Buffer.from(decodeURIComponent(forwarded)).toString();
         assert.equal(canonicalPath(forwarded), canonicalPath(path), path);
         assert.doesNotMatch(decoded, /^\/a(?:\/|$)/, path);
@@ -108,7 +108,7 @@ for (const protocol of protocols) {
       };
       rewriting("/api/", "/v2/");
       assert.deepEqual(await ask("/api/a%2Bb%3A?x=%2b"), [200, "/v2/a%2Bb%3A?x=%2b"]);
-      // What a rule says of a path holds for each of its spellings.
+      // A rule about a path applies to each of its spellings.
       for (const path of ["/admin/a%2Bb", "/%61dmin/a%2Bb", "/x/../admin/a%2Bb", "/admin/../admin/a%2Bb"]) {
         rewriting("/admin/", "/closed/");
         const [status, forwarded = ""] = await ask(path);

@@ -1,4 +1,4 @@
-/** Other spellings of a path: which route they reach, and what the service is sent. */
+/** Alternative spellings of a path: the route that they reach, and the path that the service receives. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
@@ -133,7 +133,7 @@ for (const protocol of protocols) {
       assert.match(JSON.stringify(told), /no canonical form: it has an encoded backslash/);
     });
 
-    it(`R1: other spellings of a path over ${protocol} are closed with the routes of the guide, where / is closed and what is open is named`, async () => {
+    it(`R1: alternative spellings of a path over ${protocol} are refused by the guide's routes, which close / and name what is open`, async () => {
       fixture.edge.remove("https_edge_route", "edghtsrt_1");
       const routes = Object.entries(sample.objects.https_edge_route);
       assert.ok(routes.some(([, { match }]) => match === "/"));
@@ -145,7 +145,7 @@ for (const protocol of protocols) {
         assert.deepEqual(await ask(path, "127.0.0.9"), [200, path]);
       }
       for (const path of ["/catalogue", "/assets/a.css"]) assert.deepEqual(await ask(path), [200, path]);
-      // What the guide warns of: below an open prefix, and forwarded as it was matched.
+      // The guide warns about this: below an open prefix, and forwarded as it was matched.
       assert.deepEqual(await ask("/assets/%252e%252e/admin"), [200, "/assets/%252e%252e/admin"]);
       for (const [name] of routes) fixture.edge.remove("https_edge_route", `edghtsrt_${name}`);
       assert.deepEqual(await ask("/admin", "127.0.0.9"), [404, undefined]);

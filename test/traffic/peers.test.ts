@@ -1,4 +1,7 @@
-/** Visitors at one edge, their agent at another: what passes the line between the edges is what passes without it. */
+/**
+ * Visitors at one edge with their agent at another: the line between the edges carries everything that a direct
+ * connection does.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -51,7 +54,7 @@ describe("a visitor of another edge than the agent's", () => {
       assert.equal(answer.headers["x-forwarded"], "127.0.0.9");
     });
 
-    it(`a visitor of another edge than the agent's finds nothing over ${http} once the tunnel has gone`, async () => {
+    it(`a visitor of another edge than the agent's gets no service over ${http} once the tunnel is gone`, async () => {
       const { id, url } = await agent.bind({ hostname: `gone-${http}.example.com` });
       const gone = new URL(url).hostname;
       assert.equal((await both.edges[1].ask(http, { host: gone })).status, 200);
@@ -103,7 +106,7 @@ for (const way of peerWays) {
       await stop();
     });
 
-    it(`bytes between two edges over ${way} wait for a visitor who does not read, and for nobody else`, async () => {
+    it(`bytes between two edges over ${way} wait only for the visitor who does not read`, async () => {
       const total = 64 * 1024 * 1024;
       let sent = 0;
       const chunk = Buffer.alloc(64 * 1024);

@@ -102,7 +102,7 @@ describe("an endpoint at an http:// address", { timeout: 60_000 }, () => {
     assert.equal((await ask("tls.apps.example.com")).status, 308);
   });
 
-  it("an endpoint at an http:// address leaves authorities and other names what they are answered there", async () => {
+  it("an endpoint at an http:// address does not change responses for authorities and other names", async () => {
     await agent.bind({ proto: "http", hostname: name });
     assert.equal((await ask("other.apps.example.com", "/y")).status, 308);
     assert.equal((await ask(`${name}:9`)).status, 421);

@@ -31,7 +31,7 @@ for (const protocol of protocols) {
       assert.equal((await fixture.ask(protocol, { method: "POST", path: "/x" })).status, 200);
     });
 
-    it(`a traffic policy over ${protocol} answers by itself, and its response rules act on that`, async () => {
+    it(`a traffic policy over ${protocol} answers a request, and its response rules apply to that answer`, async () => {
       policy(`
 on_http_request:
   - expressions: ["'2' in getReqHeader('X-Api-Version')"]
@@ -48,7 +48,7 @@ on_http_response:
       assert.deepEqual([passed.status, passed.headers["x-edge"]], [200, "status 200"]);
     });
 
-    it("never lets a value break a message: what has a line break in it is not sent", async () => {
+    it("never lets a value break a message: values with line breaks are not sent", async () => {
       policy({
         on_http_request: [
           {
@@ -81,7 +81,7 @@ on_http_response:
       assert.match(refused.body.toString(), new RegExp(errorCode("policy_limit_reached")));
     });
 
-    it("reaches no prototype, and no pattern that takes longer than its text", async () => {
+    it("reaches no prototype, and no pattern that takes longer than linear time", async () => {
       policy({
         on_http_request: [
           { expressions: ["json.decode(getQueryParam('j')[0]).__proto__ != null"], actions: [{ type: "deny" }] },
@@ -93,7 +93,7 @@ on_http_response:
       assert.equal((await fixture.ask(protocol, { path })).status, 200);
     });
 
-    it(`a traffic policy over ${protocol} tells clients apart by their JA4, and has names of older policies`, async () => {
+    it(`a traffic policy over ${protocol} distinguishes clients by their JA4, and supports names of older policies`, async () => {
       policy({
         on_http_request: [
           {
@@ -115,7 +115,7 @@ on_http_response:
       assert.equal(seen?.["x-alpn"], protocol === "h2" ? "h2" : "http/1.1");
     });
 
-    it("rewrites what is forwarded, in the form that every request has", async () => {
+    it("rewrites the forwarded request, in canonical form", async () => {
       const to = (target: string): void =>
         policy({
           on_http_request: [
@@ -155,7 +155,7 @@ on_http_response:
       fixture.clock.move(60_000);
     });
 
-    it("lets actions of one rule read what others have left", async () => {
+    it("lets actions of one rule read the results of earlier ones", async () => {
       policy({
         on_http_request: [
           {
@@ -182,7 +182,7 @@ on_http_response:
       assert.equal((await fixture.ask(protocol)).status, 200);
     });
 
-    it("adds what it knows to requests", async () => {
+    it("adds its knowledge to requests", async () => {
       policy({
         on_http_request: [
           {
@@ -202,7 +202,7 @@ on_http_response:
   });
 }
 
-describe("rules of a policy that explanations tell of", () => {
+describe("rules of a policy in explanations", () => {
   const rules = async () => {
     const told = await fixture.edge.question({
       name: "explain_request",
@@ -231,7 +231,7 @@ describe("rules of a policy that explanations tell of", () => {
     ],
   });
 
-  it("rules of a policy that explanations tell of say how often they have matched and failed, until their conditions change", async () => {
+  it("rules of a policy in explanations have counts of matches and failures, until their conditions change", async () => {
     policy(counted("gold", "1"));
     for (const headers of [{ "x-tier": "gold" }, { "x-tier": "gold" }, { "x-tier": "tin" }, {}]) {
       await fixture.ask("h1", { headers });
@@ -251,7 +251,7 @@ describe("rules of a policy that explanations tell of", () => {
     ]);
   });
 
-  it("rules of a policy that explanations tell of have failed where an action could not be done", async () => {
+  it("rules of a policy in explanations have failed if an action could not be executed", async () => {
     policy({
       on_http_request: [
         { actions: [{ type: "add-headers", config: { headers: { "x-a": "${req.headers['x-none'][0]}" } } }] },

@@ -1,4 +1,4 @@
-/** Bodies that rules of policies replace, on real traffic: their length, what waits for them, and what is bounded. */
+/** Bodies that policy rules replace, on real traffic: their length, what waits for them, and their limits. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -37,7 +37,7 @@ const type = { "content-type": "text/plain" };
 
 for (const protocol of protocols) {
   describe(`a response's body that is replaced over ${protocol}`, () => {
-    it(`a response's body that is replaced over ${protocol} is told with its new length, to later rules as well`, async () => {
+    it(`a replaced response body over ${protocol} has its new length, which later rules see too`, async () => {
       const result = "actions.ngrok.response_body_find_replace";
       policy("on_http_response", [
         replace("response", "secret (\\d)", "[$1]"),
@@ -54,7 +54,7 @@ for (const protocol of protocols) {
       assert.equal(heldBytes(), 0);
     });
 
-    it(`a response's body that is replaced over ${protocol} may have come without a length, and become empty`, async () => {
+    it(`a replaced response body over ${protocol} may arrive without a length, and become empty`, async () => {
       policy("on_http_response", [replace("response", "(?s).+")], { compression: { enabled: true } });
       fixture.answer((_request, response) => response.writeHead(200, type).end("all of it"));
       const { headers, body } = await fixture.ask(protocol, { headers: { "accept-encoding": "gzip" } });
@@ -76,7 +76,7 @@ for (const protocol of protocols) {
       assert.deepEqual([status, headers["content-length"]], [200, undefined]);
     });
 
-    it(`D11: a response's body that is replaced over ${protocol} is asked for whole and not compressed`, async () => {
+    it(`D11: a replaced response body over ${protocol} is requested completely and uncompressed`, async () => {
       const secret = "secret ".repeat(100);
       fixture.answer(({ headers }, response) => {
         const coding = headers["accept-encoding"] ?? "*";
@@ -96,7 +96,7 @@ for (const protocol of protocols) {
           ["identity", undefined, undefined],
         );
       }
-      // The route's own compression still goes by what the client has sent.
+      // The route's own compression still uses the client's field.
       policy("on_http_response", rules, { compression: { enabled: true } });
       const packed = await fixture.ask(protocol, { headers: { "accept-encoding": "gzip" } });
       assert.equal(packed.headers["content-encoding"], "gzip");
@@ -121,7 +121,7 @@ for (const protocol of protocols) {
       assert.equal(heldBytes(), 0);
     });
 
-    it(`D11: a response's body that is replaced over ${protocol} is refused as soon as it is too long`, async () => {
+    it(`D11: a replaced response body over ${protocol} is refused as soon as it is too long`, async () => {
       policy("on_http_response", [replace("response", "a", "b")]);
       fixture.answer((_request, response) => response.writeHead(200, type).end(Buffer.alloc(2 * mebibyte, "a")));
       const { status, headers } = await fixture.ask(protocol);
@@ -129,7 +129,7 @@ for (const protocol of protocols) {
       assert.equal(heldBytes(), 0);
     });
 
-    it(`a response's body that is replaced over ${protocol} holds its head back, and begins as soon as it is too long where on_error says so`, async () => {
+    it(`a replaced response body over ${protocol} delays its head, and starts as soon as it is too long if on_error allows it`, async () => {
       policy("on_http_response", [
         replace("response", "a", "b", { on_error: "continue" }),
         add("x-code", "${actions.ngrok.response_body_find_replace.error.code}"),
@@ -169,7 +169,7 @@ for (const protocol of protocols) {
       assert.equal(heldBytes(), 0);
     });
 
-    it(`a response's body that is replaced over ${protocol} is let go when its client goes`, async () => {
+    it(`a replaced response body over ${protocol} is released when its client disconnects`, async () => {
       policy("on_http_response", [replace("response", "a", "b")]);
       fixture.answer((_request, response) => void response.writeHead(200, type).write("half"));
       const socket = await fixture.connect(protocol);
@@ -183,7 +183,7 @@ for (const protocol of protocols) {
       await eventually(() => heldBytes() === 0);
     });
 
-    it(`a response's body that is replaced over ${protocol} is one of those that all together may be held`, async () => {
+    it(`a replaced response body over ${protocol} counts towards the total of buffered bodies`, async () => {
       policy("on_http_response", [{ expressions: ["req.url.path != '/free'"], ...replace("response", "a", "b") }]);
       const open: ServerResponse[] = [];
       fixture.answer(({ url }, response) => {
@@ -203,7 +203,7 @@ for (const protocol of protocols) {
   });
 
   describe(`a request's body that is replaced over ${protocol}`, () => {
-    it(`a request's body that is replaced over ${protocol} goes upstream with its new length, also where it had none`, async () => {
+    it(`a replaced request body over ${protocol} is sent upstream with its new length, even if it had none`, async () => {
       policy("on_http_request", [replace("request", "secret", "[hidden]")]);
       fixture.answer(undefined);
       const checked = (length: string): void => {
@@ -261,7 +261,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`the end of a request's body over ${protocol} is that of its head, where it has none`, async () => {
+    it(`a request over ${protocol} without a body ends with its head`, async () => {
       policy("on_http_request", [{ expressions: [`${received} == req.ts.header_received`], ...add("x-same", "yes") }]);
       fixture.answer((_request, response) => response.end());
       await fixture.ask(protocol);

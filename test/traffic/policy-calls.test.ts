@@ -13,12 +13,12 @@ import { makeToken } from "../support/tokens.ts";
 
 const account = "ac_1";
 let fixture: EdgeWithAgent;
-/** Lets policies reach nothing local, whatever else may. */
+/** Local addresses that policies may not reach, whatever else is allowed. */
 let strict: EdgeWithAgent;
 let outside: HttpsService;
 let port: number;
 let asked: string[] = [];
-/** What ends calls of two seconds: the test lets them pass. */
+/** Calls time out after two seconds. The test advances the clock. */
 const late = new Set<() => void>();
 const moved = movableClock();
 const clock: MovableClock = {
@@ -67,7 +67,7 @@ async function bind(name: string): Promise<void> {
 const rulesOf = (actions: Actions): readonly object[] =>
   actions.map(([type, config]) => ({ actions: [{ type, config }] }));
 
-/** The route's rules of one phase; its answer tells what the rules have found. */
+/** The route's rules of one phase. Its response contains the results of the rules. */
 function rules(actions: Actions, phase = "on_http_request", to = fixture): void {
   to.route({ traffic_policy: { enabled: true, value: JSON.stringify({ [phase]: rulesOf(actions) }) } });
 }
@@ -141,7 +141,7 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
     });
 
-    it(`a request of a policy over ${protocol} reaches the nearest of internal names, as what is forwarded does`, async () => {
+    it(`a policy's request over ${protocol} reaches the nearest internal name, like forwarded requests`, async () => {
       const names = { all: "*", one: "a", team: "*.team", oneOfTeam: "a.team" };
       for (const [id, name] of Object.entries(names)) endpoint(name, [answer(id)], `ep_${id}`);
       for (const [host, id] of [
@@ -174,7 +174,7 @@ for (const protocol of protocols) {
       assert.deepEqual([headers["x-found"], body.toString()], ["checked 200", "served"]);
     });
 
-    it(`a request of a policy over ${protocol} reaches nobody who is not there, or of another account`, async () => {
+    it(`a policy's request over ${protocol} reaches no absent endpoint, and none of another account`, async () => {
       rules([call({ url: "https://nobody.internal/" }), told]);
       assert.equal(await ask(), "0  ERR_NGROK_3604");
       endpoint("theirs", [answer("theirs")], "ep_theirs", "ac_2");
@@ -211,7 +211,7 @@ for (const protocol of protocols) {
       fixture.answer(undefined);
     });
 
-    it(`a request of a policy over ${protocol} takes answers of 256 KiB and no longer ones`, async () => {
+    it(`a policy's request over ${protocol} accepts responses of up to 256 KiB`, async () => {
       await bind("long");
       rules([
         call({ url: "https://long.internal${req.url.path}" }),
@@ -248,7 +248,7 @@ for (const protocol of protocols) {
   });
 }
 
-it("I7: keys of issuers are fetched where the policy says and not where a token does, and at no private address", async () => {
+it("I7: issuers' keys are fetched from the policy's address and not from the token's, and never from a private address", async () => {
   const jws = (path: string) => ({
     allowed_algorithms: ["RS256"],
     keys: { sources: { additional_jkus: [`https://localhost:${port}${path}`] } },
@@ -277,7 +277,7 @@ it("I7: keys of issuers are fetched where the policy says and not where a token 
   assert.equal((await fixture.ask("h1", { headers: { "x-token": token } })).status, 401);
 });
 
-it("a request of a policy lets other requests go on while it waits", async () => {
+it("a policy's request does not delay other requests", async () => {
   await bind("held");
   const held = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();

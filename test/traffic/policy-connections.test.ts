@@ -53,7 +53,7 @@ const only = (cidr: string) => ({
 });
 
 describe("a policy of a TCP edge", { timeout: 30_000 }, () => {
-  it("a policy of a TCP edge closes connections, and what it noted is in their event", async () => {
+  it("a policy of a TCP edge closes connections, and its log entries are in their event", async () => {
     edge(only("127.0.0.0/8"));
     const { text } = await visit(port);
     assert.equal(text, "");
@@ -67,7 +67,7 @@ describe("a policy of a TCP edge", { timeout: 30_000 }, () => {
     assert.deepEqual([told.type, told.decision?.outcome], ["tcp_connection_closed.v0", "denied"]);
   });
 
-  it("lets others through", async () => {
+  it("admits other connections", async () => {
     edge(only("198.51.100.0/24"));
     assert.equal((await visit(port)).text, "hello");
   });
@@ -86,7 +86,7 @@ for (const protocol of protocols) {
   });
 
   describe(`an internal endpoint over ${protocol}`, { timeout: 30_000 }, () => {
-    it(`an internal endpoint over ${protocol} of an agent is reached by policies of its account, and by nobody else`, async () => {
+    it(`an agent's internal endpoint over ${protocol} is reachable only for policies of its account`, async () => {
       const bound = await fixture.agent.bind({ hostname: "api.internal" });
       assert.equal(bound.url, "https://api.internal");
       const value = JSON.stringify({
@@ -104,7 +104,7 @@ for (const protocol of protocols) {
       assert.equal((await fixture.ask(protocol)).status, 404);
     });
 
-    it(`an internal endpoint over ${protocol} whose policy answers nothing is an error of its own, and so is a public one`, async () => {
+    it(`an internal endpoint over ${protocol} without an answer has its own error, and so has a public one`, async () => {
       const traffic_policy = "on_http_request: [{expressions: ['false'], actions: [{type: deny}]}]";
       fixture.put("cloud_endpoint", "ep_c", { url: "https://c.internal", traffic_policy });
       fixture.put("cloud_endpoint", "ep_d", { url: "https://cloud.example.com", traffic_policy });
@@ -135,7 +135,7 @@ for (const protocol of protocols) {
   });
 }
 
-it("no Host field leads to what is internal", async () => {
+it("no Host field leads to an internal endpoint", async () => {
   const http = fixture.edge.edge.http;
   assert.ok(http);
   fixture.put("cloud_endpoint", "ep_a", {

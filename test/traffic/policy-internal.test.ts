@@ -58,7 +58,7 @@ function cloud(id: string, url: string, ...list: readonly object[]): void {
   edge.put({ kind: "cloud_endpoint", id: `ep_${id}`, doc: { url, traffic_policy: actions(...list) } });
 }
 
-/** What a TLS client hears that says `hello`; rejects when it hears nothing. */
+/** The response to a TLS client that sends `hello`. Rejects if there is none. */
 async function say(servername = host): Promise<string> {
   const ca = [edge.authority.certificatePem, ofService.certificatePem];
   const socket = connect({ host: "127.0.0.1", port: edge.edge.https.port, servername, ca });
@@ -96,7 +96,7 @@ describe("an internal endpoint of TCP", { timeout: 30_000 }, () => {
     assert.equal((await told("the endpoint is not online")).outcome, "denied");
   });
 
-  it("an internal endpoint of TCP may be a wildcard, and the nearest name is taken", async () => {
+  it("an internal TCP endpoint may be a wildcard, and the nearest name is used", async () => {
     const wide = await agent.bind({ proto: "tcp", address: "*.internal:7000" });
     cloud(
       "near",
@@ -123,7 +123,7 @@ describe("an internal endpoint of TCP", { timeout: 30_000 }, () => {
     );
   });
 
-  it("an internal endpoint of TCP that is away lets later rules decide where the policy says so, and what no rule answers is closed", async () => {
+  it("if an internal TCP endpoint is away, later rules decide if the policy allows it, and unanswered connections are closed", async () => {
     const soft = forward("tcp://away.internal:1", { on_error: "continue" });
     const note = { type: "log", config: { metadata: { code: "${actions.ngrok.forward_internal.error.code}" } } };
     cloud("tcp", `tcp://tcp.example.com:${port}`, soft, note);
@@ -161,7 +161,7 @@ describe("an internal endpoint of TCP", { timeout: 30_000 }, () => {
 });
 
 describe("an internal endpoint of TLS", { timeout: 30_000 }, () => {
-  it("an internal endpoint of TLS gets TLS as it came, or what is inside where the caller has ended it", async () => {
+  it("an internal TLS endpoint receives TLS unchanged, or the decrypted bytes if the caller has terminated TLS", async () => {
     const bound = await secureAgent.bind({ proto: "tls", hostname: "db.internal" });
     assert.equal(bound.url, "tls://db.internal");
     cloud("tls", `tls://${host}`, forward("tls://db.internal"));
@@ -178,7 +178,7 @@ describe("an internal endpoint of TLS", { timeout: 30_000 }, () => {
     await agent.session.unbind(inner.id);
   });
 
-  it("an internal endpoint of TLS ends TLS by its own rule, once, and refuses what demanded less", async () => {
+  it("an internal TLS endpoint terminates TLS by its own rule, once, and refuses weaker requirements", async () => {
     const strict = { min_version: "1.3", mutual_tls_verification_strategy: "require-any" };
     const inner = await agent.bind({
       proto: "tls",
@@ -199,7 +199,7 @@ describe("an internal endpoint of TLS", { timeout: 30_000 }, () => {
     assert.equal((await told("by a handshake with fewer requirements")).outcome, "denied");
   });
 
-  it("an internal endpoint of TLS is no name that a client can ask for", async () => {
+  it("clients cannot request an internal TLS endpoint by name", async () => {
     for (const name of ["db.internal", "db.internal.ac_1"]) await assert.rejects(say(name));
   });
 });
@@ -238,7 +238,7 @@ describe("an internal name of HTTP", { timeout: 30_000 }, () => {
     return status === 200 ? text : String(status);
   }
 
-  it("an internal name of HTTP is published under both schemes, each asked by its own, and the one for both that is there alone", async () => {
+  it("an internal HTTP name is published under both schemes separately, and a single endpoint serves both", async () => {
     const secured = await publish("https", "api.internal");
     assert.deepEqual(
       [await asked("https://api.internal"), await asked("http://api.internal")],

@@ -41,7 +41,7 @@ describe("secrets in traffic policies", () => {
     });
   }
 
-  it("secrets in traffic policies have their new value at once, with the policy untouched", async () => {
+  it("secrets in traffic policies have their new value immediately, without a change of the policy", async () => {
     rules(adding(`\${${get}}`));
     assert.equal(await token(), value);
     secret("battery staple");
@@ -68,7 +68,7 @@ describe("secrets in traffic policies", () => {
     assert.equal(await token(), errorCode("policy_interpolation_failed"));
   });
 
-  it("K4: secrets in traffic policies are shown by no explanation, nor is what is made of them", async () => {
+  it("K4: no explanation shows secrets of traffic policies, or values made from them", async () => {
     rules({
       expressions: [
         `${get}.startsWith('correct')`,

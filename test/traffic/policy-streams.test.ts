@@ -94,7 +94,7 @@ for (const protocol of protocols) {
       );
     });
 
-    it(`an event stream over ${protocol} passes messages that are too long where on_error says so, and is cut off at one that cannot be changed`, async () => {
+    it(`an event stream over ${protocol} passes messages that are too long if on_error allows it, and ends at one that cannot be changed`, async () => {
       const passing = { on_error: "continue" };
       policy([replace("a", "\n\ndata: b", "id", passing), replace("a", "c", "data", passing)]);
       const long = `data: ${"a".repeat(70_000)}\n\n`;
@@ -121,7 +121,7 @@ for (const protocol of protocols) {
       }
     });
 
-    it(`D11: an event stream over ${protocol} is asked for without compression, and refused where it comes compressed`, async () => {
+    it(`D11: an event stream over ${protocol} is requested uncompressed, and refused if it arrives compressed`, async () => {
       policy([replace("a", "b")]);
       fixture.answer(({ headers }, response) => {
         const isPlain = headers["accept-encoding"] === "identity";
@@ -135,7 +135,7 @@ for (const protocol of protocols) {
       assert.deepEqual([status, headers["ngrok-error-code"]], [500, errorCode("message_replacement_failed")]);
     });
 
-    it(`an event stream over ${protocol} is compressed behind its rules, and left alone where it came compressed and on_error says so`, async () => {
+    it(`an event stream over ${protocol} is compressed after its rules, and passed unchanged if it arrives compressed and on_error allows it`, async () => {
       const compressing = { on_http_response: [{ actions: [{ type: "compress-response" }] }] };
       policy([replace("a", "b", "data", { on_error: "continue" })], compressing);
       serve(["data: a\n\n"]);
@@ -158,7 +158,7 @@ for (const protocol of protocols) {
       assert.equal(head.status, 200);
     });
 
-    it(`an event stream over ${protocol} that a rule answers by itself has its messages changed as well`, async () => {
+    it(`messages of an event stream over ${protocol} that a rule answers are changed as well`, async () => {
       const config = { body: "data: a\n\ndata: aa\n\n", headers: { "content-type": "text/event-stream" } };
       policy([replace("a", "b")], { on_http_request: [{ actions: [{ type: "custom-response", config }] }] });
       const { body, headers } = await fixture.ask(protocol);
@@ -192,7 +192,7 @@ for (const protocol of protocols) {
   });
 }
 
-it("an event stream ends where its rules refuse what they cannot decide", async () => {
+it("an event stream ends if its rules refuse messages that they cannot evaluate", async () => {
   const refusing = await startEdgeWithAgent({ policyExpressionErrors: "refuse" });
   const value = { on_event_stream_message: [{ expressions: ["req.headers['x-none'][0] == 'a'"], ...replace("a") }] };
   refusing.route({ traffic_policy: { enabled: true, value: JSON.stringify(value) } });

@@ -22,7 +22,7 @@ const own = await createSelfSigned({ names: [host], now, days: 1 });
 const ofService = await createSelfSigned({ names: [host, "tls.example.com"], now, days: 1 });
 
 let edge: TestEdge;
-/** Answers what it got, in plain text; and one that speaks TLS itself. */
+/** Echoes the received bytes in plain text. A second service speaks TLS itself. */
 let plain: TcpService;
 let secure: TcpService;
 let agent: TestAgent;
@@ -51,7 +51,7 @@ after(async () => {
   await edge.edge.stop();
 });
 beforeEach(() => {
-  // As a control plane that was started anew, which has got nothing yet.
+  // Like a control plane that has restarted and received nothing yet.
   edge.send({ type: "traffic_wanted", wanted: [{ accountId: "ac_1", types: ["tcp_connection_closed.v0"] }] });
 });
 
@@ -74,7 +74,7 @@ interface Heard {
   readonly version: string | null;
 }
 
-/** What a client hears that says `hello`; rejects when it hears nothing. */
+/** The response to a client that sends `hello`. Rejects if there is none. */
 async function say(options: ConnectionOptions = {}): Promise<Heard> {
   const ca = [edge.authority, own, ofService].map(({ certificatePem }) => certificatePem);
   const socket: TLSSocket = connect({
@@ -100,7 +100,7 @@ async function say(options: ConnectionOptions = {}): Promise<Heard> {
   }
 }
 
-/** The report of a connection, past or to come, that holds the text. */
+/** The report of a past or future connection that contains the text. */
 async function told(text: string) {
   const isMeant = (report: object): boolean => JSON.stringify(report).includes(text);
   const message = await edge.report((one) => one.type === "traffic" && one.reports.some(isMeant));
@@ -117,7 +117,7 @@ describe("terminate-tls of a TLS edge", { timeout: 60_000 }, () => {
     ["a label of 64 letters", "a".repeat(64)],
     ["a label that ends with a hyphen", "a-"],
   ] as const)
-    it(`D1: ${what} below the wildcard of a TLS edge that leaves TLS to a rule ends that connection alone`, async () => {
+    it(`D1: ${what} below the wildcard of a TLS edge with a terminating rule ends only that connection`, async () => {
       const never = { expressions: ["false"], actions: [terminate()] };
       for (const one of connectionEdge("tls_edge", "plain", ["*.localhost:443"], {
         traffic_policy: { enabled: true, value: rules(never) },
@@ -128,7 +128,7 @@ describe("terminate-tls of a TLS edge", { timeout: 60_000 }, () => {
       assert.equal((await say({ servername: "db.localhost" })).text, "got hello");
     });
 
-  it("terminate-tls of a TLS edge ends TLS, tells rules after it of the handshake, and of the ClientHello those before", async () => {
+  it("terminate-tls of a TLS edge terminates TLS: later rules see the handshake, and earlier ones the ClientHello", async () => {
     serve(
       rules(
         {
@@ -184,7 +184,7 @@ describe("terminate-tls of a TLS edge", { timeout: 60_000 }, () => {
   });
 
   for (const authority of ["ca_clients", clients.certificatePem, "${vars.ca}"]) {
-    it(`K2: terminate-tls of a TLS edge lets in clients with a certificate of an authority given as ${authority.replace(/\n[^]*/, "")}`, async () => {
+    it(`K2: terminate-tls of a TLS edge admits clients with a certificate of an authority given as ${authority.replace(/\n[^]*/, "")}`, async () => {
       const vars = { type: "set-vars", config: { vars: [{ ca: clients.certificatePem }] } };
       const mark = `by ${authority.length}`;
       const seen = note({ mark, who: "${conn.tls.client.subject.common_name}" });
@@ -196,7 +196,7 @@ describe("terminate-tls of a TLS edge", { timeout: 60_000 }, () => {
     });
   }
 
-  it("terminate-tls of a TLS edge takes any certificate under require-any, and none but asks under request", async () => {
+  it("terminate-tls of a TLS edge accepts any certificate with require-any, and needs none with request", async () => {
     const by = (strategy: string) =>
       actions(
         terminate({ mutual_tls_verification_strategy: strategy, mutual_tls_certificate_authorities: ["ca_clients"] }),
@@ -226,14 +226,14 @@ describe("terminate-tls of a TLS edge", { timeout: 60_000 }, () => {
     assert.equal((await say()).text, "got hello");
   });
 
-  it("R6: a TLS edge whose rule would end TLS with less than its modules demand is closed, and so is one with an authority that is gone", async () => {
+  it("R6: a TLS edge is closed if its rule terminates TLS with less than its modules require, or with a deleted authority", async () => {
     serve(actions(terminate()), { mutual_tls: { enabled: true, certificate_authority_ids: ["ca_clients"] } });
     await assert.rejects(say(shown(alice)));
     serve(actions(terminate({ mutual_tls_certificate_authorities: ["ca_gone"] })));
     await assert.rejects(say(shown(alice)));
   });
 
-  it("a connection whose handshake fails under terminate-tls is told of with what failed", async () => {
+  it("a connection whose handshake fails under terminate-tls is reported with the failure", async () => {
     serve(actions(terminate({ min_version: "1.3" })));
     await assert.rejects(say({ maxVersion: "TLSv1.2" }));
     assert.equal((await told("terminate-tls: the TLS handshake failed")).outcome, "denied");
@@ -271,7 +271,7 @@ describe("terminate-tls of a tls endpoint", { timeout: 60_000 }, () => {
     await refused({ mutual_tls_certificate_authorities: [alice.certificatePem] }, "hold certificate authorities");
   });
 
-  it("a tls cloud endpoint passes TLS on to nobody, and ends it where a rule says so", async () => {
+  it("a tls cloud endpoint forwards TLS nowhere, and terminates it by rule", async () => {
     const doc = (value: string) => ({ url: "tls://cloud.example.com", traffic_policy: value });
     edge.put({ kind: "cloud_endpoint", id: "ep_1", doc: doc(actions(terminate(), { type: "deny" })) });
     const socket = connect({

@@ -29,7 +29,7 @@ interface Case {
   readonly upstream_answer?: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
   readonly upstream?: "none" | Expected;
   readonly response?: Expected & { readonly status: number };
-  /** What the endpoint sees that the request is forwarded to. */
+  /** The request at the endpoint that it is forwarded to. */
   readonly forwarded?: Forwarded;
   readonly trace?: { readonly rule: number; readonly outcome: string };
   readonly connect?: boolean;
@@ -74,7 +74,7 @@ let reachedMs = 0;
 let fixture: EdgeWithAgent;
 /** Where V13's issuer publishes its keys. */
 let issuer: HttpsService;
-/** What stands behind V19's edge. */
+/** The service behind V19's edge. */
 let service: TcpService;
 let agent: TestAgent;
 
@@ -141,7 +141,7 @@ async function play(vector: Vector, one: Case, protocol: Protocol): Promise<void
   const { client = "203.0.113.9", request, at } = one;
   if (at !== undefined) {
     const ms = Number(at.slice(0, -1)) * 1000;
-    // What an earlier run left in the windows is over.
+    // Rate limit windows of an earlier run have expired.
     fixture.clock.move(ms === 0 ? restMs : ms - reachedMs);
     reachedMs = ms;
   }
@@ -188,7 +188,7 @@ async function play(vector: Vector, one: Case, protocol: Protocol): Promise<void
   for (const at of online.keys()) fixture.edge.remove("cloud_endpoint", `ep_${at}`);
 }
 
-/** The endpoint that it goes to is an agent's: its service sees what arrives. */
+/** The destination is an agent's endpoint, whose service records the request. */
 async function playForwarded(one: Case, wanted: Forwarded, protocol: Protocol): Promise<void> {
   const { body } = one.online?.[wanted.to] ?? {};
   fixture.answer((_request, response) => response.end(body));
@@ -229,7 +229,7 @@ async function playConnection(vector: Vector, one: Case): Promise<void> {
   );
   assert.ok(report.type === "traffic");
   const logs = report.reports.flatMap((told) => ("logs" in told ? told.logs : []));
-  // What is exactly one expression keeps its type.
+  // A value that is exactly one expression keeps its type.
   assert.deepEqual(
     logs.map((entry) => Object.fromEntries(Object.entries(entry).map(([name, value]) => [name, String(value)]))),
     one.event.logs,

@@ -1,4 +1,4 @@
-/** Several endpoints of one URL: which serve it beside one another, and which one of them is chosen. */
+/** Several endpoints of one URL: which may share it, and how one of them is selected. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:tls";
@@ -21,7 +21,7 @@ const clients = await createAuthority({ commonName: "Clients", now });
 const alice = await issueLeaf(clients, { names: ["alice"], now, days: 1, usages: ["clientAuth"] });
 
 let edge: TestEdge;
-/** The next choices; the first of several once there are no more. */
+/** The next selections; afterwards the first one. */
 let choices: number[] = [];
 let port: number;
 const stops: (() => unknown)[] = [];
@@ -70,7 +70,7 @@ function cloud(id: string, url: string, policy: object, pooling_enabled = true):
 
 const says = (body: string) => ({ on_http_request: [{ actions: [{ type: "custom-response", config: { body } }] }] });
 
-/** What a TLS client hears. */
+/** The response to a TLS client. */
 async function say(servername: string, options: ConnectionOptions = {}): Promise<string> {
   const ca = edge.authority.certificatePem;
   const socket = connect({ host: "127.0.0.1", port: edge.edge.https.port, servername, ca, ...options });
@@ -88,7 +88,7 @@ for (const protocol of protocols) {
       return (await edge.ask(protocol, { host: at })).body.toString();
     };
 
-    it(`a pool of HTTPS over ${protocol} has one of its endpoints chosen at random, which then decides by itself`, async () => {
+    it(`a pool of HTTPS over ${protocol} selects one endpoint at random, which then decides alone`, async () => {
       const one = await agent("a").bind({ hostname: host, pooling: true });
       const policy = JSON.stringify({
         on_http_response: [{ actions: [{ type: "add-headers", config: { headers: { "x-of": "b" } } }] }],
@@ -112,7 +112,7 @@ for (const protocol of protocols) {
       await assert.rejects(edge.ask(protocol, { host }));
     });
 
-    it(`a pool of HTTPS over ${protocol} may be of cloud endpoints alone, and of one that comes back`, async () => {
+    it(`a pool of HTTPS over ${protocol} may consist of cloud endpoints only, or of one that returns`, async () => {
       cloud("one", "https://clouds.example.com", says("one"));
       cloud("two", "https://clouds.example.com", says("two"));
       assert.deepEqual(
@@ -131,7 +131,7 @@ for (const protocol of protocols) {
       const one = await agent("a").bind({ hostname: host, pooling: true, options: option });
       const two = await agent("b").bind({ hostname: host, pooling: true });
       const tls = { cert: alice.certificatePem, key: alice.keyPem };
-      // Chosen for the handshake: the one that asks for a certificate; requests then lead to it alone.
+      // Selected for the handshake: the endpoint that requests a certificate. Requests then lead only to that endpoint.
       for (const choice of [0, 0.9]) {
         choices = [0, choice];
         assert.equal((await edge.ask(protocol, { host, tls })).body.toString(), "a");
@@ -212,7 +212,7 @@ describe("a pool of whole connections", { timeout: 60_000 }, () => {
 describe("endpoints of one URL", { timeout: 60_000 }, () => {
   const code = { reason: "agent_name_taken" };
 
-  it("endpoints of one URL serve it beside one another only if each asks for it", async () => {
+  it("endpoints of one URL share it only if each of them allows it", async () => {
     const alone = await agent("a").bind({ hostname: host });
     await assert.rejects(agent("b").bind({ hostname: host, pooling: true }), /each requests pooling/);
     await agent("a").session.unbind(alone.id);

@@ -17,7 +17,7 @@ import type { Protocol } from "../support/http-client.ts";
 let fixture: EdgeWithAgent;
 let agent: TestAgent;
 let service: Server;
-/** What came on each connection to the service, in the order in which they were opened. */
+/** Bytes of each connection to the service, in the order in which they were opened. */
 let connections: string[] = [];
 const sockets = new Set<Socket>();
 
@@ -109,7 +109,7 @@ for (const protocol of protocols) {
       other.close();
     });
 
-    it(`R3: the PROXY header on an http tunnel over ${protocol} keeps each client to streams of its own, used again by itself alone`, async () => {
+    it(`R3: the PROXY header on an http tunnel over ${protocol} separates each client's streams, which only that client reuses`, async () => {
       connections = [];
       const name = `own-${protocol}.apps.example.com`;
       await agent.bind({ hostname: name, proxyProtocol: 1 });
@@ -131,7 +131,7 @@ for (const protocol of protocols) {
       two.close();
     });
 
-    it(`R3: the PROXY header on an http tunnel over ${protocol} tells of whom a trusted forwarder speaks for, request by request`, async () => {
+    it(`R3: the PROXY header on an http tunnel over ${protocol} names the client of a trusted forwarder, request by request`, async () => {
       connections = [];
       const name = `forwarded-${protocol}.apps.example.com`;
       await agent.bind({ hostname: name, proxyProtocol: 1 });

@@ -37,7 +37,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     );
   });
 
-  it("the public agent SDK binds a labelled tunnel and serves the edge that asks for its labels", async () => {
+  it("the public agent SDK binds a labelled tunnel and serves the edge with its labels", async () => {
     const { body: backend } = await platform.api("POST", "/backends/tunnel_group", {
       labels: { app: "web", dc: "eu" },
     });
@@ -66,7 +66,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
-  it("A6, A9: the public agent SDK leaves a name to the next when its session was closed, though its connection stays", async () => {
+  it("A6, A9: the public agent SDK releases a name when its session closes, even if its connection stays open", async () => {
     const asked = { name: "connect", port: platform.agentPort, ca: platform.caPem, token: platform.authtoken } as const;
     const [before, next] = await Promise.all([startSdk(), startSdk()]);
     try {
@@ -82,7 +82,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     }
   });
 
-  it("the public agent SDK comes back with the same URL, and its options, after the server restarts", async () => {
+  it("the public agent SDK returns with the same URL and options after the server restarts", async () => {
     const locked = await sdk.ask({ name: "http", domain: "locked.localhost", credentials: [["ann", "correct horse"]] });
     const shown = { headers: { authorization: `Basic ${Buffer.from("ann:correct horse").toString("base64")}` } };
     await platform.restart();
@@ -93,7 +93,7 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
     assert.equal(labelled.text, "hello from /too");
   });
 
-  it("the public agent SDK has its traffic policy act, and is told what is wrong with one", async () => {
+  it("the public agent SDK applies its traffic policy, and receives the errors of an invalid one", async () => {
     const trafficPolicy = JSON.stringify({
       on_http_request: [
         { expressions: ["req.url.path == '/closed'"], actions: [{ type: "deny", config: { status_code: 451 } }] },
@@ -114,13 +114,13 @@ describe("the public agent SDK", { timeout: 180_000 }, () => {
   });
 });
 
-/** The first answer of the service; until its tunnel is known, the edge says that there is none. */
+/** The service's first response. Until its tunnel is known, the edge answers that there is none. */
 async function served(ask: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     const answer = await ask();
     if (answer.status === 200) return answer;
     assert.ok([404, 503].includes(answer.status), `answered ${answer.status}: ${answer.text}`);
-    // The SDK decides when it tries again; asking without a pause would keep the processor from it.
+    // The SDK decides when it retries. Polling without a pause would use up the processor.
     await pause(50);
   }
 }

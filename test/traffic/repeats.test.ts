@@ -39,7 +39,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
 });
 
-/** What members do with the first bytes of each connection; those after the last do what the last does. */
+/** How members react to the first bytes of each connection; the last entry repeats. */
 type Fate = (member: Member, text: string) => void;
 
 interface Member {
@@ -57,10 +57,10 @@ const serves: Fate = (member) => member.reply(answer);
 const loses: Fate = (member) => member.drop();
 const label: Publish = (agent) => agent.label({ app: "shop" });
 const leaves: Fate = (member) => member.agent.close();
-/** What is under way then has a while to end. */
+/** Open requests then get some time to finish. */
 const withdraws: Fate = (member) => void member.agent.session.unbind(member.id).then(() => clock.move(6_000));
 
-/** Agents whose services meet what comes with `fates`, in the order in which it comes to any of them. */
+/** Agents whose services apply `fates` to requests, in the order of arrival at any of them. */
 async function members(
   count: number,
   fates: readonly Fate[],
@@ -160,7 +160,7 @@ for (const protocol of protocols) {
       ["a POST", { method: "POST" }],
       ["a PUT with a body", { method: "PUT", body: "whole" }],
     ] as const) {
-      it(`G5: a request over ${protocol} that may not be sent twice, ${what}, gets no stream that its service may be closing`, async () => {
+      it(`G5: a request over ${protocol} that may not be repeated, ${what}, gets no stream that its service may be closing`, async () => {
         const { seen, connections } = await members(1, [serves]);
         const served = async (init: Partial<typeof asked>): Promise<number> => {
           assert.equal((await edge.ask(protocol, { host, ...init })).status, 200);
@@ -169,7 +169,7 @@ for (const protocol of protocols) {
         assert.equal(await served(asked), 1);
         assert.equal(await served(asked), 1);
         clock.move(2_000);
-        // Whatever comes over a connection that has been idle for so long is lost.
+        // Requests on a connection that was idle this long are lost.
         connections[0]?.removeAllListeners("data").once("data", () => connections[0]?.destroy());
         assert.equal(await served(asked), 2);
         clock.move(2_000);
@@ -178,7 +178,7 @@ for (const protocol of protocols) {
       });
     }
 
-    it(`a request over ${protocol} that is lost a second time is refused, and nobody else sees it`, async () => {
+    it(`a request over ${protocol} that is lost twice is refused, and sent to no other`, async () => {
       const before = repeated();
       const { seen } = await members(3, [loses, loses, serves]);
       isRefused(await edge.ask(protocol, { host }));
@@ -186,7 +186,7 @@ for (const protocol of protocols) {
       assert.equal(repeated(), before + 1);
     });
 
-    it(`a request over ${protocol} for which there is nobody else is refused`, async () => {
+    it(`a request over ${protocol} without another destination is refused`, async () => {
       const before = repeated();
       const { seen } = await members(1, [loses, serves]);
       isRefused(await edge.ask(protocol, { host }));
@@ -202,7 +202,7 @@ for (const protocol of protocols) {
 
     it(`a request over ${protocol} to one of several endpoints of a URL is sent once more to another that does the same`, async () => {
       const pooled = "pool.example.com";
-      // What they call the URL makes no difference.
+      // The name of the URL makes no difference.
       const places = [{ hostname: pooled }, { options: { Domain: pooled } }];
       const bind: Publish = async (agent, index) => (await agent.bind({ ...places[index], pooling: true })).id;
       const { seen } = await members(2, [loses, serves], bind);
@@ -223,7 +223,7 @@ for (const protocol of protocols) {
 }
 
 describe("a WebSocket whose upstream is lost", { timeout: 60_000 }, () => {
-  it("G5: a WebSocket whose upstream is lost before it answered is never asked for twice", async () => {
+  it("G5: a WebSocket whose upstream is lost before it answered is never requested twice", async () => {
     const { seen } = await members(2, [loses, serves]);
     const headers = {
       connection: "Upgrade",
@@ -236,8 +236,8 @@ describe("a WebSocket whose upstream is lost", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a request with a body that has not come yet", { timeout: 60_000 }, () => {
-  it("a request with a body that has not come yet is sent once more, with the whole of it", async () => {
+describe("a request whose body has not arrived yet", { timeout: 60_000 }, () => {
+  it("a request whose body has not arrived yet is sent once more, completely", async () => {
     const { seen } = await members(2, [loses, () => {}, serves]);
     const socket = await edge.connect("h2", { host });
     const session = connect(`https://${host}`, { createConnection: () => socket });

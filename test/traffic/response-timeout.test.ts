@@ -1,4 +1,4 @@
-/** How long a service may take for the first byte of its response: the server's setting, a route's, a tunnel's. */
+/** The time limit for the first byte of a response: the server's setting, a route's, and a tunnel's. */
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { after, before, describe, it } from "node:test";
@@ -9,7 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { withFront } from "../support/front.ts";
 import { protocols } from "../support/http-client.ts";
 
-it("a service that answers after almost five minutes is waited for, and one that takes longer is 504 with the number", async () => {
+it("a service that answers after almost five minutes is awaited, and a slower one causes 504 with the number", async () => {
   await withFront(
     () => {},
     {},
@@ -38,7 +38,7 @@ describe("the time for a response", () => {
   });
 
   for (const protocol of protocols) {
-    /** The service gets the request and answers `passedMs` later; the deadlines in between are kept first. */
+    /** The service answers `passedMs` after the request; earlier deadlines expire first. */
     const afterMs = async (passedMs: number, host?: string): Promise<{ status: number; text: string }> => {
       const reached = Promise.withResolvers<ServerResponse>();
       fixture.answer((_request, response) => reached.resolve(response));

@@ -1,4 +1,4 @@
-/** What each method of the public SDK's builders does to real traffic, and what sessions tell their handlers. */
+/** Effects of each method of the public SDK's builders on real traffic, and events for session handlers. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -130,7 +130,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     ["trafficPolicy", [["trafficPolicy", refusing("on_http_request")]], undefined, {}, 418],
     ["policy", [["policy", refusing("inbound")]], undefined, {}, 418],
   ] as const) {
-    it(`builders of the public SDK with ${what} refuse who does not fit`, async () => {
+    it(`builders of the public SDK with ${what} refuse visitors who do not match`, async () => {
       const name = await host(calls);
       assert.deepEqual(await statuses(name, other, ...(fits ? [fits] : [])), fits ? [refused, 200] : [refused]);
     });
@@ -190,7 +190,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     assert.equal((await ask(await host([], { begin: "listen" }))).status, 200);
   });
 
-  it("builders of the public SDK with scheme and appProtocol serve plain HTTP and ask in HTTP/2", async () => {
+  it("builders of the public SDK with scheme and appProtocol serve plain HTTP and send HTTP/2", async () => {
     const server = createHttp2Server((request, response) => void response.end(`over ${request.httpVersion}`));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -221,14 +221,14 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
   });
 
   for (const builder of ["httpEndpoint", "tcpEndpoint", "tlsEndpoint"] as const) {
-    it(`builders of the public SDK by ${builder} tell metadata and forwardsTo, and know their own`, async () => {
+    it(`builders of the public SDK by ${builder} return metadata and forwardsTo, and know their own values`, async () => {
       const calls: readonly Call[] = [
         ["metadata", "mine"],
         ["forwardsTo", "the shop"],
         ["verifyUpstreamTls", false],
         ["binding", "public"],
       ];
-      // What forwards to a URL tells that instead.
+      // A listener that forwards to a URL returns that URL instead.
       const { listener, id } = await build(builder, calls, { begin: "listen" });
       assert.deepEqual([listener?.["metadata"], listener?.["forwardsTo"]], ["mine", "the shop"]);
       const known = edge.reports.flatMap((one) => (one.type === "tunnel_opened" ? [one.tunnel] : [])).at(-1);
@@ -253,7 +253,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     });
   }
 
-  it("builders of the public SDK by tcpEndpoint keep out whom they name, and write PROXY headers", async () => {
+  it("builders of the public SDK by tcpEndpoint refuse the listed addresses, and write PROXY headers", async () => {
     const at = async (...calls: readonly Call[]): Promise<string> =>
       await said(Number(new URL(String((await build("tcpEndpoint", calls)).url)).port)).catch(() => "");
     assert.equal(await at(), "HELLO");
@@ -268,7 +268,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     assert.match(await at(["proxyProto", "1"]), /^PROXY TCP4 127\.0\.0\.1 /);
   });
 
-  it("builders of the public SDK by tlsEndpoint have TLS ended, and keep out whom they name", async () => {
+  it("builders of the public SDK by tlsEndpoint terminate TLS, and refuse the listed addresses", async () => {
     const own = await createAuthority({ commonName: "Own", now: Date.now() });
     const at = async (...calls: readonly Call[]): Promise<string> => {
       count += 1;
@@ -289,7 +289,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     assert.match(await at(["proxyProto", "1"]), /^PROXY TCP4 127\.0\.0\.1 /);
   });
 
-  it("builders of sessions of the public SDK say who they are, and their handlers hear of commands", async () => {
+  it("session builders of the public SDK send their client's information, and their handlers receive commands", async () => {
     const opened = await edge.report((one) => one.type === "session_opened");
     assert.ok(opened.type === "session_opened");
     const { id: sessionId, metadata, agentVersion } = opened.session;
@@ -305,7 +305,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     }
   });
 
-  it("functions of the public SDK list what its process has, and take one away", async () => {
+  it("functions of the public SDK list the process's listeners, and remove one", async () => {
     const { url } = await build("httpEndpoint", []);
     const call = async (...one: Call): Promise<unknown> => (await sdk.ask({ name: "module", calls: [one] })).said;
     assert.ok(((await call("listeners")) as unknown[]).includes(url));
@@ -315,7 +315,7 @@ describe("builders of the public SDK", { timeout: 120_000 }, () => {
     assert.equal(((await call("listeners")) as unknown[]).includes(url), false);
   });
 
-  it("sessions of the public SDK whose connection is lost tell their handler, and come back", async () => {
+  it("sessions of the public SDK report a lost connection to their handler, and reconnect", async () => {
     const name = await host([]);
     relay.breakAt(1, "cut");
     assert.ok(await hears("handleDisconnection"));

@@ -1,4 +1,4 @@
-/** More at once than the public agent SDK survives by itself: its session ends with the 513th stream (R3). */
+/** More concurrent streams than the public agent SDK survives: its session ends with the 513th (R3). */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
@@ -16,9 +16,9 @@ import { startSdk } from "../support/sdk-process.ts";
 import type { SdkProcess } from "../support/sdk-process.ts";
 
 const atOnce = 700;
-/** As many as the edge takes on one connection. */
+/** The maximum that the edge accepts on one connection. */
 const perConnection = 100;
-/** As many as the agent is asked to have at a time, those that were given up included. */
+/** The maximum for the agent at one time, including abandoned streams. */
 const taken = 400;
 
 describe("bursts through one session of the public agent SDK", { timeout: 180_000 }, () => {
@@ -44,7 +44,7 @@ describe("bursts through one session of the public agent SDK", { timeout: 180_00
       createConnection: () => connectTls({ host: "127.0.0.1", port, servername: host, ca, ALPNProtocols: ["h2"] }),
     });
   };
-  /** A reconnect keeps id, tunnels and URLs: only the reports tell. */
+  /** A reconnect keeps id, tunnels and URLs, so only the reports show it. */
   const stays = (): void => {
     const sessions = edge.reports.filter(({ type }) => type === "session_opened" || type === "session_closed");
     assert.deepEqual(
@@ -92,7 +92,7 @@ describe("bursts through one session of the public agent SDK", { timeout: 180_00
     for (let given = 0; given < atOnce; given += perConnection) {
       const client = connect(host);
       for (let at = 0; at < perConnection; at += 1) answered(client, host, "/").catch(() => {});
-      // The agent passes on as many as it can take; the rest waits at the edge.
+      // The agent forwards as many as it can, and the rest waits at the edge.
       const passedOn = Math.min(given + perConnection, taken);
       while (held.length < passedOn) await once(service, "request");
       await new Promise<void>((done) => client.ping(() => done()));
@@ -104,7 +104,7 @@ describe("bursts through one session of the public agent SDK", { timeout: 180_00
     await isServed(host);
   });
 
-  it("R3: tcp connections that are cut at once do not end the session", async () => {
+  it("R3: tcp connections that are cut together do not end the session", async () => {
     const { url } = await sdk.ask({ name: "tcp" });
     const port = Number(new URL(url as string).port);
     for (let round = 0; round < 4; round += 1) {

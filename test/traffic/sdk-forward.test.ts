@@ -1,4 +1,4 @@
-/** What each option of the public SDK's `forward()` does to real traffic. */
+/** Effects of each option of the public SDK's `forward()` on real traffic. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
@@ -55,12 +55,12 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     server_addr: `localhost:${edge.edge.agent.port}`,
     session_ca_cert: edge.authority.certificatePem,
   });
-  /** What `forward()` publishes with these options, on top of those that say where. */
+  /** The endpoint that `forward()` publishes with these options and the connection's address. */
   async function forward(config: Readonly<Record<string, unknown>>, addr: number | string = service.port) {
     const { url } = await sdk.ask({ name: "forward", forward: { addr, ...access(), ...config } });
     return new URL(String(url));
   }
-  /** A name of its own, with these options. */
+  /** A new name with these options. */
   async function named(config: Readonly<Record<string, unknown>>, addr?: number | string): Promise<string> {
     count += 1;
     const domain = `f${count}.apps.example.com`;
@@ -84,7 +84,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
       ["ip_restriction_allow_cidrs", { ip_restriction_allow_cidrs: ["127.0.0.7/32"] }, { source: "127.0.0.7" }, 403],
       ["ip_restriction_deny_cidrs", { ip_restriction_deny_cidrs: ["127.0.0.1/32"] }, { source: "127.0.0.7" }, 403],
     ] as const) {
-      it(`forward() of the public SDK with ${what} lets in over ${protocol} who fits, and nobody else`, async () => {
+      it(`forward() of the public SDK with ${what} admits only matching visitors over ${protocol}`, async () => {
         const host = await named(config);
         const agent = what === "deny_user_agent" ? { headers: { "user-agent": "bad/1" } } : {};
         assert.equal((await ask(protocol, host, agent)).status, refused);
@@ -105,7 +105,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
       assert.deepEqual([headers["x-edge"], headers["x-served-by"]], ["postern", undefined]);
     });
 
-    it(`forward() of the public SDK with compression sends less over ${protocol} to who takes it so`, async () => {
+    it(`forward() of the public SDK with compression sends less over ${protocol} to clients that accept it`, async () => {
       const host = await named({ compression: true });
       assert.equal(
         (await ask(protocol, host, { headers: { "accept-encoding": "gzip" } })).headers["content-encoding"],
@@ -130,7 +130,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
       assert.deepEqual([status, headers["postern-error-code"]], [503, errorCode("circuit_open")]);
     });
 
-    it(`forward() of the public SDK with verify_webhook lets in over ${protocol} what the provider has signed`, async () => {
+    it(`forward() of the public SDK with verify_webhook admits requests over ${protocol} that the provider signed`, async () => {
       const host = await named({ verify_webhook_provider: "github", verify_webhook_secret: "s3cret" });
       const body = '{"zen":"x"}';
       const signature = `sha256=${createHmac("sha256", "s3cret").update(body).digest("hex")}`;
@@ -157,7 +157,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
       assert.equal((await ask(protocol, host, { tls: { cert, key } })).status, 200);
     });
 
-    it(`forward() of the public SDK with app_protocol http2 asks the service so, over ${protocol}`, async () => {
+    it(`forward() of the public SDK with app_protocol http2 sends HTTP/2 to the service, over ${protocol}`, async () => {
       const server = createHttp2Server((request, response) => void response.end(`over ${request.httpVersion}`));
       server.listen(0, "127.0.0.1");
       await once(server, "listening");
@@ -215,7 +215,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     assert.equal((await ask("h1", url.hostname)).status, 200);
   });
 
-  it("forward() of the public SDK with labels serves the edge that asks for them", async () => {
+  it("forward() of the public SDK with labels serves the edge with those labels", async () => {
     for (const one of httpsEdge("shop", ["shop.example.com"])) edge.put(one);
     await sdk.ask({
       name: "forward",
@@ -243,7 +243,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     await secure.stop();
   });
 
-  it("forward() of the public SDK has a session of its own by force_new_session, with its token, metadata and handlers", async () => {
+  it("forward() of the public SDK with force_new_session has its own session, token, metadata and handlers", async () => {
     const other = await startSdk({ NGROK_AUTHTOKEN: token });
     const { authtoken: _, ...rest } = access();
     const config = { ...rest, addr: service.port, authtoken_from_env: true };
@@ -265,7 +265,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     await other.stop();
   });
 
-  it("G3: forward() of the public SDK with root_cas takes no server that those did not certify", async () => {
+  it("G3: forward() of the public SDK with root_cas rejects a server that those did not certify", async () => {
     const { session_ca_cert: _, ...rest } = access();
     const forced = { ...rest, addr: service.port, force_new_session: true };
     await assert.rejects(sdk.ask({ name: "forward", forward: { ...forced, root_cas: "host" } }), /tls handshake/i);
@@ -275,7 +275,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     assert.equal((await ask("h1", new URL(String(url)).hostname)).status, 200);
   });
 
-  it("forward() of the public SDK asks for nothing by the options that it does not use", async () => {
+  it("forward() of the public SDK requests nothing for its unused options", async () => {
     const unused = {
       auth: "ann:correct horse",
       binPath: "/nowhere",
@@ -316,7 +316,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
     });
     after(() => void upper.close());
 
-    it("forward() of the public SDK with proto tcp carries connections, with a PROXY header where it asks for one", async () => {
+    it("forward() of the public SDK with proto tcp carries connections, with a PROXY header if configured", async () => {
       const url = await forward({ proto: "tcp" }, port);
       const said = async ({ port: at }: URL): Promise<string> => {
         const socket = await dialPort(Number(at));
@@ -333,7 +333,7 @@ describe("forward() of the public SDK", { timeout: 120_000 }, () => {
       assert.equal((await forward({ proto: "tcp", remote_addr: host }, port)).host, host);
     });
 
-    it("forward() of the public SDK with proto tcp keeps out whom ip_restriction names", async () => {
+    it("forward() of the public SDK with proto tcp refuses addresses in ip_restriction", async () => {
       const url = await forward({ proto: "tcp", ip_restriction_deny_cidrs: ["127.0.0.1/32"] }, port);
       const socket = await dialPort(Number(url.port));
       assert.equal((await readToEnd(socket)).text, "");

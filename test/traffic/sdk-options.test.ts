@@ -1,6 +1,6 @@
 /**
- * Every option of the public SDK, by its own type declarations, and the test that says what it does to real traffic: an
- * option that a later version adds fails here until it has one.
+ * Every option of the public SDK, taken from its type declarations, with the test that shows its effect on real
+ * traffic. A new option of a later version fails here until it has a test.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const logins = "test/identity/agents.test.ts";
 const protocol = "test/tunnel/sdk.test.ts";
 const driver = "test/support/sdk-agent.ts";
 
-/** What a file says with options: `forward()` by its members, the rest by class and method. */
+/** How a file uses options: `forward()` by its members, the rest by class and method. */
 const seen: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Config: {
     [forward]: `addr app_protocol auth authtoken authtoken_from_env basic_auth binPath circuit_breaker compression configPath
@@ -25,7 +25,7 @@ const seen: Readonly<Record<string, Readonly<Record<string, string>>>> = {
       verify_upstream_tls verify_webhook_provider verify_webhook_secret web_addr websocket_tcp_converter binding`,
     [logins]: `oauth_allow_domains oauth_allow_emails oauth_scopes oauth_provider oauth_client_id oauth_client_secret
       oidc_client_id oidc_client_secret oidc_scopes oidc_issuer_url oidc_allow_domains oidc_allow_emails`,
-    // Its handlers are functions, which stay in the process of the SDK; what they hear is looked at there.
+    // Its handlers are functions inside the SDK's process, and their events are checked there.
     [driver]: "onLogEvent onStatusChange",
   },
   HttpListenerBuilder: {
@@ -63,7 +63,7 @@ const seen: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Listener: { [driver]: "url proto labels id forwardsTo metadata forward close" },
 };
 
-/** What is of its own process alone: nothing of it comes to a server. */
+/** Options that stay inside the process and never reach a server. */
 const local: Readonly<Record<string, string>> = {
   SessionBuilder: "constructor",
   Listener: "join",
@@ -91,7 +91,7 @@ function declared(): ReadonlyMap<string, readonly string[]> {
 }
 
 describe("options of the public SDK", () => {
-  it("options of the public SDK each have a test that says what they do, by the package's own declarations", () => {
+  it("options of the public SDK each have a test of their effect, according to the package's declarations", () => {
     for (const [name, members] of declared()) {
       const known = Object.entries(seen[name] ?? {}).flatMap(([, text]) =>
         words(text).map((one) => renamed[`${name} ${one}`] ?? one),
@@ -104,7 +104,7 @@ describe("options of the public SDK", () => {
     );
   });
 
-  it("options of the public SDK are used in the files that they are said to be seen in", () => {
+  it("options of the public SDK are used in the test files listed for them", () => {
     for (const [name, files] of Object.entries(seen)) {
       for (const [file, text] of Object.entries(files)) {
         const source = readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");

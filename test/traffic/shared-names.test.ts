@@ -52,7 +52,7 @@ describe("a public name over two edges", () => {
     await assert.rejects(asking.bind({ hostname: "held.example.com" }), refused("agent_name_taken"));
   });
 
-  it("a public name over two edges is one agent's when two ask for it at the same moment", async () => {
+  it("a public name over two edges goes to one agent when two request it at the same moment", async () => {
     const [one, two] = [await agentAt(0, own.token), await agentAt(1, other.token)];
     both.hold();
     const binds = [one, two].map((agent) => agent.bind({ hostname: "race.example.com" }));
@@ -62,7 +62,7 @@ describe("a public name over two edges", () => {
     assert.deepEqual(outcomes.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   });
 
-  it("a tunnel that goes to the other edge and back is where it is now, though what was told of it comes later", async () => {
+  it("a tunnel that moves to the other edge and back is found there, even if earlier messages arrive late", async () => {
     const returning = async (at: 0 | 1, earlier?: TestAgent): Promise<TestAgent> => {
       const agent = await connectAgent(both.edges[at], own.token, service.port, true, earlier?.session);
       agents.push(agent);
@@ -99,9 +99,9 @@ describe("a public name over two edges", () => {
     }
   });
 
-  it("a tunnel over two edges is asked only when its agent has been told that it has it", async (test) => {
+  it("a tunnel over two edges receives requests only after its agent has the confirmation", async (test) => {
     const [edge] = both.edges;
-    // The other edge is told later, and the agent after that.
+    // The other edge gets the message later, and the agent after that.
     both.hold();
     const at = { port: edge.edge.agent.port, ca: edge.authority.certificatePem, token: own.token };
     const options = { upstream: service.port, labels: { app: "shop" }, agent: { connections: 1 }, offline: true };
@@ -128,7 +128,7 @@ describe("a public name over two edges", () => {
     for (const edge of both.edges) assert.equal((await edge.ask("h1", { host: "moving.example.com" })).text, "served");
   });
 
-  it("a public name over two edges is taken along by an agent that binds its tunnel in another session, and the first hears of no end", async () => {
+  it("a public name over two edges moves with an agent that binds its tunnel in another session, without an end event for the first", async () => {
     const first = await agentAt(0, own.token);
     const { id, token } = await first.bind({ hostname: "along.example.com" });
     const second = await agentAt(1, own.token);
@@ -144,7 +144,7 @@ describe("a public name over two edges", () => {
     assert.deepEqual(first.stopped, []);
   });
 
-  it("a public name over two edges is not taken from an agent that is there by another of its credential", async () => {
+  it("a public name over two edges is not taken from a connected agent by another with the same credential", async () => {
     const first = await agentAt(0, own.token);
     await first.bind({ hostname: "there.example.com" });
     const second = await agentAt(1, own.token);
@@ -157,7 +157,7 @@ describe("a public name over two edges", () => {
     await second.bind({ hostname: "left.example.com" });
   });
 
-  it("a public name over two edges is served by the agents of the visitor's edge, and by others when those have gone", async () => {
+  it("a public name over two edges is served by the agents at the visitor's edge, and by others when those are gone", async () => {
     const services = await Promise.all(
       ["here", "there"].map((name) => startHttpService((_request, response) => response.end(name))),
     );
@@ -190,7 +190,7 @@ describe("an edge that has lost the control plane", { timeout: 30_000 }, () => {
     await both.stop();
   });
 
-  it("an edge that has lost the control plane gives an agent what it had there, or a name that nobody can have, and no other", async () => {
+  it("an edge that has lost the control plane gives an agent its earlier name, or a name that is certainly free, and no other", async () => {
     const { id } = await agent.bind({ hostname: "mine.example.com" });
     const made = await agent.bind();
     both.hold();
@@ -202,7 +202,7 @@ describe("an edge that has lost the control plane", { timeout: 30_000 }, () => {
     assert.equal(new Set([made.hostname, ...fresh]).size, 3);
   });
 
-  it("an edge that has lost the control plane does not wait for long for one that only says nothing", async () => {
+  it("an edge that has lost the control plane does not wait long for a silent one", async () => {
     both.release();
     both.edges[0].send({ type: "snapshot", revision: 1, objects: [object], last: true });
     both.hold();
@@ -217,7 +217,7 @@ describe("an edge that has lost the control plane", { timeout: 30_000 }, () => {
     assert.equal((await agent.bind({ hostname: "quiet.example.com" })).hostname, "quiet.example.com");
   });
 
-  it("an edge that nobody tells whether a generated name is free makes up one that nobody can have", async () => {
+  it("an edge that cannot ask whether a generated name is free generates one that is certainly free", async () => {
     both.release();
     both.edges[0].send({ type: "snapshot", revision: 1, objects: [object], last: true });
     both.hold();

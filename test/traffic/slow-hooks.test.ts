@@ -1,4 +1,4 @@
-/** Response hooks that take time: what comes of the upstream meanwhile waits, whole and in order. */
+/** Response hooks that take time: the upstream's bytes wait meanwhile, complete and in order. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -9,7 +9,7 @@ import { answering, eventually, ok, withFront } from "../support/front.ts";
 
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a.example.com\r\n\r\n`;
 
-/** A hook that decides when it is told to. */
+/** A hook that decides when the test releases it. */
 function slow(): {
   readonly module: CompiledModule;
   readonly decide: (step: Step) => void;
@@ -33,7 +33,7 @@ function slow(): {
   };
 }
 
-describe("a response hook that takes time", () => {
+describe("a slow response hook", () => {
   it("holds the response back, and loses nothing of it", async () => {
     const hook = slow();
     const body = "x".repeat(300_000);
@@ -51,7 +51,7 @@ describe("a response hook that takes time", () => {
     });
   });
 
-  it("a response hook that takes time may answer in its place", async () => {
+  it("a slow response hook may replace the response", async () => {
     const hook = slow();
     await withFront(answering(ok("secret")), { modules: [hook.module] }, async (_front, client) => {
       client.send(get("/"));
@@ -64,7 +64,7 @@ describe("a response hook that takes time", () => {
     });
   });
 
-  it("decides over nothing any more when the client disconnected", async () => {
+  it("decides nothing after the client disconnected", async () => {
     const hook = slow();
     await withFront(answering(ok("late")), { modules: [hook.module] }, async (front, client) => {
       client.send(get("/"));
@@ -76,7 +76,7 @@ describe("a response hook that takes time", () => {
     });
   });
 
-  it("a response hook that takes time that fails closes its route, and its request is answered 500", async () => {
+  it("a slow response hook that fails closes its route, and its request gets 500", async () => {
     const module: CompiledModule = { response: () => Promise.reject(new Error("broken")) };
     await withFront(answering(ok("secret")), { modules: [module] }, async (_front, client) => {
       const received = await client.send(get("/")).until(errorCode("route_broken"));

@@ -1,4 +1,4 @@
-/** Responses over HTTP/2 that their clients hardly take: how slowly they may, and how much of them waits at the edge. */
+/** Responses over HTTP/2 that clients read slowly: the minimum rate, and how much may wait at the edge. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
@@ -42,7 +42,7 @@ async function open(window: number): Promise<RawH2> {
 const resets = (client: RawH2): number => client.rest.filter(({ type }) => type === types.rstStream).length;
 
 describe("a response over HTTP/2", () => {
-  it("D2: a response over HTTP/2 that its client takes byte by byte is reset, and one that it takes fast enough is not", async () => {
+  it("D2: a response over HTTP/2 that its client reads byte by byte is reset, and one read fast enough is not", async () => {
     const client = await open(1);
     client.request(1);
     client.request(3);
@@ -60,7 +60,7 @@ describe("a response over HTTP/2", () => {
     );
   });
 
-  it("D3: responses over HTTP/2 that one client does not take hold a quarter of what the edge may hold", async () => {
+  it("D3: unread responses over HTTP/2 of one client hold at most a quarter of the edge's buffer", async () => {
     const client = await open(1);
     for (let id = 1; id < 120; id += 2) client.request(id);
     await eventually(() => resets(client) > 0 && server.context.counters.openExchanges + resets(client) === 60);
@@ -75,7 +75,7 @@ describe("a response over HTTP/2", () => {
     assert.ok(await other.take((one) => one.id === 1 && one.type === types.data && (one.flags & 1) !== 0));
   });
 
-  it("D3: responses over HTTP/2 that clients do not take hold half of what the edge may hold, for one account", async () => {
+  it("D3: unread responses over HTTP/2 hold at most half of the edge's buffer for one account", async () => {
     for (let count = 0; count < 6; count += 1) {
       const client = await open(1);
       for (let id = 1; id < 120; id += 2) client.request(id);
@@ -88,7 +88,7 @@ describe("a response over HTTP/2", () => {
     assert.deepEqual([...heldByAccount], [["ac_1", heldBytes]]);
   });
 
-  it("D3: a response over HTTP/2 that comes in pieces of one byte waits in few pieces, and arrives whole", async () => {
+  it("D3: a response over HTTP/2 that arrives in pieces of one byte waits in few pieces, and arrives complete", async () => {
     const client = await open(0);
     client.request(1, client.fields("GET", "/small-pieces"));
     await eventually(() => server.context.counters.heldBytes === 16 * kibibyte);

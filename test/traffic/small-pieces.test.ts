@@ -1,4 +1,4 @@
-/** What the edge holds of bodies that come in the smallest pieces. */
+/** Memory of bodies that arrive in the smallest pieces. */
 import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ function memory(): number {
 
 for (const protocol of protocols) {
   describe(`a body over ${protocol}`, () => {
-    it(`D3: a body over ${protocol} that is held whole costs memory by its bytes, though each comes in a piece of its own`, async () => {
+    it(`D3: a buffered body over ${protocol} costs memory by its bytes, even if each byte arrives in its own piece`, async () => {
       const socket = await fixture.connect(protocol);
       socket.on("error", () => {});
       // Signed wrongly: the body is read to its end before that is found.

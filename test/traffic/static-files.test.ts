@@ -36,7 +36,7 @@ describe("a directory that an agent publishes", { timeout: 120_000 }, () => {
   const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
     platform.request(`${url}${path}`, { headers, method });
 
-  it("a directory that an agent publishes has its files, as what they are", async () => {
+  it("a directory that an agent publishes serves its files with their types", async () => {
     const { status, text, headers } = await get("/a.txt");
     assert.deepEqual([status, text, headers["content-type"]], [200, "0123456789", "text/plain; charset=utf-8"]);
     assert.equal(headers["last-modified"], "Tue, 14 Nov 2023 22:13:20 GMT");
@@ -65,7 +65,7 @@ describe("a directory that an agent publishes", { timeout: 120_000 }, () => {
     }
   });
 
-  it("a directory that an agent publishes lists what is in it, and shows its index where there is one", async () => {
+  it("a directory that an agent publishes lists its content, or shows its index file", async () => {
     const { text } = await get("/");
     assert.match(text, /href="\.\/docs\/">docs\/</);
     assert.doesNotMatch(text, /env/);
@@ -86,7 +86,7 @@ describe("a directory that an agent publishes", { timeout: 120_000 }, () => {
     "/nowhere",
     "/a.txt/b",
   ]) {
-    it(`a directory that an agent publishes tells nothing of ${path}`, async () => {
+    it(`a directory that an agent publishes does not reveal ${path}`, async () => {
       const { status, text } = await get(path);
       assert.ok(status === 404 || status === 400, String(status));
       assert.doesNotMatch(text, /^secret/);
@@ -109,7 +109,7 @@ describe("a directory that an agent publishes", { timeout: 120_000 }, () => {
     });
   }
 
-  it("a directory that an agent publishes sends a file only to whom it is new", async () => {
+  it("a directory that an agent publishes sends a file only to clients without the current version", async () => {
     const etag = String((await get("/a.txt")).headers["etag"]);
     const since = "Tue, 14 Nov 2023 22:13:20 GMT";
     const before = "Tue, 14 Nov 2023 22:13:19 GMT";

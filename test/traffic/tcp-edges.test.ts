@@ -1,4 +1,4 @@
-/** TCP edges: their ports come and go with configuration, and whole connections reach the service behind. */
+/** TCP edges: their ports open and close with configuration, and whole connections reach the service. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -54,7 +54,7 @@ function hostport(port: number): string {
 }
 
 describe("a TCP edge", { timeout: 30_000 }, () => {
-  it("a TCP edge passes bytes both ways, and keeps half-closes", async () => {
+  it("a TCP edge passes bytes both ways, and preserves half-closes", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const { port: upstream } = await service((socket) => {
@@ -70,7 +70,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.deepEqual(await answer, { text: "got one two", error: undefined });
   });
 
-  it("a TCP edge lets the service speak first, and end first", async () => {
+  it("a TCP edge lets the service send first, and end first", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const heard = Promise.withResolvers<string>();
@@ -102,7 +102,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await seen).error, "ECONNRESET");
   });
 
-  it("a TCP edge opens, moves and closes its port as configuration says, and leaves connections alone", async () => {
+  it("a TCP edge opens, moves and closes its port with its configuration, and does not affect open connections", async () => {
     const [first, second, third] = [await freePort(), await freePort(), await freePort()];
     const [backend, db] = connectionEdge("tcp_edge", "db", [hostport(first)]);
     const edge = await start([backend as never]);
@@ -147,7 +147,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await visit(port)).text, "two");
   });
 
-  it("R4: a TCP edge closes denied sources without a byte, and the service hears nothing of them", async () => {
+  it("R4: a TCP edge closes denied connections without a byte, and the service receives nothing of them", async () => {
     const port = await freePort();
     const others = ipPolicy("ipp_others", { "192.0.2.0/24": "allow" });
     const edge = await start([
@@ -164,7 +164,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(speaks.connections.length, 1);
   });
 
-  it("a TCP edge lets nobody in when a module cannot be compiled", async () => {
+  it("a TCP edge admits no one if a module failed to compile", async () => {
     const port = await freePort();
     const edge = await start(
       connectionEdge("tcp_edge", "db", [hostport(port)], {
@@ -177,7 +177,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal(speaks.connections.length, 0);
   });
 
-  it("a TCP edge balances over its tunnels by connections, and closes connections when none is left", async () => {
+  it("a TCP edge balances connections over its tunnels, and closes connections when there is no tunnel", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
     const agents: TestAgent[] = [];
@@ -202,7 +202,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
   });
 
   for (const version of [1, 2] as const) {
-    it(`a TCP edge writes a PROXY protocol header of version ${version} to a tunnel that asks for it`, async () => {
+    it(`a TCP edge writes a PROXY protocol header of version ${version} to a tunnel that requests it`, async () => {
       const port = await freePort();
       const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]));
       const seen = Promise.withResolvers<Buffer>();
@@ -260,7 +260,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.deepEqual(await readToEnd(client), { text: "ping", error: undefined });
   });
 
-  it("a TCP edge reports a port that cannot be had, listens once it can, and clears the problem", async () => {
+  it("a TCP edge reports a port that is in use, listens once it is free, and clears the problem", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
     const { port } = holder.address() as { port: number };
@@ -280,7 +280,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     await portIs("open", port);
   });
 
-  it("D2: a TCP edge takes no more connections of an account than it may have, and others again when one ends", async () => {
+  it("D2: a TCP edge accepts no more connections of an account than its limit, and new ones when one ends", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]), {
       limits: { splices: { connectionsPerAccount: 2 } },
@@ -310,7 +310,7 @@ describe("a TCP edge", { timeout: 30_000 }, () => {
     assert.equal((await readToEnd(speaks.connections[0] as Socket)).error, "ECONNRESET");
   });
 
-  it("D2: a TCP edge closes connections of which one side has ended, and the other says nothing more", async () => {
+  it("D2: a TCP edge closes half-closed connections whose other side is silent", async () => {
     const port = await freePort();
     const edge = await start(connectionEdge("tcp_edge", "db", [hostport(port)]), {
       limits: { splices: { lingerMs: 1 } },

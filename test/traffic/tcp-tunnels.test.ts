@@ -58,7 +58,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     return platform.startAgent({ ...given, tunnel: { proto: "tcp", upstream, ...more } });
   };
   const portOf = (url: string): number => Number(/^tcp:\/\/localhost:(\d+)$/.exec(url)?.[1]);
-  /** What a TLS client with `servername` gets for `text`. */
+  /** The response that a TLS client with `servername` gets for `text`. */
   const visitTls = async (servername: string, text: string): Promise<string> => {
     const target = {
       host: "127.0.0.1",
@@ -110,7 +110,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await portIs("closed", port);
   });
 
-  it("tcp and tls tunnels keep their address over a restart of the server", async () => {
+  it("tcp and tls tunnels keep their address across a restart of the server", async () => {
     const agent = await tcpAgent();
     const before = agent.url;
     await platform.restart();
@@ -120,7 +120,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await agent.close();
   });
 
-  it("tcp and tls tunnels are published at an address that the account reserved, and at nobody else's", async () => {
+  it("tcp and tls tunnels are published at addresses that their account has reserved, and at no other account's", async () => {
     const { body } = await platform.api("POST", "/reserved_addrs", {});
     const agent = await tcpAgent(`tcp://${body.addr}`);
     assert.equal(agent.url, `tcp://${body.addr}`);
@@ -153,7 +153,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     );
     assert.match(told.message, new RegExp(`listen on port ${port}: another program on the server uses the port`));
     let next: OurAgent | undefined;
-    // Other servers hear of it soon.
+    // Other servers learn of it after a short time.
     while (!next) next = await tcpAgent().catch(() => undefined);
     assert.notEqual(portOf(next.url), port);
     assert.equal(await ask(portOf(next.url), "there"), "THERE.");
@@ -161,7 +161,7 @@ describe("tcp and tls tunnels", { timeout: 60_000 }, () => {
     await new Promise((done) => holder.close(done));
   });
 
-  it("tcp and tls tunnels carry labels to TCP edges, with a PROXY header where it is asked for", async () => {
+  it("tcp and tls tunnels carry labels to TCP edges, with a PROXY header if requested", async () => {
     const { body: backend } = await platform.api("POST", "/backends/tunnel_group", { labels: { app: "db" } });
     const { body: address } = await platform.api("POST", "/reserved_addrs", {});
     const { body: edge } = await platform.api("POST", "/edges/tcp", {

@@ -87,7 +87,7 @@ const termination = (more: Record<string, unknown>) => ({
 const passthrough = termination({ terminate_at: "upstream" });
 
 describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
-  it("a TLS edge that terminates TLS shows its own certificate, and passes what is inside both ways, half-closes kept", async () => {
+  it("a TLS edge that terminates TLS presents its own certificate, and passes the decrypted bytes both ways, with half-closes", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`]));
     const upstream = await service((socket) => {
       let text = "";
@@ -102,7 +102,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
     assert.deepEqual(await answer, { text: "got question", error: undefined });
   });
 
-  it("a TLS edge that terminates TLS answers no ALPN offer, since it does not know what is spoken", async () => {
+  it("a TLS edge that terminates TLS selects no ALPN protocol, because it does not know the inner protocol", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`]));
     const upstream = await service((socket) => socket.end("hello"));
     await (await agent(edge, upstream)).label({ app: "db" });
@@ -151,7 +151,7 @@ describe("a TLS edge that terminates TLS", { timeout: 30_000 }, () => {
 });
 
 describe("a TLS edge that passes TLS through", { timeout: 30_000 }, () => {
-  it("K3: a TLS edge that passes TLS through leaves the handshake to the service: clients see its own certificate and protocols", async () => {
+  it("K3: a TLS edge that passes TLS through leaves the handshake to the service: clients see the service's certificate and protocols", async () => {
     const edge = await start(connectionEdge("tls_edge", "db", [`${host}:443`], passthrough));
     const upstream = await service(
       (socket) => socket.end(`for ${(socket as TLSSocket & { servername: string }).servername}`),
@@ -245,7 +245,7 @@ describe("an agent's tls endpoint", { timeout: 30_000 }, () => {
     await assert.rejects(open(edge));
   });
 
-  it("R5: an agent's tls endpoint is not taken over by a wildcard edge, and gives way to an edge with its very name", async () => {
+  it("R5: an agent's tls endpoint is not taken over by a wildcard edge, and yields to an edge with exactly its name", async () => {
     const edge = await start(httpsEdge("wild", ["*.example.com"]));
     const upstream = await service((socket) => socket.end("hello"), { cert: own.certificatePem, key: own.keyPem });
     const connected = await agent(edge, upstream);

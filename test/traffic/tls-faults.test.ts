@@ -1,4 +1,4 @@
-/** Connections whose TLS is broken: closed at once, with the alert that says why, and nothing left open. */
+/** Connections with broken TLS are closed immediately, with an alert that states the reason, and leave nothing open. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
@@ -54,7 +54,7 @@ async function calm(): Promise<number> {
   return before;
 }
 
-/** Resolves when nothing but the client's own descriptor is left of its connection. */
+/** Resolves when only the client's own descriptor of its connection is left. */
 async function freed(before: number, own: number): Promise<void> {
   while (openSockets() > before + own) await turn();
 }
@@ -69,9 +69,9 @@ function lastRecord(bytes: Buffer): readonly number[] {
 }
 
 for (const [name, target] of Object.entries(listeners)) {
-  describe(`D2: the connection to ${name} is closed at once`, { timeout: 30_000 }, () => {
+  describe(`D2: the connection to ${name} is closed immediately`, { timeout: 30_000 }, () => {
     for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
-      it(`D2: the connection to ${name} is closed at once on any record of ${version} that is not its peer's`, async () => {
+      it(`D2: the connection to ${name} is closed immediately on any record of ${version} that does not come from its peer`, async () => {
         const random = seededRandom(7);
         const records = Object.values(recordTypes).flatMap((type) => [
           brokenRecord(random, [type]),
@@ -96,7 +96,7 @@ for (const [name, target] of Object.entries(listeners)) {
       });
     }
 
-    it(`D2: the connection to ${name} is closed at once on what follows a ClientHello and belongs to no handshake`, async () => {
+    it(`D2: the connection to ${name} is closed immediately when bytes after a ClientHello belong to no handshake`, async () => {
       const random = seededRandom(8);
       const { port, ...options } = target();
       const hello = await helloOf(options);
@@ -110,7 +110,7 @@ for (const [name, target] of Object.entries(listeners)) {
       }
     });
 
-    it(`D2: the connection to ${name} is closed with an alert when what follows a ClientHello is longer than a piece of it`, async () => {
+    it(`D2: the connection to ${name} is closed with an alert when the bytes after a ClientHello exceed one piece`, async () => {
       const { port, ...options } = target();
       for (const [version, alertRecord] of [
         ["TLSv1.2", [recordTypes.alert, 2]],
@@ -133,7 +133,7 @@ for (const [name, target] of Object.entries(listeners)) {
       }
     });
 
-    it(`D2: the connection to ${name} is closed at once with \`unexpected_message\`, when its first record is no ClientHello`, async () => {
+    it(`D2: the connection to ${name} is closed immediately with \`unexpected_message\` if its first record is not a ClientHello`, async () => {
       const random = seededRandom(9);
       const { port } = target();
       const { handshake: _, ...others } = recordTypes;

@@ -1,4 +1,4 @@
-/** Events of traffic through the whole platform: what an edge serves reaches whoever is subscribed. */
+/** Traffic events through the whole platform: subscribers receive what an edge serves. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -57,7 +57,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
   });
 
   for (const http of ["h1", "h2"] as const) {
-    it(`events of traffic through the platform tell of a request over ${http}: what was asked, what became of it, by whom, and no secret`, async () => {
+    it(`traffic events for a request over ${http} contain the request, its outcome and the visitor, and no secret`, async () => {
       const edge = await ok("POST", "/edges/https", { hostports: [`${http}.example.com:443`] });
       const backend = await ok("POST", "/backends/tunnel_group", { labels: { app: http } });
       const route = await ok("POST", `/edges/https/${edge.id}/routes`, {
@@ -111,7 +111,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
       });
       await agent.close();
       let tried: unknown = tunnel.id;
-      // An edge of another server tries the tunnel until it has heard that it is gone.
+      // An edge of another server tries the tunnel until it learns that the tunnel is gone.
       for (let asked = 0; tried !== null; asked += 1) {
         const at = `/nobody/${asked}`;
         const refused = await platform.request(`https://${http}.example.com${at}`, { http });
@@ -124,7 +124,7 @@ describe("events of traffic through the platform", { timeout: 60_000 }, () => {
     });
   }
 
-  it("events of traffic through the platform tell of a connection to a TCP edge when it is over, and of one that was not let in", async () => {
+  it("traffic events include a connection to a TCP edge when it has ended, and a refused one", async () => {
     const port = await freePort();
     const backend = await ok("POST", "/backends/static", { address: `127.0.0.1:${upstream.port}` });
     const edge = await ok("POST", "/edges/tcp", {

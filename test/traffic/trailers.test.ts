@@ -1,4 +1,4 @@
-/** What may come behind a body, in requests and responses, over both versions of HTTP in front. */
+/** Fields that may follow a body, in requests and responses, over both versions of HTTP at the front. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -61,7 +61,7 @@ interface Told {
   readonly seen: string | undefined;
 }
 
-/** A chunked POST with these names behind its body; resolves with what comes behind the response's. */
+/** A chunked POST with these trailers. Resolves with the response's trailers. */
 async function post(protocol: Protocol, names: readonly string[]): Promise<Told> {
   const socket = await fixture.connect(protocol);
   socket.on("error", () => {});
@@ -115,20 +115,20 @@ for (const protocol of protocols) {
         const before = requests;
         const { status } = await post(protocol, ["x-checksum", name]);
         assert.equal(status, protocol === "h1" ? 400 : 0);
-        // Its head may have gone out already; it never becomes a whole request.
+        // Its head may already have been sent, but it never becomes a complete request.
         assert.ok(requests <= before + 1);
         assert.ok(!trailers.includes(name));
       });
     }
 
-    it(`trailers over ${protocol} of requests go on without those that may not be there`, async () => {
+    it(`trailers over ${protocol} of requests pass without forbidden fields`, async () => {
       answered = {};
       const { status } = await post(protocol, [...passed, ...dropped]);
       assert.equal(status, 200);
       assert.deepEqual([...trailers].sort(), [...passed].sort());
     });
 
-    it(`trailers over ${protocol} of responses go on without those that may not be there`, async () => {
+    it(`trailers over ${protocol} of responses pass without forbidden fields`, async () => {
       answered = Object.fromEntries([...passed, ...dropped].map((name) => [name, "x"]));
       const told = await post(protocol, []);
       assert.equal(told.status, 200);
@@ -151,7 +151,7 @@ for (const protocol of protocols) {
       fixture.route({ backend, traffic_policy: { enabled: true, value } });
       const told = await post(protocol, ["x-checksum", "cookie"]);
       assert.deepEqual([seen, trailers], ['["x-checksum=x"]', ["x-checksum"]]);
-      // What they say is of the body that was.
+      // They describe the original body.
       assert.deepEqual([told.seen, told.trailers], ['["x-checksum=x"]', []]);
       fixture.route({ backend });
     });

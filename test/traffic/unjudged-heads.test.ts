@@ -1,4 +1,4 @@
-/** Heads of the upstream that no response hook sees: what may be in them all the same. */
+/** Heads from the upstream that no response hook sees, and the rules that apply to them. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -93,7 +93,7 @@ for (const protocol of protocols) {
     );
 
     for (const [what, modules] of Object.entries(others)) {
-      it(`I2: heads that no response hook sees plant no login cookie over ${protocol}, where a route has ${what}`, async () => {
+      it(`I2: heads that no response hook sees set no login cookie over ${protocol}, if a route has ${what}`, async () => {
         fixture.route(modules);
         const { interim, final } = await heads(protocol);
         assert.deepEqual(final, ["own=1"]);
@@ -109,7 +109,7 @@ for (const protocol of protocols) {
     }
 
     for (const [what, modules] of Object.entries(judging)) {
-      it(`P4: heads that no response hook sees carry nothing over ${protocol} that ${what} might have removed`, async () => {
+      it(`P4: heads that no response hook sees carry no field over ${protocol} that ${what} might have removed`, async () => {
         fixture.route(modules);
         assert.deepEqual((await heads(protocol)).interim, []);
         const { status, headers, destroy } = await upgrade(fixture, protocol);

@@ -13,19 +13,19 @@ import { accepting, openSockets, upgrade } from "../support/upgraded.ts";
 
 let fixture: EdgeWithAgent;
 let accepted: () => Promise<Socket>;
-/** What the service answers instead of upgrading. */
+/** The service's response instead of an upgrade. */
 let declined: string | undefined;
 
 before(async () => {
   fixture = await startEdgeWithAgent({ allowLocalUpstreams: true });
   accepted = accepting(fixture.service, () => declined);
   fixture.put("static_backend", "bkdsc_1", { address: `127.0.0.1:${fixture.servicePort}`, tls: { enabled: false } });
-  // A line to another node stays, once somebody has come over it: it is not among the sockets that are counted.
+  // A line to another node stays open after its first use, so it is not among the counted sockets.
   await fixture.ask("h1");
 });
 after(() => fixture.stop());
 
-/** What arrives until the end of the direction. */
+/** Bytes until the end of the direction. */
 async function readAll(stream: Duplex): Promise<string> {
   let text = "";
   stream.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
@@ -38,7 +38,7 @@ function closed(stream: Duplex): Promise<void> {
   return new Promise((resolve) => stream.once("close", resolve));
 }
 
-/** Speaks until it is learnt that nobody is there. */
+/** Sends bytes until the end of the peer is known. */
 async function speakToNobody(socket: Duplex): Promise<void> {
   while (!socket.destroyed) {
     if (!socket.writableNeedDrain) socket.write("anybody?");
@@ -64,7 +64,7 @@ for (const protocol of protocols) {
         while (openSockets() > sockets) await turn();
       };
 
-      it(`D2: an upgraded exchange over ${protocol}, with ${backend} behind, frees everything when its client has gone and the service does not end its side for a minute`, async () => {
+      it(`D2: an upgraded exchange over ${protocol}, with ${backend} behind, releases everything when its client has disconnected and the service does not end its side within a minute`, async () => {
         const { client, service } = await open();
         client.stream.end();
         await once(service.resume(), "end");
@@ -92,7 +92,7 @@ for (const protocol of protocols) {
         await freed();
       });
 
-      it(`an upgraded exchange over ${protocol}, with ${backend} behind, ends each direction by itself, with all that was said`, async () => {
+      it(`an upgraded exchange over ${protocol}, with ${backend} behind, ends each direction separately, with all of its bytes`, async () => {
         const { client, service } = await open();
         const said = "x".repeat(300_000);
         service.end("bye");
@@ -128,7 +128,7 @@ for (const protocol of protocols) {
 describe("an upgrade to another protocol than WebSocket", { timeout: 30_000 }, () => {
   before(() => fixture.route({}));
 
-  it("W5: passes bytes both ways, those that came with the heads among them", async () => {
+  it("W5: passes bytes both ways, including those that arrived with the heads", async () => {
     const client = await upgrade(fixture, "h1", { upgrade: "tcp", first: "early" });
     const service = await accepted();
     assert.deepEqual([client.status, client.headers["upgrade"], client.headers["connection"]], [101, "tcp", "Upgrade"]);
@@ -144,7 +144,7 @@ describe("an upgrade to another protocol than WebSocket", { timeout: 30_000 }, (
     client.destroy();
   });
 
-  it("W5: goes on behind the body of its request, as that of a container's attachment does", async () => {
+  it("W5: continues after the body of its request, as when attaching to a container", async () => {
     const body = '{"Detach":false}';
     const fields = { "content-length": String(body.length), "content-type": "application/json" };
     const first = `${body}typed`;
@@ -162,7 +162,7 @@ describe("an upgrade to another protocol than WebSocket", { timeout: 30_000 }, (
     await speakToNobody(service);
   });
 
-  it("W5: offers what the client offers, without HTTP in any form, and takes what the service chooses", async () => {
+  it("W5: offers what the client offers, except any form of HTTP, and accepts the service's choice", async () => {
     for (const [offered, forwarded, chosen] of [
       ["foo/1.0, bar", "foo/1.0, bar", "bar"],
       ["h2c, foo", "foo", "foo"],
@@ -177,7 +177,7 @@ describe("an upgrade to another protocol than WebSocket", { timeout: 30_000 }, (
     }
   });
 
-  it("W5: an upgrade to another protocol than WebSocket is an ordinary request when nothing of its offer may go on", async () => {
+  it("W5: an upgrade to another protocol than WebSocket is an ordinary request if nothing of its offer may be forwarded", async () => {
     for (const offered of ["h2c", "HTTP/2.0", "TLS/1.2, h2c", "not a token"]) {
       const client = await upgrade(fixture, "h1", { upgrade: offered });
       assert.equal(client.status, 200);
@@ -195,7 +195,7 @@ describe("an upgrade to another protocol than WebSocket", { timeout: 30_000 }, (
     client.destroy();
   });
 
-  it("D2: an upgrade to another protocol than WebSocket is kept while something moves behind the end of one side, and cut after a minute in which nothing does", async () => {
+  it("D2: an upgrade to another protocol than WebSocket stays open while bytes move after the end of one side, and is cut after an idle minute", async () => {
     const client = await upgrade(fixture, "h1", { upgrade: "tcp" });
     const service = await accepted();
     client.stream.end();
@@ -261,7 +261,7 @@ describe("a WebSocket over HTTP/2 that the service does not open", { timeout: 30
   });
 });
 
-/** What earlier exchanges had open is closed: nothing is under way for some turns. */
+/** Connections of earlier exchanges have closed: no activity for some turns. */
 async function settled(): Promise<void> {
   let before = -1;
   for (let calm = 0; calm < 20; calm += 1) {

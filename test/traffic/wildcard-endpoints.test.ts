@@ -105,7 +105,7 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     assert.deepEqual(await shown("b.app.example.net"), first);
   });
 
-  it("an agent's wildcard endpoint at an http:// address serves its names without TLS, and leaves names with an endpoint to it", async () => {
+  it("an agent's wildcard endpoint at an http:// address serves its names without TLS, and does not serve names with their own endpoint", async () => {
     const edge = await start();
     const connected = await agent(edge);
     await connected.bind({ proto: "http", hostname: wildcard });
@@ -170,13 +170,13 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     assert.deepEqual(connected.stopped, [`${id} ERR_NGROK_334`]);
   });
 
-  it("R5: an agent's wildcard endpoint takes a reservation of its account, and ends with it", async () => {
+  it("R5: an agent's wildcard endpoint needs a reservation of its account, and ends with it", async () => {
     const clock = makeManualClock();
     const edge = await start([], { clock });
     const connected = await agent(edge);
     const missing = refusedBind("agent_name_taken", /POST \/reserved_domains '\{"domain":"\*\.app\.example\.net"\}'/);
     await assert.rejects(connected.bind({ hostname: wildcard }), missing);
-    // A reservation of one name is none of what is below it.
+    // A reservation of one name does not cover the names below it.
     edge.put(reserved("app.example.net"));
     await assert.rejects(connected.bind({ hostname: wildcard }), missing);
     const reservation = reserved("*.example.net");
@@ -184,7 +184,7 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     const { id } = await connected.bind({ hostname: wildcard });
     assert.equal(await status(edge, "a.app.example.net"), "one a.app.example.net");
     edge.remove("reserved_domain", reservation.id);
-    // Before its tunnel is stopped, nothing is served any more.
+    // Nothing is served before its tunnel is stopped.
     await assert.rejects(edge.ask("h1", { host: "a.app.example.net" }));
     clock.pass(300);
     await connected.session.unbind("tn_none");
@@ -227,7 +227,7 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     assert.equal(await plain(edge, "theirs.app.example.net"), "308");
   });
 
-  it("an agent's wildcard endpoint is refused for what is no wildcard of its account", async () => {
+  it("an agent's wildcard endpoint is refused for names that are not a wildcard of its account", async () => {
     const edge = await start([reserved(wildcard), reserved("*.team.apps.example.com")]);
     const connected = await agent(edge);
     const noName = [
@@ -262,7 +262,7 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     assert.equal(await status(edge, "a.team.apps.example.com"), "one a.team.apps.example.com");
   });
 
-  it("G2: an agent's wildcard endpoint takes a rule of the token's ACL that allows all its names", async () => {
+  it("G2: an agent's wildcard endpoint needs a rule of the token's ACL that allows all of its names", async () => {
     const limited = (...acl: string[]) => ({ ...own.object, doc: { ...own.object.doc, acl } });
     const edge = await start([reserved("*.example.net")]);
     const connected = await agent(edge);
@@ -283,7 +283,7 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     assert.deepEqual(connected.stopped, [`${id} ERR_NGROK_720`]);
   });
 
-  it("an agent's wildcard endpoint is shared by agents that ask for pooling", async () => {
+  it("an agent's wildcard endpoint is shared by agents that allow pooling", async () => {
     const edge = await start();
     for (const service of services)
       await (await agent(edge, own.token, service)).bind({ hostname: wildcard, pooling: true });
@@ -332,7 +332,7 @@ describe("an agent's wildcard endpoint", { timeout: 60_000 }, () => {
     for (const edge of both.edges) assert.equal(await status(edge, "a.app.example.net"), "two a.app.example.net");
   });
 
-  it("R5: random claims of names and wildcards by two accounts are served by whoever holds them", async () => {
+  it("R5: random claims of names and wildcards by two accounts are served by their holders", async () => {
     const random = seededRandom(38);
     const edge = await start([]);
     const accounts = ["ac_1", "ac_other"] as const;

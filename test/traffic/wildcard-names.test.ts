@@ -34,7 +34,7 @@ describe("the wildcard of an account's agent", { timeout: 60_000 }, () => {
     return message;
   };
 
-  it("R5: the wildcard of an account's agent needs a reservation, which keeps every other account out", async () => {
+  it("R5: the wildcard of an account's agent needs a reservation, which excludes every other account", async () => {
     assert.match(await ended(`https://${wildcard}`), /postern api POST \/reserved_domains/);
     const made = await platform.api("POST", "/reserved_domains", { domain: wildcard });
     assert.equal(made.status, 201, made.text);
@@ -46,7 +46,7 @@ describe("the wildcard of an account's agent", { timeout: 60_000 }, () => {
     }
   });
 
-  it("the wildcard of an account's agent is shown by the API as it was asked for, and explained for a name below it", async () => {
+  it("the API shows the wildcard of an account's agent as requested, and explains it for a name below it", async () => {
     const agent = await platform.startAgent({ upstream: service.port, url: `https://${wildcard}` });
     assert.equal(agent.url, `https://${wildcard}:${platform.httpsPort}`);
     for (const http of protocols) assert.equal(await text("a.app.example.net", http), "a.app.example.net");
