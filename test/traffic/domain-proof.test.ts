@@ -9,7 +9,7 @@ describe("agents where names have to be proven", () => {
   before(async () => (platform = await startPlatform({ requireDomainProof: "operator" })));
   after(() => platform.stop());
 
-  it("R5: with verified domains, agents publish below the server's domain, and elsewhere only at names that their account has reserved", async () => {
+  it("R5: agents with verified domains publish below the server's domain, and elsewhere only at names that their account has reserved", async () => {
     const agent = await platform.startAgent({ upstream: 1, url: "https://free.localhost" });
     assert.equal(agent.url, `https://free.localhost:${platform.httpsPort}`);
     const url = "https://shop.example.com";

@@ -78,7 +78,7 @@ describe("identity provider metadata", () => {
     });
   });
 
-  it("is valid until the earliest stated end, and refreshed every 5 minutes to a day", () => {
+  it("metadata of an identity provider is valid until the earliest stated end, and refreshed every 5 minutes to a day", () => {
     const text = metadataXml({ ...usual, attributes: ' validUntil="2027-03-06T00:00:00Z" cacheDuration="PT1M"' });
     const earlier = replaced("<md:IDPSSODescriptor", '<md:IDPSSODescriptor validUntil="2027-03-05T00:00:00Z"', text);
     assert.equal(taken(earlier).validUntilMs, Date.UTC(2027, 2, 5));
