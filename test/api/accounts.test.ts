@@ -53,7 +53,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", "/accounts", { key: token })).status, 200);
     });
 
-    it(`P1: accounts on ${database.name} share hostports and domains with nobody, and are not told whose they are`, async () => {
+    it(`P1: accounts on ${database.name} share no hostport or domain, and do not learn who holds one`, async () => {
       await api.ok("POST", "/edges/https", { hostports: ["mine.example.com:443"] });
       await api.ok("POST", "/reserved_domains", { domain: "*.wild.example.com" });
       for (const hostport of ["mine.example.com:443", "mine.example.com:8443", "a.b.wild.example.com:443"]) {
@@ -70,7 +70,7 @@ for (const database of databases) {
       assert.equal((await api.request("POST", "/edges/tcp", { key: tenant.api_key, body: other })).status, 409);
     });
 
-    it(`P1: accounts on ${database.name} take ports outside of --tcp-ports only by an operator's key`, async () => {
+    it(`P1: accounts on ${database.name} get ports outside of --tcp-ports only with an operator's key`, async () => {
       const key = (await api.ok("POST", "/accounts", { name: "with ports" })).api_key;
       const refused = async (path: string, body: object, field: string): Promise<void> => {
         const { status, body: answer } = await api.request("POST", path, { key, body });
@@ -106,7 +106,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", "/bot_users")).status, 200);
     });
 
-    it(`accounts on ${database.name} give an address of their own to whoever reserves one`, async () => {
+    it(`accounts on ${database.name} receive a new address with each reservation`, async () => {
       const reserved = await api.ok("POST", "/reserved_addrs", {}, tenant.api_key);
       assert.match(reserved.addr, /^postern\.test:2\d{4}$/);
       const body = { hostports: [reserved.addr] };

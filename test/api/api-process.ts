@@ -1,4 +1,4 @@
-/** The management API as a process of its own, for tests that kill it. Arguments: database, API key. Prints its port. */
+/** The management API as a separate process, for tests that kill it. Arguments: database, API key. Prints its port. */
 import { writeSync } from "node:fs";
 import { urlOf } from "../../bin/bundled.ts";
 import type { startControlPlane as startControlPlaneOf } from "../../src/api/control-plane.ts";
@@ -7,7 +7,7 @@ import { silentLog } from "../../src/lib/log.ts";
 import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { defaultsOf } from "../../src/settings/setting.ts";
 
-/** As users start it: from the bundle, if that is of the sources as they are. */
+/** Starts like a user's server: from the bundle, if it matches the sources. */
 const { startControlPlane } = (await import(urlOf("src/api/control-plane.ts"))) as {
   readonly startControlPlane: typeof startControlPlaneOf;
 };

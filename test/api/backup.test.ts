@@ -1,4 +1,4 @@
-/** A copy of the database, taken while the server writes, is a server again: as docs/guides/backup.md says. */
+/** A copy of the database made under writes is a working server again, as docs/guides/backup.md promises. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -54,7 +54,7 @@ async function namesIn(api: TestApi): Promise<Set<string>> {
 
 for (const database of databases) {
   describe(`a backup on ${database.name}`, () => {
-    it(`S6: a backup on ${database.name} taken under writes has all that was answered before, and is a server again`, async () => {
+    it(`S6: a backup on ${database.name} made under writes contains all confirmed writes, and is a working server`, async () => {
       const api = await startApi(database);
       const edge = await api.ok("POST", "/edges/https", {});
       const path = `/edges/https/${edge.id}/routes`;

@@ -1,6 +1,6 @@
 /**
- * Nothing that is secret, or may hold a secret, is told to a key that may not read secrets, written into the database in
- * the clear, sent with an event, or logged: a canary in every field that the declarations seal, and then a look everywhere.
+ * Secrets, and values that may contain one, are never shown to a key without access, stored in clear, sent with an
+ * event, or logged. A canary is placed in every field that the declarations seal, and then searched everywhere.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -34,7 +34,7 @@ function canary(): string {
   return text;
 }
 
-/** One action of each kind, with a canary wherever one may write what he likes. */
+/** One action of each kind, with a canary in each free-text field. */
 function policy(): string {
   const text = (): string => canary();
   const actions = [
@@ -147,7 +147,7 @@ for (const database of databases) {
       for (const path of [canary(), canary()]) {
         await subscribe(api, { webhook: { url: `${receiver.url}/${path}` } }, types);
       }
-      // Nothing listens there: what went wrong is told, too.
+      // Nothing listens there, so the failure is reported too.
       await subscribe(api, { webhook: { url: `https://localhost:1/${canary()}` } }, types);
       const edge = await api.ok("POST", "/edges/https", {});
       const vault = await api.ok("POST", "/vaults", { name: "v" });
@@ -175,7 +175,7 @@ for (const database of databases) {
         wanted.filter((path) => !found.has(path)),
         [],
       );
-      // What is named in the control and was forgotten in a declaration would not be missed above.
+      // A field that is named in the control but missing in a declaration would not be noticed above.
       for (const path of [
         "https_edge_route.traffic_policy.value",
         "https_edge_route.request_headers.add",
@@ -228,11 +228,11 @@ for (const database of databases) {
         headers: { authorization: `Bearer ${blind}`, "service-version": "2", accept: "application/yaml" },
       });
       none(await yaml.text(), "/export as YAML");
-      // The scope is what makes the difference.
+      // Only the scope differs.
       assert.ok(seen.size > 40, `${seen.size} of ${planted.length}`);
     });
 
-    it(`K4: canaries on ${database.name} are in no problem that a key without the scope is told of`, async () => {
+    it(`K4: canaries on ${database.name} are in no problem shown to a key without the scope`, async () => {
       const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
       const backend = made.find(({ kind }) => kind === "http_response_backend");
@@ -262,7 +262,7 @@ for (const database of databases) {
       api.edge.send({ type: "problems", problems: gone });
     });
 
-    it(`K4: canaries on ${database.name} are told by no filter to a key without the scope`, async () => {
+    it(`K4: canaries on ${database.name} cannot be found by a filter with a key without the scope`, async () => {
       for (const [path, field] of [
         ["/backends/http_response", "body"],
         ["/backends/http_response", "headers['set-cookie']"],
@@ -278,7 +278,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/backends/http_response?filter=${own}`)).backends.length, 1);
     });
 
-    it(`K4: canaries on ${database.name} keep the structure of what they are in`, async () => {
+    it(`K4: masked canaries on ${database.name} keep the structure around them`, async () => {
       const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
       const path = `${route?.path}/${route?.id}`;
       const { body } = await api.request("GET", path, { key: blind });
@@ -293,7 +293,7 @@ for (const database of databases) {
       assert.match(tls.body.traffic_policy.value, /^on_tcp_connect:\n {2}- expressions:\n {6}- "\*\*\*"/);
     });
 
-    it(`K4: canaries on ${database.name} stay what they are when what is shown of them comes back`, async () => {
+    it(`K4: canaries on ${database.name} stay unchanged when their masked form is sent back`, async () => {
       const document = (await api.request("GET", "/export", { key: blind })).body;
       const before = (await api.request("GET", "/export")).text;
       for (const key of [blind, api.apiKey]) {
@@ -314,7 +314,7 @@ for (const database of databases) {
       assert.deepEqual(Object.keys(names(now)), Object.keys(names(before)));
     });
 
-    it(`K4: canaries on ${database.name} are not replaced by what is shown of them, changed or in another place`, async () => {
+    it(`K4: canaries on ${database.name} are not replaced by their masked form, changed or in another place`, async () => {
       const route = made.find(({ body }) => body.traffic_policy && body.request_headers);
       const path = `${route?.path}/${route?.id}`;
       const { body } = await api.request("GET", path, { key: blind });
@@ -333,7 +333,7 @@ for (const database of databases) {
       assert.equal(created.status, 400, created.text);
     });
 
-    it(`K4: canaries on ${database.name} are sent nowhere else by a key without the scope that leaves them unchanged`, async () => {
+    it(`K4: canaries on ${database.name} that a key without the scope leaves unchanged are sent to no new destination`, async () => {
       const target = (endpoint: string, api_key: unknown) => ({ target: { datadog: { api_key, endpoint } } });
       const document = (body: Body) => ({ document: "sent", objects: { event_destination: { logs: body } } });
       await api.ok("POST", "/apply", document(target("https://localhost:1/a", canary())));
@@ -419,7 +419,7 @@ for (const database of databases) {
         wrong.body.request_headers.map(({ name, value }: Body): [string, string] => [name, value]),
       );
       assert.deepEqual(values, { "x-mine": "shown", authorization: "***" });
-      // What a policy has put there cannot be told from what came.
+      // Values made by a policy cannot be distinguished from received ones.
       assert.ok(!(await explain(route?.id ?? "", "Bearer guess")).text.includes("guess"));
     });
 
@@ -445,12 +445,12 @@ for (const database of databases) {
         return { tag: headers["etag"]?.replace(/^"\d+\./, ""), second: body.updated_at };
       };
       let [one, other] = [await patched("one"), await patched("two")];
-      // The time of the write is part of what is tagged.
+      // The time of the write is part of the tag's input.
       while (one.second !== other.second) [one, other] = [await patched("one"), await patched("two")];
       assert.equal(one.tag, other.tag);
     });
 
-    it(`K4: canaries on ${database.name} are in no event, whoever receives it, and in no log`, async () => {
+    it(`K4: canaries on ${database.name} are in no event for any receiver, and in no log`, async () => {
       for (const { path, id } of made) await api.ok("PATCH", `${path}/${id}`, { description: "changed" });
       for (const { path, id } of made) await api.ok("DELETE", `${path}/${id}`);
       await receiver.count(6 * made.length);

@@ -20,7 +20,7 @@ for (const database of databases) {
     const below = root.then((issuer) => createAuthority({ commonName: "Below", now, issuer }));
     const leaf = below.then((issuer) => issueLeaf(issuer, { names: ["a.example.com", "192.0.2.1"], days: 30, now }));
 
-    it(`K4: the API on ${database.name} shows what is in a certificate and never its private key`, async () => {
+    it(`K4: the API on ${database.name} shows a certificate's details and never its private key`, async () => {
       const { certificatePem, keyPem } = await leaf;
       const body = { certificate_pem: certificatePem + (await below).certificatePem, private_key_pem: keyPem };
       const created = await api.request("POST", "/tls_certificates", { body });
@@ -33,7 +33,7 @@ for (const database of databases) {
       }
     });
 
-    it(`the API on ${database.name} refuses chains out of order, foreign keys and what is encrypted, without repeating them`, async () => {
+    it(`the API on ${database.name} refuses unordered chains, wrong keys and encrypted keys, without repeating them`, async () => {
       const { certificatePem, keyPem } = await leaf;
       const chain = certificatePem + (await below).certificatePem + (await root).certificatePem;
       const wrongOrder = certificatePem + (await root).certificatePem;
@@ -73,7 +73,7 @@ for (const database of databases) {
       assert.deepEqual([used.status, used.body.details.referrer_uri], [409, edge.uri]);
     });
 
-    it(`a domain has a certificate or a policy, whichever was set last, on ${database.name}`, async () => {
+    it(`a domain on ${database.name} has a certificate or a policy, whichever was set last`, async () => {
       const { certificatePem, keyPem } = await leaf;
       const uploaded = await api.ok("POST", "/tls_certificates", {
         certificate_pem: certificatePem,

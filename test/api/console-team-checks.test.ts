@@ -1,4 +1,4 @@
-/** What the team's identity provider says again of somebody at the console, and what becomes of their session then. */
+/** Repeated checks of a console user with the team's identity provider, and their effect on the session. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
@@ -65,7 +65,7 @@ describe("the word of the team's identity provider at the console", () => {
     return issuer.refreshed.slice(before);
   };
 
-  it("P12: a refresh that the team's identity provider refuses ends the session at the console at once", async () => {
+  it("P12: a refresh that the team's identity provider refuses ends the console session immediately", async () => {
     plain();
     const refusals: readonly (() => void)[] = [
       () => (issuer.granted = { error: "invalid_grant" }),
@@ -84,7 +84,7 @@ describe("the word of the team's identity provider at the console", () => {
     }
   });
 
-  it("the console waits a minute before it asks again a team's identity provider that gave no answer, and goes on with what it said", async () => {
+  it("the console waits a minute before it asks an unreachable team's identity provider again, and uses the last answer meanwhile", async () => {
     plain();
     const cookie = await logIn();
     issuer.statuses = { "/token": 503 };
@@ -105,7 +105,7 @@ describe("the word of the team's identity provider at the console", () => {
     assert.deepEqual(new Set(statuses), new Set([200]));
   });
 
-  it("P12: the console asks its team's identity provider again with the tokens that it gave last", async () => {
+  it("P12: the console asks its team's identity provider with the latest tokens", async () => {
     plain();
     issuer.granted = { refresh_token: "first" };
     const cookie = await logIn();
@@ -155,7 +155,7 @@ describe("the word of the team's identity provider at the console", () => {
     assert.deepEqual([await reads(cookie), await reads(other)], [401, 401]);
   });
 
-  it("P12: a log-out that the team's identity provider tells one of several servers of is refused by the others and over a restart", async (context) => {
+  it("P12: a logout that one of several servers receives from the team's identity provider is effective on the others and after a restart", async (context) => {
     const postgres = databases.find(({ name }) => name === "postgres");
     if (!postgres) return context.skip(skipWithoutPostgres || "");
     plain();
@@ -200,7 +200,7 @@ describe("the word of the team's identity provider at the console", () => {
     }
   });
 
-  it("P12: requests at the console that come together ask the team's identity provider once, and all have its answer", async () => {
+  it("P12: concurrent requests at the console share one question to the team's identity provider", async () => {
     plain();
     const cookie = await logIn();
     saying({ email: "ada@elsewhere.example" });
@@ -212,7 +212,7 @@ describe("the word of the team's identity provider at the console", () => {
     assert.equal(asked.length, 1);
   });
 
-  it("P12: the team's identity provider is asked by one of several servers, so that a refresh token that is good once is used once", async (context) => {
+  it("P12: one of several servers asks the team's identity provider, so that a single-use refresh token is used once", async (context) => {
     const postgres = databases.find(({ name }) => name === "postgres");
     if (!postgres) return context.skip(skipWithoutPostgres || "");
     plain();

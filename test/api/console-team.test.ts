@@ -23,10 +23,10 @@ describe("the console by the team's identity provider", () => {
   let database: Awaited<ReturnType<typeof sqlite.create>>;
   let port: number;
   let base: string;
-  /** Of the server that runs: the provider's tells the real time. */
+  /** Clock of the running server. The provider uses real time. */
   let clock: MovableClock;
 
-  /** With these rules; what was stored before is there. */
+  /** Starts a server with these rules on the existing data. */
   const serve = async (given: string | readonly string[], issuer = provider.issuer): Promise<void> => {
     const rules = [given].flat();
     await api?.stop();
@@ -65,13 +65,13 @@ describe("the console by the team's identity provider", () => {
     const page = await browser.visit(`${base}/console/login`);
     return [browser, await provider.signIn(browser, page, name)];
   };
-  /** Keeps the cookie that an answer has set. */
+  /** Stores the cookie that an answer sets. */
   const take = (browser: Browser, headers: Readonly<Record<string, unknown>>): void => {
     const [name = "", value = ""] = String(headers["set-cookie"]).split(";", 1)[0]?.split("=") ?? [];
     browser.setCookie(base, name, value);
   };
   const refusedWith = ({ url }: Visited): string => new URL(url).hash.replace("#refused=", "");
-  /** As the page asks: with the cookie, and, for a change, with the page's token. */
+  /** Sends a request as the page does: with the cookie and, for a change, with the page's token. */
   const ask = async (browser: Browser, method: string, path: string, body?: object) => {
     const cookie = browser.cookies(base);
     const headers = { cookie, authorization: undefined, "sec-fetch-site": "same-origin", origin: base };
@@ -82,7 +82,7 @@ describe("the console by the team's identity provider", () => {
     });
   };
 
-  it("P12: the console by the team's identity provider lets in whom a rule names, with a role of its own and no key", async () => {
+  it("P12: the console with the team's identity provider admits people whom a rule names, with a role and without a key", async () => {
     const [browser, arrived] = await logIn("ada");
     assert.equal(new URL(arrived.url).pathname + new URL(arrived.url).hash, "/", arrived.url);
     const { body } = await ask(browser, "GET", "/console/session");
@@ -98,7 +98,7 @@ describe("the console by the team's identity provider", () => {
     assert.equal((await ask(browser, "POST", "/console_links")).body.error_code, errorCode("console_link_keyless"));
   });
 
-  it("I5: the console by the team's identity provider lets nobody in by an address that is not verified, nor by part of a domain", async () => {
+  it("I5: the console with the team's identity provider admits no one by an unverified address, or by part of a domain", async () => {
     await serve("@example.com=viewer");
     for (const name of ["eve", "mal", "pal"]) {
       const [browser, arrived] = await logIn(name);
@@ -109,7 +109,7 @@ describe("the console by the team's identity provider", () => {
     assert.equal(refusedWith(arrived), "");
   });
 
-  it("P12: a role at the console by the team's identity provider is what the rules say at each request, and ends with them", async () => {
+  it("P12: a console role with the team's identity provider follows the rules at each request, and ends with them", async () => {
     await serve(["ada@example.com=viewer", "@example.com=editor"]);
     const [browser] = await logIn("ada");
     const write = async (): Promise<number> => (await ask(browser, "POST", "/ip_policies", {})).status;
@@ -166,7 +166,7 @@ describe("the console by the team's identity provider", () => {
     assert.match(String(again.headers.location), /refused=/, "a code is good once");
   });
 
-  it("P12: each log-in at the console by the team's identity provider has a state, a nonce and a verifier of its own, which its browser alone keeps", async () => {
+  it("P12: each console login with the team's identity provider has its own state, nonce and verifier, which only its browser has", async () => {
     const begin = async (): Promise<readonly string[]> => {
       const { headers } = await api.request("GET", "/console/login", { headers: { authorization: undefined } });
       const asked = new URL(String(headers.location)).searchParams;
@@ -190,7 +190,7 @@ describe("the console by the team's identity provider", () => {
     assert.ok(!browser.cookies(base).includes("_login="), "the flow is over");
   });
 
-  it("P12: a group of the team's identity provider lets in whom it names, and an account that refuses their address keeps them out", async () => {
+  it("P12: a group of the team's identity provider admits its members, unless an account refuses their address", async () => {
     const issuer = await startOwnIssuer();
     const come = async (...groups: readonly string[]): Promise<string> => {
       issuer.forge = (claims) => issuer.sign({ ...claims, email: "x", email_verified: false, name: "X", groups });
@@ -216,7 +216,7 @@ describe("the console by the team's identity provider", () => {
     }
   });
 
-  it("P12: the console by the team's identity provider gives a session a cookie of its own, whatever the browser has brought along", async () => {
+  it("P12: the console with the team's identity provider issues a new session cookie, whatever the browser sent", async () => {
     await serve("ada@example.com=admin");
     const browser = openBrowser({ ca: "" });
     const name = `postern_console_${port}`;
@@ -227,7 +227,7 @@ describe("the console by the team's identity provider", () => {
     assert.notEqual(cookie, "x".repeat(50));
   });
 
-  it("P12: the console by the team's identity provider asks it again every ten minutes, and holds its rules against what it says then", async () => {
+  it("P12: the console asks the team's identity provider every ten minutes, and applies its rules to the answer", async () => {
     await serve(["ada@example.com=admin", "@elsewhere.example=viewer"]);
     const [browser] = await logIn("ada");
     const reads = async (): Promise<number> => (await ask(browser, "GET", "/ip_policies")).status;
@@ -253,7 +253,7 @@ describe("the console by the team's identity provider", () => {
     assert.equal(after, before + 2, "what it says is in no history");
   });
 
-  it("P12: somebody at the console of whom the team's identity provider says nothing more is out after an hour, and in another account as well", async () => {
+  it("P12: a person about whom the team's identity provider gives no answer loses console access after an hour, in every account", async () => {
     const other = await api.ok("POST", "/accounts", { name: "other" });
     await serve(["ada@example.com=admin", `ada@example.com=viewer@${other.id}`]);
     const [browser] = await logIn("ada");
@@ -332,7 +332,7 @@ describe("the console by the team's identity provider", () => {
     assert.deepEqual(left, there);
   });
 
-  it("P12: a person has at most 100 sessions at the console in an account, and the one that would end first gives way, of nobody else", async () => {
+  it("P12: a person has at most 100 console sessions in an account, and a new one replaces the one that would end first", async () => {
     const issuer = await startOwnIssuer();
     try {
       await serve("@example.com=viewer", issuer.url);
@@ -359,7 +359,7 @@ describe("the console by the team's identity provider", () => {
     }
   });
 
-  it("P12: a log-out that the team's identity provider tells of ends the sessions at the console that it is about, once, and no other", async () => {
+  it("P12: a logout from the team's identity provider ends exactly the console sessions that it names, once", async () => {
     const issuer = await startOwnIssuer();
     try {
       await serve(["ada@example.com=admin", "bob@example.com=viewer"], issuer.url);
@@ -418,7 +418,7 @@ describe("the console by the team's identity provider", () => {
     }
   });
 
-  it("the console says by which identity provider somebody may log in, and is as before where there is none", async () => {
+  it("the console names its identity provider on the login page, and has no such login without one", async () => {
     const { body } = await api.request("GET", "/console/session", { headers: { authorization: undefined } });
     assert.deepEqual(
       [body.details.login_title, body.details.login_url],

@@ -1,4 +1,4 @@
-/** Getting in to the console, and what a session may do: as browsers speak to the API. */
+/** Access to the console, and what a session may do, with requests like a browser's. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -57,7 +57,7 @@ describe("the console", () => {
     assert.ok(status >= 400);
   };
 
-  it("P10: the console opens by a link once, and a link that nobody used ends after 15 minutes", async () => {
+  it("P10: the console opens once with a link, and an unused link expires after 15 minutes", async () => {
     const once = await code();
     assert.equal((await logIn({ code: once })).status, 200);
     isRefused(await logIn({ code: once }), "console_code_spent");
@@ -66,7 +66,7 @@ describe("the console", () => {
     isRefused(await logIn({ code: old }), "console_code_spent");
   });
 
-  it("P10: a link to the console is good at any server that shares the database, and once at all of them together", async (context) => {
+  it("P10: a link to the console works at any server that shares the database, and once over all of them", async (context) => {
     const postgres = databases.find(({ name }) => name === "postgres");
     if (!postgres) return context.skip(skipWithoutPostgres || "");
     const database = await postgres.create();
@@ -107,7 +107,7 @@ describe("the console", () => {
     isRefused(await logIn({ api_key: "postern_ak_wrong" }), "unknown_credentials");
   });
 
-  it("the console reads and changes what its key may, and the history says which key it was", async () => {
+  it("the console can read and change what its key can, and the history names the key", async () => {
     const { id } = await api.ok("POST", "/api_keys", { description: "a viewer", scopes: ["read"] });
     assert.ok(id);
     const { cookie, token } = await open();
@@ -145,7 +145,7 @@ describe("the console", () => {
     );
   });
 
-  it("P10: the console lets nobody in from an address that the account does not admit, and tells them nothing", async () => {
+  it("P10: the console admits no one from an address that the account refuses, and reveals nothing to them", async () => {
     const { api_key: key } = await api.ok("POST", "/accounts", { name: "restricted" });
     const policy = await api.ok("POST", "/ip_policies", {}, key);
     const rule = { ip_policy_id: policy.id, cidr: "127.0.0.0/8", action: "allow" };
@@ -160,7 +160,7 @@ describe("the console", () => {
     }
   });
 
-  it("P10: a page at the console hears of nothing more once its session has ended", async () => {
+  it("P10: a console page receives nothing more once its session has ended", async () => {
     const { cookie, token } = await open();
     const hearing = call("GET", "/console/live", { cookie });
     const other = await open();
@@ -181,7 +181,7 @@ describe("the console", () => {
     assert.equal((await call("GET", "/ip_policies", { cookie: rest[0]?.cookie ?? "" })).status, 200);
   });
 
-  it("P10: a key has at most 100 links to the console that nobody has used, and the oldest gives way, of no other key", async () => {
+  it("P10: a key has at most 100 unused links to the console, and a new one replaces its oldest", async () => {
     const { token: key } = await api.ok("POST", "/api_keys", {});
     const make = async (by = key): Promise<string> => {
       const { url } = await api.ok("POST", "/console_links", undefined, by);
@@ -212,7 +212,7 @@ describe("the console", () => {
     assert.equal((await api.request("GET", "/ip_policies", { headers: { host: "api.example.com" } })).status, 200);
   });
 
-  it("the console is left by logging out, by deleting the session, with the key, and by itself after 12 hours", async () => {
+  it("a console session ends by logging out, by deletion, with its key, and after 12 hours", async () => {
     const { token: key, id: keyId } = await api.ok("POST", "/api_keys", {});
     const [left, revoked, keyless, old] = [await open(), await open(), await open(key), await open()];
     const out = await call("DELETE", "/console/session", { cookie: left.cookie, "postern-console-token": left.token });

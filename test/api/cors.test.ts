@@ -1,4 +1,4 @@
-/** Pages in browsers: the API to a client that keeps to the Fetch standard's protocol for other origins. */
+/** Browser pages of other origins use the API with the protocol of the Fetch standard. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Postern, PosternConnectionError, PosternError, answerOf, errorCodes } from "../../sdk/src/index.ts";
@@ -56,7 +56,7 @@ describe("a page that calls the API", () => {
     assert.match((await ask(api, "GET", "/docs", ours)).headers["vary"] ?? "", /accept-encoding/);
   });
 
-  it("a page that calls the API asks before it sends without a key, also for paths that do not exist", async () => {
+  it("a page that calls the API sends a preflight without a key, also for paths that do not exist", async () => {
     for (const path of ["/ip_policies", "/nowhere"]) {
       const asked = { "access-control-request-method": "PATCH", "access-control-request-headers": "authorization" };
       const allowed = await ask(api, "OPTIONS", path, ours, asked);
@@ -69,7 +69,7 @@ describe("a page that calls the API", () => {
 });
 
 describe("an API without origins", () => {
-  it("an API without origins says nothing to pages", async () => {
+  it("an API without origins sends nothing to pages", async () => {
     const api = await startApi(sqlite);
     try {
       const asked = { "access-control-request-method": "POST" };
@@ -88,7 +88,7 @@ describe("an API without origins", () => {
     }
   });
 
-  it("an API without origins takes only origins as browsers send them", () => {
+  it("the API's origins must have the form that browsers send", () => {
     for (const origin of ["https://app.example.com", "http://localhost:5173", "https://[::1]:8443"]) {
       assert.equal(originIssue(origin), undefined);
     }
@@ -133,7 +133,7 @@ const readable = [
   "pragma",
 ];
 
-/** `fetch` as a page of `origin` has it: it asks first, and hides what it was not allowed. */
+/** `fetch` in a page of `origin`: it sends a preflight, and hides disallowed answers. */
 function asPage(origin: string): Fetch {
   return async (url, init: FetchInit) => {
     const { origin: base } = new URL(url);

@@ -101,10 +101,10 @@ for (const database of databases) {
         });
       }
 
-      // The rest is refused before anything is written, by what no database is asked for: once is enough.
+      // The rest is refused before any database is asked, so once is enough.
       if (database !== databases[0]) continue;
 
-      it(`every operation on ${database.name}: ${id} refuses a caller without credentials, and one with another version or none`, async () => {
+      it(`every operation on ${database.name}: ${id} refuses a caller without credentials, or with another version or none`, async () => {
         const path = operation.path.replaceAll(/\{\w+\}/g, "x");
         const none = await api.request(method, path, { headers: { authorization: undefined } });
         assert.deepEqual([none.status, none.body.error_code], [401, errorCode("missing_credentials")]);
@@ -168,7 +168,7 @@ for (const database of databases) {
       }
 
       if (operation.takes === "object" || operation.takes === "document") {
-        it(`P2: every operation on ${database.name}: ${id} refuses what is no JSON object, and other types of content`, async () => {
+        it(`P2: every operation on ${database.name}: ${id} refuses a body that is not a JSON object, and other content types`, async () => {
           const { path, body } = await callFor(operation);
           const headers = { "content-type": "application/json" };
           const deep = `{"a":${"[".repeat(32)}${"]".repeat(32)}}`;
@@ -197,7 +197,7 @@ for (const database of databases) {
           if (before) assert.deepEqual(await world.state(operation, path), before);
         });
 
-        it(`P1: every operation on ${database.name}: ${id} takes no reference to an object of another account, in any field`, async () => {
+        it(`P1: every operation on ${database.name}: ${id} accepts no reference to another account's object, in any field`, async () => {
           const fields = inputOf(operation);
           const { path, body = {} } = await callFor(operation);
           const kinds = new Set(referringInputs(fields, direction, body, () => "").map(({ kind }) => kind));
@@ -227,7 +227,7 @@ for (const database of databases) {
       }
     }
 
-    it(`P1: no list shows what belongs to another account, filtered or not, on ${database.name}`, async () => {
+    it(`P1: no list on ${database.name} shows another account's objects, filtered or not`, async () => {
       for (const operation of keyed) {
         if (operation.verb !== "list" || operation.resource?.operatorOnly) continue;
         const { path, listKey } = operation as { path: string; listKey: string };

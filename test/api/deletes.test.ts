@@ -96,13 +96,13 @@ for (const database of databases) {
 
     for (const field of referenceFields) {
       const { resource, block, input, to } = field;
-      // What answers in HTTP cannot be behind whole connections, so nothing refers to it there.
+      // An HTTP backend cannot serve whole connections, so nothing refers to it there.
       const answersOnly = resource.name === "tls_edge" || resource.name === "tcp_edge" ? "http_response_backend" : "";
       for (const kind of to.filter((one) => one !== answersOnly)) {
         const isOwner = resource.ownedBy?.kind === kind && block === undefined;
         const name = `${resource.name}${block ? `.${block}` : ""}.${input}`;
         if (isOwner) {
-          it(`deletes on ${database.name} of a ${kind} takes what it owns along, such as the ${resource.name}`, async () => {
+          it(`deletes on ${database.name} of a ${kind} include what it owns, such as the ${resource.name}`, async () => {
             const owner = await world.make(kind);
             if (resource.path.includes("{")) {
               const path = resource.path.replace(/\{\w+\}/, owner.id);
@@ -141,7 +141,7 @@ for (const database of databases) {
     };
     for (const [what, { path, body }] of Object.entries(served)) {
       for (const name of ["NAME", "*.NAME"]) {
-        it(`R5: deletes on ${database.name} of the domain ${name} that ${what} serves is refused until that has gone`, async () => {
+        it(`R5: deletes on ${database.name} of the domain ${name} are refused while ${what} serves it`, async () => {
           const domain = name.replace("NAME", `s${path.length}.example.com`);
           const holder = await api.ok("POST", path, body(domain));
           const { reserved_domains: found } = await api.ok("GET", `/reserved_domains?filter=obj.domain=='${domain}'`);
@@ -166,7 +166,7 @@ for (const database of databases) {
       await assertHeld(`/reserved_domains/${inner.id}`, edge);
     });
 
-    it(`R5: deletes on ${database.name} of an address that a TCP edge or a cloud endpoint serves is refused until that has gone`, async () => {
+    it(`R5: deletes on ${database.name} of an address are refused while a TCP edge or a cloud endpoint serves it`, async () => {
       const holders: readonly (readonly [string, Body])[] = [
         ["/edges/tcp", { hostports: ["postern.test:9100"] }],
         ["/endpoints", { url: "tcp://postern.test:9100", type: "cloud", traffic_policy: policy }],
@@ -181,7 +181,7 @@ for (const database of databases) {
       }
     });
 
-    it(`R5: deletes on ${database.name} of what reserves the name of an agent's endpoint is refused while the agent is online`, async () => {
+    it(`R5: deletes on ${database.name} of a reservation are refused while an agent's endpoint uses its name`, async () => {
       const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
       const shared = { accountId, credentialId: "cr_x", metadata: "", region: "local", sessionId: "ts_x" };
       const address = await api.ok("POST", "/reserved_addrs", {});
@@ -202,7 +202,7 @@ for (const database of databases) {
       }
     });
 
-    it(`deletes on ${database.name} of a domain and the edge that serves it is done at once by a document that has neither any more`, async () => {
+    it(`deletes on ${database.name} of a domain and its edge succeed together in a document that omits both`, async () => {
       const domain = { domain: "doc.example.com" };
       const edge = { hostports: ["doc.example.com:443"] };
       const apply = (objects: Body) =>

@@ -45,12 +45,12 @@ describe("the description of the API", () => {
     }
   });
 
-  it("the description of the API has an example of every body that is taken, and it is as its schema says", () => {
+  it("the API description has an example of every request body, which matches its schema", () => {
     assert.ok(requests.length > 80);
     for (const example of requests) fits(example);
   });
 
-  it("the description of the API has an example of every answer, of success and of failure, and it is as its schema says", () => {
+  it("the API description has an example of every answer, for success and failure, which matches its schema", () => {
     assert.ok(answers.length > 800);
     for (const example of answers) fits(example);
   });
@@ -72,7 +72,7 @@ describe("the description of the API", () => {
     }
   });
 
-  it("the description of the API has no default for a field that PATCH leaves as it is", () => {
+  it("the API description states no default for a field that PATCH leaves unchanged", () => {
     for (const [name, schema] of Object.entries<Body>(description.components.schemas)) {
       if (!name.endsWith("Update")) continue;
       const withDefault = Object.entries<Body>(schema.properties).filter(([, one]) => "default" in one);
@@ -109,7 +109,7 @@ describe("the description of the API", () => {
     }
   });
 
-  it("the description of the API refers to nothing that is not there, and has nothing that nobody refers to", () => {
+  it("the API description has no dangling references and no unused components", () => {
     const text = JSON.stringify(description);
     const references = new Set([...text.matchAll(/"\$ref":"#\/components\/([^"]+)"/g)].map(([, name]) => name));
     const there = Object.entries<Body>(description.components).flatMap(([part, all]) =>

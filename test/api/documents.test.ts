@@ -57,7 +57,7 @@ for (const database of databases) {
     });
     const others: TestApi[] = [];
     after(async () => {
-      // A test that fails half-way leaves its own running.
+      // Releases the resources of a test that fails half-way.
       for (const other of others) await other.plane.stop();
       await api.stop();
     });
@@ -69,9 +69,9 @@ for (const database of databases) {
     };
 
     let count = 0;
-    /** The document, with a host of its own for the last account. */
+    /** The document with a different host for the last account. */
     let shop = "";
-    /** The key of an account of its own. */
+    /** The key of a new account. */
     const account = async (): Promise<string> => {
       count += 1;
       shop = template.replace("HOST", `shop-${count}.example.com`);
@@ -157,7 +157,7 @@ for (const database of databases) {
       assert.deepEqual(swapped.summary, { create: 0, update: 2, delete: 0, unchanged: 0 });
     });
 
-    it(`documents of many objects on ${database.name} prune what they made and nothing else, and only when asked`, async () => {
+    it(`documents of many objects on ${database.name} prune only their own objects, and only on request`, async () => {
       const key = await account();
       const both = "document: a\nobjects: {bot_user: {one: {name: one}, two: {name: two}}}";
       const one = "document: a\nobjects: {bot_user: {one: {name: one}}}";
@@ -174,7 +174,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", "/bot_users", undefined, key)).bot_users.length, 2);
     });
 
-    it(`documents of many objects on ${database.name} replace an object under another name, with what refers to it`, async () => {
+    it(`documents of many objects on ${database.name} replace an object by one with another name, including references to it`, async () => {
       const key = await account();
       const document = (name: string, action: string): string => `
 prune: true
@@ -188,7 +188,7 @@ objects:
       assert.deepEqual(replaced.summary, { create: 1, update: 0, delete: 1, unchanged: 1 });
     });
 
-    it(`documents of many objects on ${database.name} refer to objects outside of them by id, and to those of other documents by their names`, async () => {
+    it(`documents of many objects on ${database.name} refer to outside objects by id, and to objects of other documents by name`, async () => {
       const key = await account();
       const policy = await api.ok("POST", "/ip_policies", {}, key);
       await done(apply("document: base\nobjects: {ip_policy: {shared: {}}}", key));
@@ -255,7 +255,7 @@ objects:
       fails(await plan(`# ${"x".repeat(1_048_576)}`, key), 413, 212);
     });
 
-    it(`documents of many objects on ${database.name} are taken as JSON as well`, async () => {
+    it(`documents of many objects on ${database.name} can be JSON`, async () => {
       const key = await account();
       const body = parse(shop) as Body;
       const { summary } = await api.ok("POST", "/apply", body, key);
@@ -263,7 +263,7 @@ objects:
       assert.equal((await done(plan(shop, key))).summary.unchanged, 7);
     });
 
-    it(`K4: documents of many objects on ${database.name} keep secrets that they do not hold, and export none`, async () => {
+    it(`K4: documents of many objects on ${database.name} preserve secrets that they omit, and exports contain none`, async () => {
       const key = await account();
       await done(apply(shop, key));
       const exported = await api.request("GET", "/export?document=shop", { key });
@@ -346,7 +346,7 @@ objects:
       assert.deepEqual(whole.objects.https_edge_route["shop/shop-root"].edge_id, "shop/shop");
     });
 
-    it(`documents of many objects on ${database.name} adopt what an export found, so that it can be pruned afterwards`, async () => {
+    it(`documents of many objects on ${database.name} adopt exported objects, so that they can be pruned later`, async () => {
       const key = await account();
       const made = await api.ok("POST", "/bot_users", { name: "by hand" }, key);
       const exported = await api.ok("GET", "/export", undefined, key);
@@ -370,7 +370,7 @@ objects:
       assert.equal(pruned.summary.delete, 1);
     });
 
-    it(`P1: documents of many objects on ${database.name} neither see nor touch what belongs to another account`, async () => {
+    it(`P1: documents of many objects on ${database.name} neither show nor change another account's objects`, async () => {
       const [mine, theirs] = [await account(), await account()];
       await done(apply(shop, theirs));
       const policy = (await api.ok("GET", "/ip_policies", undefined, theirs)).ip_policies[0];
@@ -388,7 +388,7 @@ objects:
       assert.equal((await api.ok("GET", "/edges/https", undefined, theirs)).https_edges.length, 1);
     });
 
-    it(`P6: documents of many objects on ${database.name} are in the log as one write, and the chain of hashes goes on`, async () => {
+    it(`P6: documents of many objects on ${database.name} are one write in the log, and continue the hash chain`, async () => {
       const key = await account();
       const headers = { "postern-reason": "release 5" };
       const { revision } = await done(sendYaml("/apply", shop, key, headers));

@@ -1,4 +1,4 @@
-/** How accounts prove that names outside of the server's domain are theirs, and what they can do before. */
+/** How accounts verify names outside of the server's domain, and what they can do before that. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { lapseMs } from "../../src/api/domain-proof/checker.ts";
@@ -48,7 +48,7 @@ for (const database of databases) {
       }
     }
 
-    it(`R5: a name is pending until its record is there, and says which record that is, on ${database.name}`, async () => {
+    it(`R5: a name on ${database.name} is pending until its record exists, and says which record that is`, async () => {
       const domain = await reserve("shop.example.com");
       const { ownership } = domain;
       assert.deepEqual(
@@ -65,7 +65,7 @@ for (const database of databases) {
       await api.ok("POST", "/edges/https", { hostports: ["shop.example.com:443"] });
     });
 
-    it(`R5: a name that is not proven serves nothing, is not told to edges, and keeps nobody else from it, on ${database.name}`, async () => {
+    it(`R5: an unverified name on ${database.name} serves nothing, is not sent to edges, and does not exclude other accounts`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge_1" });
       const mine = await reserve("*.late.example.com");
       for (const [path, body] of [
@@ -110,14 +110,14 @@ for (const database of databases) {
       assert.equal(looked.ownership.status, "pending");
     });
 
-    it(`the value of a proof by DNS may come in several strings, as long ones do, on ${database.name}`, async () => {
+    it(`the DNS record of a verification on ${database.name} may consist of several strings, as long ones do`, async () => {
       const domain = await reserve("strings.example.com");
       const { record_name: name, record_value: value } = domain.ownership;
       dns.texts.set(name, [[value.slice(0, 9), value.slice(9)]]);
       await until(domain, ({ status }) => status === "proven");
     });
 
-    it(`proof by DNS on ${database.name} names of the server need no proof, nor do those below a wildcard or a name that the operator grants`, async () => {
+    it(`verification by DNS on ${database.name} is unnecessary for the server's names, and below a wildcard or a name that the operator granted`, async () => {
       assert.equal((await reserve("mine.postern.test")).ownership, null);
       const wild = await reserve("*.wild.example.com");
       publish(wild);
@@ -138,7 +138,7 @@ for (const database of databases) {
       assert.equal(own.status, 403);
     });
 
-    it(`a name that is not proven lapses after a week, and is not looked up any more, on ${database.name}`, async () => {
+    it(`an unverified name on ${database.name} lapses after a week, and is not looked up any more`, async () => {
       const domain = await reserve("never.example.com");
       await until(domain, ({ checked_at: at }) => at !== null);
       clock.pass(lapseMs);
@@ -157,7 +157,7 @@ for (const database of databases) {
   });
 
   describe(`proof by the operator's word on ${database.name}`, () => {
-    it(`R5: proof by the operator's word on ${database.name} is the only one then: other names are refused, and none is looked up`, async () => {
+    it(`R5: verification by the operator on ${database.name} is then the only way: other names are refused, and none is looked up`, async () => {
       const resolveTxt = () => assert.fail("a record was looked up");
       const api = await startApi(database, { requireDomainProof: "operator", resolveTxt });
       try {

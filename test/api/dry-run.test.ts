@@ -19,7 +19,7 @@ for (const database of databases) {
     const tryIt = (method: string, path: string, body?: object): Promise<ApiResponse> =>
       api.request(method, `${path}?dry_run=true`, { ...(body && { body }) });
 
-    it(`a creation that is only tried on ${database.name} is answered with its defaults, and with what else would come of it`, async () => {
+    it(`a dry run of a creation on ${database.name} returns its defaults and its side effects`, async () => {
       const hostports = ["tried.example.com:443"];
       const tried = await tryIt("POST", "/edges/https", { hostports });
       assert.deepEqual([tried.status, tried.body.hostports, tried.body.metadata], [201, hostports, ""], tried.text);
@@ -31,7 +31,7 @@ for (const database of databases) {
       assert.equal(again.status, 409, again.text);
     });
 
-    it(`a deletion that is only tried on ${database.name} says what would go with it, bounded`, async () => {
+    it(`a dry run of a deletion on ${database.name} lists what would be deleted with it, up to a limit`, async () => {
       const policy = await api.ok("POST", "/ip_policies", {});
       const ids: string[] = [];
       for (let at = 0; at < 12; at += 1) {
@@ -48,7 +48,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", `/ip_policies/${policy.id}`)).status, 200);
     });
 
-    it(`a module that is only tried on ${database.name} is neither replaced nor removed`, async () => {
+    it(`a dry run of a module change on ${database.name} neither replaces nor removes it`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, { match_type: "path_prefix", match: "/" });
       for (const [path, body, wrong] of [

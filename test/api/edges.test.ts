@@ -52,7 +52,7 @@ describe("a control plane with two edges", () => {
     assert.equal((await api.request("GET", "/readyz")).status, 200);
   });
 
-  it("P1: a control plane with two edges lists what they could not put into effect once, to those alone who may see all of the account", async () => {
+  it("P1: a control plane with two edges lists each problem of the edges once, only to keys that may see all of the account", async () => {
     const policy = await api.ok("POST", "/ip_policies", { metadata: "team-a" });
     const told = { kind: "ip_policy", id: policy.id, accountId, module: undefined, message: "it does not compile" };
     each(() => ({ type: "problems", problems: [told, { ...told, accountId: "ac_other", id: id("ipp", 1) }] }));
@@ -66,7 +66,7 @@ describe("a control plane with two edges", () => {
     assert.deepEqual((await api.ok("GET", "/problems")).problems, []);
   });
 
-  it("a control plane with two edges names the edge that is behind to whoever waits, until both serve the write", async () => {
+  it("a control plane with two edges names the edge that is behind while a client waits, until both serve the write", async () => {
     const write = (wait: string) =>
       api.request("POST", "/ip_policies", { body: {}, headers: { prefer: `wait=${wait}` } });
     for (const edge of api.edges) edge.answer = undefined;
@@ -100,7 +100,7 @@ describe("a control plane with two edges", () => {
     assert.deepEqual(await ids("/tunnels", "tunnels"), [id("tn", 0)]);
   });
 
-  it("a control plane with two edges shows a tunnel that has moved to one of them, whatever the other says late", async () => {
+  it("a control plane with two edges shows a tunnel that moved to one of them, even if the other reports late", async () => {
     const [first, second] = api.edges;
     const moved = tunnel(id("tn", 20), id("ts", 20), accountId);
     for (const edge of [first, second]) {
@@ -116,7 +116,7 @@ describe("a control plane with two edges", () => {
     assert.equal((await api.request("GET", `/tunnels/${moved.id}`)).status, 404);
   });
 
-  it("a control plane with two edges forgets one that has gone, with its agents, and waits for it no more", async () => {
+  it("a control plane with two edges forgets one that has gone, with its agents, and stops waiting for it", async () => {
     const [first, second] = api.edges;
     second?.send({ type: "session_opened", session: session(id("ts", 21), accountId) });
     const answers = api.edges.map(({ answer }) => answer);

@@ -1,4 +1,4 @@
-/** What answers now: `/endpoints`. */
+/** Currently served endpoints: `/endpoints`. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newId } from "../../src/lib/ids.ts";
@@ -17,7 +17,7 @@ for (const database of databases) {
     const urls = async (): Promise<string[]> =>
       (await api.ok("GET", "/endpoints")).endpoints.map(({ url }: Body) => url as string).sort();
 
-    it(`endpoints of edges on ${database.name} are there for backends that need no agent`, async () => {
+    it(`endpoints of edges on ${database.name} exist for backends that need no agent`, async () => {
       const fixed = await api.ok("POST", "/backends/http_response", { body: "hello" });
       const address = await api.ok("POST", "/backends/static", { address: "db.example.com:5432" });
       const nested = await api.ok("POST", "/backends/failover", { backends: [address.id] });
@@ -91,7 +91,7 @@ for (const database of databases) {
           upstream_protocol: "",
         },
       );
-      // Both are whole seconds, and another one may begin between them.
+      // Both are whole seconds, and the second may change in between.
       assert.ok(Math.abs(Date.parse(made.body.updated_at) - Date.parse(made.body.created_at)) <= 1000, made.text);
       const path = `/endpoints/${id}`;
       assert.deepEqual(await api.ok("GET", path), made.body);
@@ -174,7 +174,7 @@ for (const database of databases) {
       assert.deepEqual(await ids(`${filter}&id=${second.id}`), [second.id]);
     });
 
-    it(`cloud endpoints on ${database.name} are part of documents, the history and what limited keys may do`, async () => {
+    it(`cloud endpoints on ${database.name} are included in documents, the history and the limits of keys`, async () => {
       const entry = { url: "https://doc.example.com", type: "cloud", traffic_policy: policy };
       const document = { document: "endpoints", objects: { cloud_endpoint: { shop: entry } } };
       const applied = await api.request("POST", "/apply", { body: document });
@@ -203,7 +203,7 @@ for (const database of databases) {
       refused(await api.request("GET", `/endpoints/${id}`, { key }), 403, 245);
     });
 
-    it(`cloud endpoints on ${database.name} are told to the edge`, async () => {
+    it(`cloud endpoints on ${database.name} are sent to the edge`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge" });
       const { id } = await api.ok("POST", "/endpoints", cloud("https://told.example.com"));
       const told = api.edge.received.flatMap((message) => (message.type === "changes" ? message.changes : []));
@@ -268,7 +268,7 @@ for (const database of databases) {
       }
     });
 
-    it(`cloud endpoints on ${database.name} of one URL are several only if each of them is pooled, whatever way they are written`, async () => {
+    it(`cloud endpoints on ${database.name} may share a URL in any spelling only if each of them is pooled`, async () => {
       for (const [url, traffic_policy] of [
         ["https://pool.example.com", policy],
         ["tcp://postern.test:30009", connect],

@@ -47,7 +47,7 @@ type TargetName = keyof typeof targets;
 
 const base64 = (text: string): string => Buffer.from(text, "base64").toString();
 
-/** What a call has of events, as text. */
+/** The events in a call, as text. */
 const bodies: Readonly<Record<TargetName, { readonly operation: string; of(input: Body): string[] }>> = {
   kinesis: { operation: "PutRecords", of: (input) => input.Records.map((one: Body) => base64(one.Data)) },
   firehose: { operation: "PutRecordBatch", of: (input) => input.Records.map((one: Body) => base64(one.Data)) },
@@ -112,7 +112,7 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
       assert.deepEqual(rest.slice(-3), ["one", "two", "three"]);
     });
 
-    it(`events to the clouds: ${name}: I7: keep to HTTPS and public addresses, unless the operator says otherwise`, async () => {
+    it(`events to the clouds: ${name}: I7: use HTTPS and public addresses only, unless the operator allows others`, async () => {
       const strict = await startApi(sqlite);
       try {
         const plain = targets[name]("http://collector.example.com");
@@ -153,7 +153,7 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
     });
   }
 
-  it("events to the clouds: kinesis: keep one key per account, firehose: are lines", async () => {
+  it("events to the clouds: kinesis: have one key per account, firehose: are lines", async () => {
     const one = await subscribe(api, targets.kinesis(clouds.url), [type]);
     const other = await subscribe(api, targets.firehose(clouds.url), [type]);
     await policies("a");
@@ -175,10 +175,10 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
     assert.equal(clouds.calls.at(-1)?.input.logEvents[0].timestamp % 1000, 0);
   });
 
-  it("events to the clouds: cloudwatch_logs: are shortened where they are longer than it takes", async () => {
+  it("events to the clouds: cloudwatch_logs: are shortened to the service's limit", async () => {
     const { destination } = await subscribe(api, targets.cloudwatch_logs(clouds.url), ["https_edge_route_updated.v0"]);
     const edge = await api.ok("POST", "/edges/https", {});
-    // What may hold a secret is masked, so the length has to be elsewhere.
+    // Values that may contain a secret are masked, so the length must be elsewhere.
     const expressions = Array.from({ length: 100 }, (_, index) => `${index}${'"'.repeat(250)}`);
     const user_agent_filter = { allow: expressions, deny: expressions };
     const body = { match_type: "path_prefix", match: "/", user_agent_filter };
@@ -212,7 +212,7 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
     assert.equal((await clouds.count("token", 2)).length, 2);
   });
 
-  it("events to the clouds take a role with the operator's key, under the account's id, and keep what is lent", async () => {
+  it("events to the clouds assume a role with the operator's key and the account's id, and cache the temporary credentials", async () => {
     const target = { kinesis: { ...targets.kinesis(clouds.url).kinesis, auth: { role } } };
     const { destination } = await subscribe(api, target, [type]);
     await policies("a");
@@ -230,7 +230,7 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
     assert.equal((await clouds.count("AssumeRole", 2)).length, 2);
   });
 
-  it("K4: events to the clouds tell nobody a secret that a receiver repeats", async () => {
+  it("K4: events to the clouds hide a secret that a receiver repeats", async () => {
     const wrongKey = "ffffffffffffffffffffffffffffffff";
     const wrongSecret = "wrong~client~secret";
     const repeated = `${creds.aws_secret_access_key} ${aws.lent.sessionToken}`;
@@ -268,7 +268,7 @@ describe("events to the clouds", { timeout: 100_000 }, () => {
 });
 
 describe("destinations in the clouds", () => {
-  it("destinations in the clouds are refused with what is wrong about their names", async () => {
+  it("cloud destinations are refused with the fault in their names", async () => {
     const api = await startApi(sqlite);
     try {
       const wrong = [

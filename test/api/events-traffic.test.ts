@@ -85,7 +85,7 @@ for (const database of databases) {
       return (await eventually(read, ({ delivery }) => wanted(delivery))).delivery;
     };
 
-    it(`events of traffic on ${database.name} are asked for by account and type, while somebody is subscribed, and again by a new edge`, async () => {
+    it(`events of traffic on ${database.name} are requested by account and type while there is a subscriber, and again from a new edge`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge_1" });
       assert.deepEqual(told(), [[]]);
       const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [http, "vault_created.v0"]);
@@ -98,7 +98,7 @@ for (const database of databases) {
       assert.deepEqual(told(), [[], [{ accountId, types: [http] }], both, both, [{ accountId, types: [tcp] }], []]);
     });
 
-    it(`events of traffic on ${database.name} are posted to those who are subscribed, and to nobody else`, async () => {
+    it(`events of traffic on ${database.name} are posted only to subscribers`, async () => {
       const from = receiver.received.length;
       const { destination, subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [http]);
       const key = (await api.ok("POST", "/accounts", { name: "another" })).api_key;
@@ -156,7 +156,7 @@ for (const database of databases) {
       assert.equal(receiver.received.length, from + 1);
     });
 
-    it(`events of traffic on ${database.name} are given up when nobody has taken them for a day`, async () => {
+    it(`events of traffic on ${database.name} are dropped after no receiver accepted them for a day`, async () => {
       receiver.answers.push(500);
       const { destination, subscription } = await subscribe(api, { webhook: { url: receiver.url } }, [http]);
       traffic(1, [{ ...request(accountId), endedAt: Date.now() - 25 * 3_600_000 }]);
@@ -165,7 +165,7 @@ for (const database of databases) {
       await api.ok("DELETE", `/event_subscriptions/${subscription.id}`);
     });
 
-    it(`events of traffic on ${database.name} count as dropped when an edge says so, and when too many wait: the latest are kept`, async () => {
+    it(`events of traffic on ${database.name} count as dropped when an edge reports it, and when too many wait: the latest remain`, async () => {
       const clouds = await startClouds();
       const collecting = await startApi(database, { allowLocalUpstreams: true, eventsCa: clouds.ca });
       try {

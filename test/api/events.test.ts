@@ -33,7 +33,7 @@ for (const database of databases) {
       rmSync(directory, { recursive: true });
     });
 
-    it(`events on ${database.name} are posted for every write that is subscribed to, signed, with what was before and after`, async () => {
+    it(`events on ${database.name} are posted for every subscribed write, signed, with the state before and after`, async () => {
       const types = ["bot_user_created.v0", "bot_user_updated.v0", "bot_user_deleted.v0"];
       const { destination } = await subscribe(api, { webhook: { url: receiver.url } }, types);
       const bot = await api.ok("POST", "/bot_users", { name: "watched" });
@@ -180,7 +180,7 @@ for (const database of databases) {
       }
     });
 
-    it(`events on ${database.name} go to what this server can deliver to, and nothing else is taken in silence`, async () => {
+    it(`events on ${database.name} can be sent only to supported destinations, and others are refused`, async () => {
       const auth = { role: { role_arn: "arn:aws:iam::123456789012:role/events" } };
       const cloud = await api.ok("POST", "/event_destinations", {
         target: { kinesis: { auth, stream_arn: "arn:aws:kinesis:eu-west-1:123456789012:stream/events" } },
@@ -205,7 +205,7 @@ for (const database of databases) {
       assert.deepEqual([response.status, "sources[0].type" in response.body.details], [400, true]);
     });
 
-    it(`events on ${database.name} have sources with paths of their own`, async () => {
+    it(`events on ${database.name} have sources with their own paths`, async () => {
       const { subscription } = await subscribe(api, { webhook: { url: receiver.url } }, ["vault_created.v0"]);
       const path = `/event_subscriptions/${subscription.id}/sources`;
       assert.deepEqual(subscription.sources, [
@@ -250,7 +250,7 @@ for (const database of databases) {
       assert.equal((await api.request("DELETE", one, { headers: { "if-match": fresh } })).status, 204);
     });
 
-    it(`events on ${database.name} of the time when nobody could take them are delivered after a restart, once`, async () => {
+    it(`events on ${database.name} that no receiver could accept are delivered after a restart, once`, async () => {
       const place = await database.create();
       const shared = {
         databaseUrl: place.url,
@@ -285,7 +285,7 @@ for (const database of databases) {
 }
 
 describe("where events may go", () => {
-  it("I7: where events may go is over HTTPS to public addresses, unless the operator says otherwise", async () => {
+  it("I7: event destinations must use HTTPS and public addresses, unless the operator allows others", async () => {
     const api = await startApi(databases[0] as (typeof databases)[number]);
     try {
       const plain = { target: { webhook: { url: "http://collector.example.com/" } } };
@@ -308,7 +308,7 @@ describe("where events may go", () => {
 });
 
 describe("events of servers that share a database", { skip: skipWithoutPostgres }, () => {
-  it("events of servers that share a database are shown as delivered, and how that goes, by whichever of them is asked", async () => {
+  it("the delivery of events by servers that share a database is the same at each of them", async () => {
     const postgres = databases[1] as (typeof databases)[number];
     const database = await postgres.create();
     const data = mkdtempSync(join(tmpdir(), "postern-events-"));

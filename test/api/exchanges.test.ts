@@ -1,4 +1,4 @@
-/** What the API makes of what agents say that they have kept, and of those that cannot be asked; the edge is driven by hand. */
+/** Captured requests of agents in the API, including agents that cannot be asked. The test plays the edge. */
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,12 +14,12 @@ import { databases } from "../support/postgres.ts";
 const canary = "captured-canary";
 const withCanary = keptExchange.replace('"b2s="', JSON.stringify(btoa(canary))).replace("X-Kind", canary);
 
-describe("requests that agents have kept", () => {
+describe("captured requests of agents", () => {
   let api: TestApi;
   let accountId: string;
   const { log, lines } = keepingLog();
   let asked: AgentCommand[] = [];
-  /** What the agent says; a failure of the edge where it is an object. */
+  /** The agent's answer; an object stands for a failure of the edge. */
   let says: string | { readonly reason: CommandFailure; readonly message: string } = keptExchange;
 
   before(async () => {
@@ -50,7 +50,7 @@ describe("requests that agents have kept", () => {
     api.request("POST", "/requests/req_1/replay", key === undefined ? {} : { headers: { "idempotency-key": key } });
   const codeOf = ({ body }: ApiResponse): unknown => body.error_code;
 
-  it("requests that agents have kept are asked for at the session that has served them, or where its tunnel is now", async () => {
+  it("captured requests of agents are requested from the session that served them, or from their tunnel's present one", async () => {
     assert.equal(codeOf(await get()), errorCode("exchange_agent_gone"));
     assert.equal(codeOf(await replay()), errorCode("exchange_agent_gone"));
     assert.deepEqual(asked, []);
@@ -69,7 +69,7 @@ describe("requests that agents have kept", () => {
     ]);
   });
 
-  it("P7: requests that agents have kept are sent again under one id for each key, and under another for each call without", async () => {
+  it("P7: captured requests of agents are replayed under one id per idempotency key, and under a new one without a key", async () => {
     api.edge.send(connected());
     for (const key of ["once", "once", "twice", undefined, undefined]) assert.equal((await replay(key)).status, 200);
     const ids = asked.map((one) => (one.name === "replay" ? one.replayId : ""));
@@ -79,7 +79,7 @@ describe("requests that agents have kept", () => {
     assert.equal(asked.length, 5);
   });
 
-  it("requests that agents have kept are refused with the reason of agent and edge, by its code", async () => {
+  it("captured requests of agents are refused with the agent's or edge's reason and its code", async () => {
     api.edge.send(connected());
     for (const reason of ["exchange_not_kept", "exchange_management_off", "exchange_forgotten"] as const) {
       says = JSON.stringify({ refused: reason, message: canary });
@@ -96,7 +96,7 @@ describe("requests that agents have kept", () => {
     }
   });
 
-  it("G7: requests that agents have kept are in no refusal, log or database of the server, and who has asked is in the log", async () => {
+  it("G7: captured requests of agents are in no refusal, log or database of the server, and their readers are logged", async () => {
     api.edge.send(connected());
     const from = lines.length;
     says = withCanary;

@@ -1,4 +1,4 @@
-/** Who may try a policy that is not applied yet at an edge, and on what. */
+/** Who may test an unapplied policy at an edge, and with what input. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -31,7 +31,7 @@ describe("a policy that is tried at an edge", () => {
     api.request("POST", `/edges/https/${edge}/explain`, { body: { draft }, ...(key !== undefined && { key }) });
 
   for (const scopes of [["read"], ["read", "secrets"], ["write"], ["write", "secrets", "metadata:team-a"]]) {
-    it(`P1: a policy that is tried at an edge reads what its writer may not: a key with ${scopes.join(", ")} is refused`, async () => {
+    it(`P1: a policy draft cannot read what its writer may not: a key with ${scopes.join(", ")} is refused`, async () => {
       const { token } = await api.ok("POST", "/api_keys", { scopes });
       const { status, body } = await ask({ route_id: route, traffic_policy: policy }, token);
       assert.deepEqual([status, body.error_code], [403, errorCode("scope_missing")], JSON.stringify(body));

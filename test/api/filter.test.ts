@@ -21,7 +21,7 @@ describe("filters of lists", () => {
   const list = async (filter: string, more = ""): Promise<{ bot_users: { name: string }[]; next_page_uri: string }> =>
     api.ok("GET", `/bot_users?filter=${encodeURIComponent(filter)}${more}`);
 
-  it("filters of lists show what they accept, newest first, over pages that do not repeat or leave out anything", async () => {
+  it("filters of lists return matches, newest first, over pages without repetitions or gaps", async () => {
     const names: string[] = [];
     let page = await list("obj.active", "&limit=7");
     for (;;) {
@@ -34,7 +34,7 @@ describe("filters of lists", () => {
     assert.deepEqual(names.sort(), expected.sort());
   });
 
-  it("filters of lists find one among many, and say when there is none", async () => {
+  it("filters of lists find one among many, and report when there is none", async () => {
     assert.deepEqual(
       (await list('obj.name == "bot 3"')).bot_users.map(({ name }) => name),
       ["bot 3"],
@@ -60,7 +60,7 @@ describe("filters of lists", () => {
     assert.equal(future.body.error_code, errorCode("revision_unknown"));
   });
 
-  it("filters of lists look at what was at a revision, over pages: at what was deleted since, and not at what came or was changed", async () => {
+  it("filters of lists apply to the state at a revision, over pages, including deleted objects and excluding later changes", async () => {
     const made = await Promise.all([1, 2, 3].map((at) => api.ok("POST", "/bot_users", { name: `owl ${at}` })));
     const { headers } = await api.request("GET", "/bot_users?limit=1");
     await api.request("DELETE", `/bot_users/${made[0]?.id}`);

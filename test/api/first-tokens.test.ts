@@ -1,4 +1,4 @@
-/** The first API key and agent token: created once in each database, and gone for good when they are deleted. */
+/** The first API key and agent token are created once per database, and stay deleted when they are deleted. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newToken, tokenPrefixes } from "../../src/lib/tokens.ts";
@@ -7,7 +7,7 @@ import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 
-/** Deletes what the first start has created; returns another key. */
+/** Deletes what the first start created. Returns another key. */
 async function revoke(api: TestApi): Promise<string> {
   const { token } = await api.ok("POST", "/api_keys", { description: "another" });
   const { keys } = await api.ok("GET", "/api_keys", undefined, token);

@@ -21,7 +21,7 @@ for (const database of databases) {
       return Number(response.headers["postern-revision"]);
     };
 
-    it(`the past on ${database.name} shows objects as they were, and none that did not exist then`, async () => {
+    it(`the past on ${database.name} shows objects as they were, and none that did not exist`, async () => {
       const created = await api.request("POST", "/ip_policies", { body: { description: "first" } });
       const path = `/ip_policies/${created.body.id}`;
       const born = Number(created.headers["postern-revision"]);
@@ -80,7 +80,7 @@ for (const database of databases) {
       assert.deepEqual((await api.ok("GET", "/bot_users?at_revision=0")).bot_users, []);
     });
 
-    it(`the past on ${database.name} refuses what is no revision`, async () => {
+    it(`the past on ${database.name} refuses an invalid revision`, async () => {
       for (const text of ["", "-1", "x", "1.5", "9".repeat(16)]) {
         const response = await api.request("GET", `/bot_users?at_revision=${text}`);
         assert.deepEqual([response.status, response.body.error_code], [400, errorCode("query_invalid")], text);

@@ -1,4 +1,7 @@
-/** Which host names accounts may hold: none of the server's, none that are everybody's, none that cover others'. */
+/**
+ * Host names that accounts may hold: none of the server's, no public suffixes, and none that cover other accounts'
+ * names.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -18,7 +21,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    /** Every way in which an account can ask for a name. */
+    /** Every way to request a name. */
     async function asked(name: string, key?: string): Promise<Readonly<Record<string, ApiResponse>>> {
       const ask = (method: string, path: string, body: Body) =>
         api.request(method, path, { body, ...(key !== undefined && { key }) });
@@ -47,7 +50,7 @@ for (const database of databases) {
       assert.ok(!all.some(({ domain }: { domain: string }) => domain === name));
     }
 
-    it(`R5: host names on ${database.name} of the server are nobody's: its domain, where logins come back to, and what covers them`, async () => {
+    it(`R5: host names on ${database.name} of the server are not available: its domain, the login host, and names that cover them`, async () => {
       for (const name of ["postern.test", "idp.postern.test", "*.idp.postern.test", "a.idp.postern.test"]) {
         await assertRefused(name, 413, name.startsWith("idp") ? other : undefined);
       }
@@ -58,7 +61,7 @@ for (const database of databases) {
       await api.ok("POST", "/reserved_domains", { domain: "idp2.postern.test" });
     });
 
-    it(`R5: host names on ${database.name} below which anybody has names are nobody's: the public suffix list and the operator's word`, async () => {
+    it(`R5: host names on ${database.name} that are public suffixes are not available, by the public suffix list and the operator's setting`, async () => {
       for (const name of ["com", "*.com", "*.co.uk", "*.github.io", "*.customers.example"]) {
         await assertRefused(name, 414);
       }
@@ -72,7 +75,7 @@ for (const database of databases) {
       }
     });
 
-    it(`R5: host names on ${database.name} that one account holds are not covered by another's wildcard, nor lie below one`, async () => {
+    it(`R5: host names on ${database.name} of one account are neither covered by another's wildcard nor below one`, async () => {
       await api.ok("POST", "/reserved_domains", { domain: "deep.a.v.test" });
       await api.ok("POST", "/reserved_domains", { domain: "*.w.test" });
       for (const name of ["*.v.test", "*.a.v.test"]) await assertRefused(name, 413, other);
@@ -91,12 +94,12 @@ for (const database of databases) {
       assert.equal((await api.request("DELETE", `/reserved_domains/${wild.body.id}`)).status, 204);
       assert.equal((await api.request("DELETE", `/reserved_domains/${one.id}`)).status, 204);
       await api.ok("POST", "/reserved_domains", { domain: "two.x.test" }, other);
-      // Past states come back without being asked for by name.
+      // Restored states do not request names explicitly.
       const back = await api.request("POST", `/revisions/${wild.headers["postern-revision"]}/rollback`);
       assert.deepEqual([back.status, back.body.error_code], [409, errorCode("domain_held")], back.text);
     });
 
-    it(`R5: host names on ${database.name} that two accounts ask for at once go to one of them, covering ones as well`, async () => {
+    it(`R5: host names on ${database.name} that two accounts request at once go to one of them, including covering names`, async () => {
       for (const round of [1, 2, 3, 4]) {
         const names = [`a.r${round}.test`, `*.r${round}.test`];
         const order = round % 2 === 0 ? names : names.reverse();
@@ -111,7 +114,7 @@ for (const database of databases) {
       }
     });
 
-    it(`R5: host names on ${database.name} that an agent of another account serves now cannot be taken from under it`, async () => {
+    it(`R5: host names on ${database.name} that an agent of another account serves cannot be taken over`, async () => {
       const accountId = (await api.ok("GET", "/accounts")).accounts.find(({ name }: Body) => name === "other").id;
       const endpoint = { id: `ep_${"2".repeat(27)}`, proto: "https" as const, publicUrl: "https://live.y.test" };
       const shared = { accountId, credentialId: "cr_x", metadata: "", region: "local" };

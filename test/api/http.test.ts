@@ -1,4 +1,4 @@
-/** What HTTP itself asks of the API's listener, over bare sockets: every answer has the one shape of errors. */
+/** HTTP at the API's listener, over bare sockets. Every answer has the same error format. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
@@ -62,7 +62,7 @@ describe("HTTP at the API", () => {
     }
   });
 
-  it("HTTP at the API lets the page for people be kept for a while, and be nothing but a page", async () => {
+  it("HTTP at the API lets the documentation page be cached for a while, and restricts what the page can do", async () => {
     const { headers } = await api.request("GET", "/docs");
     assert.equal(headers["x-content-type-options"], "nosniff");
     assert.equal(headers["cache-control"], "public, max-age=300");
@@ -107,7 +107,7 @@ describe("HTTP at the API", () => {
     assert.equal((await one("GET /healthz HTTP/1.0\r\n\r\n")).status, 200);
   });
 
-  it("HTTP at the API takes a target in absolute form, whose authority counts and not the Host (RFC 9112 §3.2.2)", async () => {
+  it("HTTP at the API accepts a target in absolute form, whose authority replaces the Host (RFC 9112 §3.2.2)", async () => {
     const close = "connection: close\r\n\r\n";
     const listed = await one(
       `GET http://api.example:99/ip_policies?limit=1 HTTP/1.1\r\nhost: other\r\n${keyed()}${close}`,
@@ -146,12 +146,12 @@ describe("HTTP at the API", () => {
     refused(await one("GET * HTTP/1.1\r\nhost: a\r\n\r\n"), 400, 3001);
   });
 
-  it("HTTP at the API goes on in HTTP when a client offers an upgrade", async () => {
+  it("HTTP at the API continues in HTTP when a client offers an upgrade", async () => {
     const upgrade = "connection: upgrade, close\r\nupgrade: websocket\r\n";
     assert.equal((await one(`GET /healthz HTTP/1.1\r\nhost: a\r\n${upgrade}\r\n`)).status, 200);
   });
 
-  it("HTTP at the API refuses a body with a content coding, and takes identity", async () => {
+  it("HTTP at the API refuses a body with a content coding, except identity", async () => {
     for (const coding of ["gzip", "identity, br", "x"]) {
       const answer = await api.request("POST", "/ip_policies", { body: {}, headers: { "content-encoding": coding } });
       assert.deepEqual([answer.status, answer.body.error_code], [415, errorCode("content_encoding")]);
@@ -191,11 +191,11 @@ function exchange(api: TestApi, text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(api.plane.address.port, "127.0.0.1", () => socket.write(text));
     let answer = "";
-    // A server that neither answers nor closes would hold the test for ever.
+    // A server that neither answers nor closes would block the test.
     socket.setTimeout(10_000, () => socket.destroy(new Error(`the connection was left open after ${answer}`)));
     socket.setEncoding("latin1");
     socket.on("data", (chunk: string) => (answer += chunk));
-    // What was not read any more when it closed.
+    // Bytes that had not been read when it closed.
     socket.on("error", (error: NodeJS.ErrnoException) => (error.code === "ECONNRESET" ? undefined : reject(error)));
     socket.on("close", () => resolve(answer));
   });

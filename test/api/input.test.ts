@@ -50,7 +50,7 @@ for (const database of databases) {
       await api.ok("POST", "/vault_secrets", { name: "blank", value: " ", vault_id: vault.id });
     });
 
-    it(`input on ${database.name} takes one of two names of a parameter, or both with one value`, async () => {
+    it(`input on ${database.name} may use either name of a parameter, or both with the same value`, async () => {
       const [{ id: first }, { id: second }] = [
         await api.ok("POST", "/ip_policies", {}),
         await api.ok("POST", "/ip_policies", {}),
@@ -62,7 +62,7 @@ for (const database of databases) {
       }
     });
 
-    it(`input on ${database.name} takes one of two names of a field, or both with one value`, async () => {
+    it(`input on ${database.name} may use either name of a field, or both with the same value`, async () => {
       const body = { domain: "a.example.com", name: "b.example.com" };
       refused(await api.request("POST", "/reserved_domains", { body }), 215, "domain");
       await api.ok("POST", "/reserved_domains", { domain: "c.example.com", name: "c.example.com" });
@@ -92,7 +92,7 @@ for (const database of databases) {
       assert.equal(await count(), before + 2);
     });
 
-    it(`input on ${database.name} takes a module without a body or a type for {}, as a client sends it that drops empty objects`, async () => {
+    it(`input on ${database.name} treats a module without a body or content type as {}, because some clients drop empty objects`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const set = await api.request("PUT", `/edges/https/${edge.id}/tls_termination`);
       assert.deepEqual([set.status, set.body.enabled], [200, true], set.text);

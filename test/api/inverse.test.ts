@@ -51,7 +51,7 @@ describe("the export", () => {
   }
 });
 
-/** What reading shows of everything. */
+/** All readable state. */
 async function state(api: TestApi, key: string): Promise<Body> {
   const lists = documentKinds.filter(({ operations }) => operations?.includes("list") ?? true);
   const all: Record<string, Body> = {};
@@ -67,7 +67,7 @@ function withoutIds(document: Body): Body {
   return copy;
 }
 
-/** Creates, changes and deletes; what the server refuses is passed over. Returns the kinds that were made. */
+/** Creates, changes and deletes. Refused writes are skipped. Returns the kinds of created objects. */
 async function makeRandomly(api: TestApi, key: string, random: Random): Promise<ReadonlySet<string>> {
   const objects = new Map<string, { readonly resource: ResourceDeclaration; readonly path: string }>();
   const made = new Set<string>();

@@ -33,14 +33,14 @@ const naughty = [
   " leading and trailing ",
 ];
 
-/** Whether a field takes any text, by itself or as the values of a list or map. */
+/** Whether a field accepts arbitrary text, directly or as the values of a list or map. */
 function isFree(field: Field): boolean {
   if (field.internal || field.live || field.readOnly) return false;
   if (field.type === "list" || field.type === "map") return isFree(field.of);
   return field.type === "string" && !field.format && field.maxBytes >= 64;
 }
 
-/** Fields whose text has a meaning of its own: certificates, the name of another object, topics of one provider. */
+/** Fields whose text has a specific format: certificates, another object's name, topics of one provider. */
 const bound = /_pem$|^vault_name$|^sns_topics$/;
 
 function freeText(field: Field, text: string): unknown {
@@ -60,10 +60,10 @@ function policyNamed(name: string): string {
 
 interface FreePlace {
   readonly names: readonly string[];
-  /** What an answer has to hold there. */
+  /** The expected value in an answer. */
   expected(text: string): string[];
   put(text: string): Record<string, unknown>;
-  /** What an answer holds there. */
+  /** The actual value in an answer. */
   shown(body: Body): unknown[];
 }
 
@@ -181,7 +181,7 @@ for (const database of databases) {
       for (const name of ["secret", "client_secret", "authorized_groups"]) assert.ok(seen.includes(name), seen.join());
     });
 
-    it(`JSON on ${database.name} takes every way to write a whole number, and no other number, as one`, async () => {
+    it(`JSON on ${database.name} accepts every spelling of a whole number, and no other number`, async () => {
       const headers = { "content-type": "application/json" };
       const path = "/backends/http_response";
       for (const [text, status] of [
@@ -242,7 +242,7 @@ for (const database of databases) {
       assert.match(response.body.details.metadata, /at most 4096 bytes, is 4097 bytes/);
     });
 
-    it(`P2: JSON on ${database.name} refuses what two readers could read differently`, async () => {
+    it(`P2: JSON on ${database.name} refuses text that two parsers could read differently`, async () => {
       const headers = { "content-type": "application/json" };
       const texts = [
         '{"name":"a","name":"b"}',

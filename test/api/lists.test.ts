@@ -16,7 +16,7 @@ for (const database of databases) {
     const names = async (path = "/bot_users", key?: string): Promise<string[]> =>
       (await api.ok("GET", path, undefined, key)).bot_users.map(({ name }: Body) => name);
 
-    it(`lists read again on ${database.name} show what was made, changed and deleted since, and what happens elsewhere changes nothing`, async () => {
+    it(`lists read again on ${database.name} reflect creations, changes and deletions, and nothing from other accounts`, async () => {
       assert.deepEqual(await names(), []);
       const first = await api.ok("POST", "/bot_users", { name: "first" });
       const second = await api.ok("POST", "/bot_users", { name: "second" });
@@ -41,7 +41,7 @@ for (const database of databases) {
       assert.equal(headers["content-length"], String(Buffer.byteLength(text)));
     });
 
-    it(`lists read again on ${database.name} keep apart limits, places, names of the server and names of the list`, async () => {
+    it(`lists read again on ${database.name} distinguish limits, positions, server names and list names`, async () => {
       for (const name of ["a", "b", "c"]) await api.ok("POST", "/bot_users", { name });
       for (let round = 0; round < 2; round += 1) {
         assert.deepEqual(await names("/bot_users?limit=1"), ["c"]);
@@ -77,7 +77,7 @@ for (const database of databases) {
       }
     });
 
-    it(`lists read again on ${database.name} are right for more lists than are kept`, async () => {
+    it(`lists read again on ${database.name} are correct for more lists than the cache holds`, async () => {
       const wanted = await names("/bot_users");
       for (let round = 0; round < 2; round += 1) {
         for (let limit = 1; limit <= 70; limit += 1) {

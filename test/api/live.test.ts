@@ -6,7 +6,7 @@ import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 
-describe("what agents have online", () => {
+describe("agents that are online", () => {
   let api: TestApi;
   let accountId: string;
   before(async () => {
@@ -73,7 +73,7 @@ describe("what agents have online", () => {
     assert.equal((await api.ok("GET", "/tunnel_sessions")).tunnel_sessions.length, 2);
   });
 
-  it("P7: the API changes an ETag with what an agent changes of the answer, and leaves writers theirs", async () => {
+  it("P7: the API changes an ETag when an agent changes the answer, and does not disturb writers", async () => {
     const made = await api.request("POST", "/backends/tunnel_group", { body: { labels: { app: "etag" } } });
     const path = `/backends/tunnel_group/${made.body.id}`;
     const etag = async () => (await api.request("GET", path)).headers["etag"] as string;
@@ -134,7 +134,7 @@ describe("what agents have online", () => {
     assert.equal(refused.body.details.holder_uri, `${api.baseUrl}/tunnels/${id("tn", 9)}`);
   });
 
-  it("the API carries commands to the agent and says what became of them", async () => {
+  it("the API sends commands to the agent and reports the result", async () => {
     api.edge.send(session(1));
     const path = `/tunnel_sessions/${id("ts", 1)}`;
     api.edge.answer = (message) =>
@@ -154,7 +154,7 @@ describe("what agents have online", () => {
     assert.match(refused.body.msg, /too old/);
   });
 
-  it("the API forgets everything when an edge says hello anew", async () => {
+  it("the API discards everything when an edge restarts", async () => {
     api.edge.send(session(1));
     api.edge.send(labelled(1, { app: "gone" }));
     api.edge.send({ type: "hello", edgeId: "edge" });

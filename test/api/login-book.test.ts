@@ -1,4 +1,4 @@
-/** What the control plane keeps of the logins that edges tell of, and whom it tells of them. */
+/** The control plane's records of logins that edges report, and which edges it informs. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { cookieHash } from "../../src/identity/sessions/session.ts";
@@ -57,7 +57,7 @@ describe("the control plane's book of logins", () => {
     };
   };
   const browser = { userAgent: "curl/8.0", address: "192.0.2.1", publicUrl: "https://app.example.com" };
-  /** Asks, and resolves with the answer to it. */
+  /** Sends a question, and resolves with its answer. */
   const asked = async <Type extends Downward["type"]>(
     type: Type,
     send: (call: number) => void,
@@ -78,7 +78,7 @@ describe("the control plane's book of logins", () => {
     ).object;
   const shown = async (id: string) => await api.ok("GET", `/app/sessions/${id}`);
 
-  it("P1: the control plane's book of logins tells an edge of a session when its own account asks, and of none when another does", async () => {
+  it("P1: the control plane's records of logins are sent to an edge only for the account that asks", async () => {
     const other = await api.ok("POST", "/accounts", { name: "other" });
     const record = recordOf();
     await tell(record);
@@ -87,7 +87,7 @@ describe("the control plane's book of logins", () => {
     assert.equal(await wanted(accountId, cookieHash("nobody's")), null);
   });
 
-  it("the control plane's book of logins has a login once, however often an edge tells of it, and what was done to it since", async () => {
+  it("the control plane's records of logins contain a login once, however often an edge reports it, with later changes", async () => {
     const record = recordOf();
     await tell(record);
     clock.move(minute);
@@ -101,7 +101,7 @@ describe("the control plane's book of logins", () => {
     assert.deepEqual(await shown(record.id), used);
   });
 
-  it("the control plane's book of logins has a user as active as their latest session, in whatever order edges tell of them", async () => {
+  it("the control plane's records of logins show a user as active as their latest session, in any order of reports", async () => {
     const [one, other] = [recordOf(), recordOf()];
     await tell(one);
     await tell(other);
@@ -118,7 +118,7 @@ describe("the control plane's book of logins", () => {
     assert.ok(Date.parse(at) > late - 2_000, at);
   });
 
-  describe("a login that is not there any more", () => {
+  describe("a removed login", () => {
     const client = { client_id: "c", client_secret: "s" };
     const oauth = (own: object = client): object => ({ oauth: { provider: { github: own } } });
     const edgeWith = async (...modules: readonly object[]) => {
@@ -141,7 +141,7 @@ describe("the control plane's book of logins", () => {
     };
     const isThere = async (id: string): Promise<boolean> =>
       (await api.request("GET", `/app/sessions/${id}`)).status === 200;
-    /** Resolves once what comes of earlier writes has been done: a session at an edge that goes is ended last. */
+    /** Resolves once the effects of earlier writes are done: a session at a deleted edge ends last. */
     const settled = async (): Promise<void> => {
       const { id } = await edgeWith(oauth());
       const last = await sessionAt(id);
@@ -155,7 +155,7 @@ describe("the control plane's book of logins", () => {
       );
     };
 
-    it("I2: a login that is not there any more, since its edge has gone, leaves no session, and those of others stay", async () => {
+    it("I2: a login removed with its edge leaves no session, and other sessions remain", async () => {
       const [gone, other] = [await edgeWith(oauth()), await edgeWith(oauth())];
       const own = await Promise.all([sessionAt(gone.id), sessionAt(gone.id, { accountId })]);
       const others = [await sessionAt(other.id), await sessionAt(`${accountId} app.example.com`)];
@@ -165,7 +165,7 @@ describe("the control plane's book of logins", () => {
       assert.deepEqual(await Promise.all(others.map(isThere)), [true, true]);
     });
 
-    it("I2: a login that is not there any more, since no route of the edge asks for it, leaves no session", async () => {
+    it("I2: a login that no route of the edge requires any more leaves no session", async () => {
       const { id, routes } = await edgeWith(oauth(), oauth());
       const [first = "", second = ""] = routes;
       const session = await sessionAt(id);
@@ -187,7 +187,7 @@ describe("the control plane's book of logins", () => {
       assert.equal(await isThere(again), false);
     });
 
-    it("I2: a login that is not there any more, since it was disabled or has another realm by its cookies, leaves no session", async () => {
+    it("I2: a login that was disabled, or whose cookies have another realm, leaves no session", async () => {
       const prefixed = (cookie_prefix: string) => ({ oauth: { provider: { github: client }, cookie_prefix } });
       const disabled = { oauth: { enabled: false, provider: { github: client } } };
       const cases: readonly (readonly [
@@ -216,7 +216,7 @@ describe("the control plane's book of logins", () => {
       );
     });
 
-    it("I2: a login that is not there any more is told from others by provider, issuer, client and route", async () => {
+    it("I2: a login is distinguished by provider, issuer, client and route", async () => {
       const issuer = "https://id.example.com";
       const keys = await makeProviderKeys();
       const idp_metadata = metadataXml({ certificates: [derOf(keys.certificatePem)], redirect: `${issuer}/sso` });
@@ -249,7 +249,7 @@ describe("the control plane's book of logins", () => {
       );
     });
 
-    it("I2: a login that is not there any more leaves the sessions where a rule of a policy may ask for it", async () => {
+    it("I2: a removed login leaves its sessions if a policy rule may still require it", async () => {
       const rule = { actions: [{ type: "oauth", config: { provider: "github", ...client } }] };
       const policy = { traffic_policy: { value: JSON.stringify({ on_http_request: [rule] }) } };
       const { id, routes } = await edgeWith(oauth(), policy);

@@ -1,4 +1,4 @@
-/** What the guide of logins says is to be registered at providers, held against what the server says itself. */
+/** The login guide's registration instructions match what the server reports. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
@@ -14,7 +14,7 @@ const guide = readFileSync(new URL("../../docs/guides/logins.md", import.meta.ur
 const issuer = "https://login.example.com";
 const base = "https://idp.t.example.com";
 
-/** Cells of the rows below a heading's first table, without what marks code. */
+/** Cells of the rows in the first table after a heading, without code markup. */
 function rows(firstCell: string): readonly (readonly string[])[] {
   const lines = guide.split("\n");
   const head = lines.findIndex((line) => line.startsWith(`| ${firstCell} `));
@@ -37,7 +37,7 @@ describe("the guide of logins", () => {
   });
   after(() => api.stop());
 
-  it("the guide of logins has the addresses that the server tells of", async () => {
+  it("the login guide has the addresses that the server reports", async () => {
     const oauth = await api.ok("GET", "/login_addresses");
     const oidc = await api.ok("GET", `/login_addresses?issuer=${issuer}`);
     const { id } = (await api.ok("GET", "/accounts")).accounts[0];
@@ -60,7 +60,7 @@ describe("the guide of logins", () => {
     assert.ok(moving.includes("`https://idp.<domain>/oauth2/callback`"));
   });
 
-  it("the guide of logins has the addresses that a SAML provider is told of", async () => {
+  it("the login guide has the addresses in the server's SAML metadata", async () => {
     const keys = await makeProviderKeys();
     const idp_metadata = metadataXml({ certificates: [derOf(keys.certificatePem)], redirect: `${issuer}/sso` });
     const edge = await api.ok("POST", "/edges/https", {});
@@ -82,7 +82,7 @@ describe("the guide of logins", () => {
     }
   });
 
-  it("the guide of logins tells of every provider, and of its scopes as they are asked for", () => {
+  it("the login guide lists every provider, with the scopes that are requested", () => {
     const named = rows("Provider").map(([name = ""]) => name.toLowerCase());
     for (const name of oauthProviders.keys()) assert.ok(named.includes(name), name);
     const needs = { memberships: false, refreshes: false };

@@ -1,4 +1,4 @@
-/** Lists that look at very many objects: other requests go on meanwhile, and each key has a bounded number of them. */
+/** Lists over very many objects: other requests continue, and each key has a limited number of such lists. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -34,7 +34,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    it(`D9: long lists on ${database.name} let other requests go on`, async () => {
+    it(`D9: long lists on ${database.name} do not block other requests`, async () => {
       const ended: string[] = [];
       const long = api.ok("GET", "/ip_policies", undefined, limited).then(({ ip_policies: found }: Body) => {
         ended.push("long");

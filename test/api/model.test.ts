@@ -72,7 +72,7 @@ class Life {
     return response;
   }
 
-  /** An id of the kind, nearly always of an object that is there. */
+  /** An id of the kind, nearly always of an existing object. */
   someId(kind: Kind): string {
     const all = this.model.of(kind);
     return all.length === 0 || this.random.below(20) === 0 ? `x_${"0".repeat(27)}` : this.random.pick(all).id;
@@ -159,7 +159,7 @@ class Life {
     }
   }
 
-  /** Several writers who have all read the same: one of them wins. */
+  /** Several writers have read the same version: one of them succeeds. */
   async raceOnOne(): Promise<void> {
     const entry = this.pick("bot_user");
     if (!entry) return;
@@ -173,7 +173,7 @@ class Life {
     this.model.put({ ...entry, doc: { ...entry.doc, name } }, 200);
   }
 
-  /** Several writers who want the same name: one of them gets it. */
+  /** Several writers want the same name: one of them succeeds. */
   async raceForName(): Promise<void> {
     const doc = { name: `raced ${this.random.below(1e9)}`, active: true };
     const answers = await Promise.all(Array.from({ length: 4 }, () => this.call("POST", "/bot_users", doc)));
@@ -182,7 +182,7 @@ class Life {
     this.model.put({ kind: "bot_user", id: made.body.id, doc }, 201);
   }
 
-  /** What is there all the while is shown once; nothing is shown twice. */
+  /** Objects that exist all the time are listed once, and nothing is listed twice. */
   async pageWhileWriting(): Promise<void> {
     const kind = this.random.pick(["bot_user", "ip_policy_rule", "ip_policy"] as const);
     const before = this.model.of(kind).map(({ id }) => id);
@@ -205,7 +205,7 @@ class Life {
     );
   }
 
-  /** Kills the process under writes: what was answered stays, what was not happened whole or not at all. */
+  /** Kills the process under writes: answered writes persist, and unanswered ones happened completely or not at all. */
   async crash(): Promise<void> {
     const answered: (() => void)[] = [];
     const open = new Set<() => Entry | string>();
@@ -240,7 +240,7 @@ class Life {
     await this.adopt([...open].map((outcome) => outcome()));
   }
 
-  /** Takes over those writes without an answer that have happened. */
+  /** Adopts unanswered writes that happened. */
   async adopt(unknown: readonly (Entry | string)[]): Promise<void> {
     const actual = new Map<string, Body>((await this.all("bot_user")).map((one) => [one.id, one]));
     for (const outcome of unknown) {
@@ -298,7 +298,7 @@ function pathOf({ kind, id, doc }: Entry): string {
   return `${facts[kind].collection(doc)}/${id}`;
 }
 
-/** Without what the path says. */
+/** Without the parts that the path determines. */
 function bodyOf(kind: Kind, doc: Doc): Doc {
   if (kind !== "https_edge_route") return doc;
   const { edge_id: _, ...rest } = doc;

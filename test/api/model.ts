@@ -1,4 +1,4 @@
-/** What the API should hold and answer, too simple to be wrong: a list of objects, searched from end to end. */
+/** A model of the API, too simple to be wrong: a list of objects, always searched from end to end. */
 
 export type Doc = Readonly<Record<string, unknown>>;
 export type Kind = "bot_user" | "ip_policy" | "ip_policy_rule" | "https_edge" | "https_edge_route";
@@ -14,7 +14,7 @@ interface Facts {
   readonly owner?: string;
   readonly names: (doc: Doc) => readonly string[];
   readonly refs: (doc: Doc) => readonly unknown[];
-  /** What a client sees of it. */
+  /** The client's view of it. */
   readonly shown: (doc: Doc) => Doc;
 }
 

@@ -26,7 +26,7 @@ describe("modules", () => {
     return `/edges/https/${edge.id}/routes/${route.id}`;
   };
 
-  it("modules can all be reached on a path of their own wherever they can be attached, from the list alone", () => {
+  it("modules are reachable on their own path wherever they can be attached, according to the list", () => {
     for (const module of modules) {
       const places = resources.filter((resource) => modulesOf(resource).some(([one]) => one === module));
       assert.deepEqual(
@@ -43,7 +43,7 @@ describe("modules", () => {
     }
   });
 
-  it("saml has a key and URLs of its own, which outlive every change", async () => {
+  it("saml has a key and URLs that survive every change", async () => {
     const path = await makeRoute({ saml: { idp_metadata: metadata } });
     const made = (await api.ok("GET", path)).saml;
     const id = path.split("/").at(-1);
@@ -62,7 +62,7 @@ describe("modules", () => {
     assert.deepEqual(patched.saml, made);
   });
 
-  it("saml has URLs with the port that visitors use, and keeps those that the provider was told of", async () => {
+  it("saml has URLs with the visitors' port, and keeps those that the provider knows", async () => {
     const saml = { idp_metadata: metadata };
     const before = (await api.ok("GET", await makeRoute({ saml }))).saml;
     const path = await makeRoute();
@@ -100,7 +100,7 @@ describe("modules", () => {
     assert.equal((await api.ok("GET", path)).webhook_verification, null);
   });
 
-  it("I7: modules take a provider over http where the operator allows local addresses, and nowhere else", async () => {
+  it("I7: modules accept an http provider only if the operator allows local addresses", async () => {
     const local = { oidc: { issuer: "http://127.0.0.1:9000", client_id: "a", client_secret: "b" } };
     const named = { saml: { idp_metadata_url: "http://idp.example.com/metadata" } };
     const path = await makeRoute();
@@ -170,7 +170,7 @@ describe("modules", () => {
     }
   });
 
-  it("modules let one login be swapped for another in one step, but not two be set", async () => {
+  it("modules allow replacing one login by another in one step, but not two logins", async () => {
     const path = await makeRoute({ saml: { idp_metadata: metadata } });
     const oidc = { issuer: "https://issuer.example.com", client_id: "a", client_secret: "b" };
     const both = await api.request("PATCH", path, { body: { oidc } });

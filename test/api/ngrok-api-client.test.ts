@@ -1,7 +1,7 @@
 /**
- * npm `@ngrok/ngrok-api` 0.11.0 against this API: every operation that it has for what is offered here. Its own
- * faults, which it has with its vendor as well: a 204 makes it reject after the server has done the work, and it
- * has no way to send what the JSON of a `Map` needs.
+ * npm `@ngrok/ngrok-api` 0.11.0 against this API: every operation that is offered here. The client has two faults of
+ * its own, also with its vendor: a 204 rejects after the server has done the work, and it cannot send the JSON of a
+ * `Map`.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -282,7 +282,7 @@ describe("the vendor's TypeScript client", () => {
     assert.deepEqual([read.certificateManagementPolicy, read.certificate], [null, null]);
   });
 
-  it("the vendor's TypeScript client tells invalid input by field", async () => {
+  it("the vendor's TypeScript client reports invalid input by field", async () => {
     await assert.rejects(client.ipPolicies.create({ description: "x".repeat(256) }), (error: Body) => {
       assert.deepEqual([error.statusCode, error.errorCode], [400, "ERR_POSTERN_215"]);
       assert.match(error.details.get("description"), /255 bytes/);
@@ -300,7 +300,7 @@ describe("the vendor's TypeScript client", () => {
   ];
 
   for (const name of notOffered) {
-    it(`the vendor's TypeScript client: ${name}: is told that there is no such path`, async () => {
+    it(`the vendor's TypeScript client: ${name}: reports that the path does not exist`, async () => {
       await assert.rejects(client[name].get("x_1"), (error: Body) => error.errorCode === "ERR_POSTERN_223");
     });
   }
@@ -318,7 +318,7 @@ describe("the vendor's TypeScript client", () => {
 /** Names of the operations that were called. */
 const called = new Set<string>();
 
-/** The client, remembering what is called. */
+/** The client, with a record of its calls. */
 function recorded(part: Body, path: string): Body {
   return new Proxy(part, {
     get(target, name: string) {

@@ -1,4 +1,4 @@
-/** What a server says of itself and of those that share its database. */
+/** What a server reports about itself and the servers that share its database. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -48,7 +48,7 @@ describe("servers on one database", { skip: skipWithoutPostgres }, () => {
     await one?.stop();
   });
 
-  it("P1: servers on one database list what the edges of any could not put into effect, each once, to its account alone, until it is", async () => {
+  it("P1: servers on one database list each problem of any edge once, only to its account, until it is solved", async () => {
     const accountId = (await one.ok("GET", "/accounts")).accounts[0].id;
     const [first, second] = [await one.ok("POST", "/ip_policies", {}), await one.ok("POST", "/ip_policies", {})];
     await eventually(

@@ -1,4 +1,4 @@
-/** Whatever stands in a path or a query: no failure, and the same answer whichever database there is. */
+/** Arbitrary paths and queries cause no internal error, and the same answer on every database. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Agent } from "../../src/lib/http.ts";
@@ -7,7 +7,7 @@ import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 import { checkResponse } from "../support/response-check.ts";
 
-/** As they stand in the URL: NUL, what is no UTF-8, lone surrogates, what databases and patterns read as signs, numbers. */
+/** In URL encoding: NUL, invalid UTF-8, lone surrogates, characters special to databases and patterns, numbers. */
 const oddValues = [
   ..."%00 ipp_%00 %00%00%00 a%00b %01 %C0%80 %FF %ED%A0%80 %ED%B0%80 %EF%BF%BD %EF%BF%BE %F0%9F%98%80 %5C %5C%5C".split(
     " ",
@@ -18,7 +18,7 @@ const oddValues = [
   `ipp_${"%00".repeat(300)}`,
 ];
 
-/** One place in so many has a value that is not dangerous by itself. */
+/** One position in this many has a harmless value. */
 const turns = 12;
 
 interface Place {
@@ -61,7 +61,7 @@ const unknown = { name: "unknown" } as const;
 
 describe("odd values in paths and queries", () => {
   const apis: TestApi[] = [];
-  /** Most of what thousands of requests take would be connections. */
+  /** New connections would be most of the cost of thousands of requests. */
   const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const request = async (api: TestApi, method: string, url: string, body?: object): Promise<ApiResponse> => {
     const type = body && { "content-type": "application/json" };
@@ -107,8 +107,8 @@ describe("odd values in paths and queries", () => {
       asked += 1;
     };
     for (const [at, place] of placesIn(description).entries()) {
-      // Only reads reach the database with what they were given; the others look for it in memory first. The dangerous
-      // values stand in every place, the others take turns: places of one kind are read by the same code.
+      // Only reads reach the database with their input; other requests are resolved in memory first. The dangerous
+      // values are tested at every position, the others in turn, because positions of one kind share their code.
       const more =
         place.method === "GET" ? oddValues.filter((_, index) => index > 5 && index % turns === at % turns) : [];
       const values = [...oddValues.slice(0, 6), ...more];

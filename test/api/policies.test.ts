@@ -1,4 +1,4 @@
-/** What the API says of traffic policies that are nobody's yet. */
+/** Traffic policies in the API before they are applied. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -30,7 +30,7 @@ describe("policies that are checked", () => {
     assert.equal(explanation, null);
   });
 
-  it("policies that are checked say what they would do with a request or connection, rule by rule", async () => {
+  it("policies that are checked report their effect on a request or connection, rule by rule", async () => {
     const [first] = policyExamples;
     const one = await check({ policy: first?.policy, source_ip: "198.51.100.7" });
     assert.deepEqual([one.issues, one.explanation.outcome, one.explanation.status_code], [[], "denied", 403]);
@@ -46,7 +46,7 @@ describe("policies that are checked", () => {
     assert.equal(closed.explanation.outcome, "denied");
   });
 
-  it("K4: policies that are checked are told no secret and no IP policy of the account", async () => {
+  it("K4: policies that are checked see no secret and no IP policy of the account", async () => {
     const vault = await api.ok("POST", "/vaults", { name: "shop" });
     await api.ok("POST", "/vault_secrets", { vault_id: vault.id, name: "key", value: "not-to-be-told" });
     const policy = `on_http_request:\n  - actions: [{ type: add-headers, config: { headers: { x-a: "\${secrets.get('shop', 'key')}" } } }]\n`;
@@ -58,7 +58,7 @@ describe("policies that are checked", () => {
     assert.match(explanation.steps[0].reason, /objects of accounts are not available here/);
   });
 
-  it("policies that are checked are refused as a body, where that is what is wrong", async () => {
+  it("policies in an invalid body are refused as a body", async () => {
     const { status, body } = await api.request("POST", "/policies/check", {
       body: { policy: "{}", source_ip: "nobody" },
     });
@@ -66,7 +66,7 @@ describe("policies that are checked", () => {
     assert.ok("source_ip" in body.details, JSON.stringify(body));
   });
 
-  it("the language of policies is told once for all phases, and its examples are fine", async () => {
+  it("the policy language is described once for all phases, and its examples are valid", async () => {
     const language = await api.ok("GET", "/policies/language");
     const [request] = language.protocols.http;
     assert.equal(request.phase, "on_http_request");

@@ -36,7 +36,7 @@ describe("the protocol of the API", () => {
     assert.equal(response.headers["ngrok-operation-id"], response.body.details.operation_id);
   };
 
-  it("the protocol of the API takes either version header and names what it supports when there is none or another", async () => {
+  it("the protocol of the API accepts either version header and names the supported versions if there is none or another", async () => {
     const authorization = `Bearer ${api.apiKey}`;
     assert.equal((await bare("GET", "/bot_users", { authorization, "service-version": "2" })).status, 200);
     assert.equal((await bare("GET", "/bot_users", { authorization, "ngrok-version": "2" })).status, 200);
@@ -81,7 +81,7 @@ describe("the protocol of the API", () => {
     fails(await api.request("GET", "/bot_users", { key: token }), 401, 203);
   });
 
-  it("K5: a key is judged anew on each request of a connection", async () => {
+  it("K5: a key is checked again on each request of a connection", async () => {
     const bot = await api.ok("POST", "/bot_users", { name: "stays connected" });
     const { id, token } = await api.ok("POST", "/api_keys", { owner_id: bot.id, scopes: ["read"] });
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -130,7 +130,7 @@ describe("the protocol of the API", () => {
     }
   });
 
-  it("K5: a key stops working when it expires, and makes none that lives longer", async () => {
+  it("K5: a key stops working when it expires, and creates none that lives longer", async () => {
     const clock = makeManualClock();
     const timed = await startApi(sqlite, { clock });
     const after = (seconds: number) => `${new Date(clock.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
@@ -154,7 +154,7 @@ describe("the protocol of the API", () => {
     }
   });
 
-  it("K5: a key says when it was last used, and never what it is", async () => {
+  it("K5: a key shows when it was last used, and never its secret", async () => {
     const { id, token, last_used_at } = await api.ok("POST", "/api_keys", {});
     assert.equal(last_used_at, null);
     await api.ok("GET", "/bot_users", undefined, token);
@@ -163,7 +163,7 @@ describe("the protocol of the API", () => {
     assert.ok(!read.text.includes(token) && !read.text.includes(token.split("_")[2] as string));
   });
 
-  it("the protocol of the API answers unknown paths and methods with JSON, and 405 says which methods there are", async () => {
+  it("the protocol of the API answers unknown paths and methods with JSON, and 405 lists the allowed methods", async () => {
     fails(await api.request("GET", "/nothing"), 404, 223);
     fails(await api.request("GET", "//bot_users"), 404, 223);
     fails(await api.request("GET", "/bot_users/%ff"), 404, 223);
@@ -182,7 +182,7 @@ describe("the protocol of the API", () => {
     assert.equal(head.headers["content-length"], whole.headers["content-length"]);
   });
 
-  it("P3: the protocol of the API takes bodies only as application/json, and closes CORS", async () => {
+  it("P3: the protocol of the API accepts bodies only as application/json, and denies CORS", async () => {
     const body = { name: "typed" };
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", undefined]) {
       fails(await api.request("POST", "/bot_users", { body, headers: { "content-type": type } }), 415, 210);
@@ -200,7 +200,7 @@ describe("the protocol of the API", () => {
     fails(await api.request("POST", "/bot_users", { body, headers: chunked }), 413, 212);
   });
 
-  it("P2: the protocol of the API refuses a body that says it is too long before any of it has come", async () => {
+  it("P2: the protocol of the API refuses a body that is declared too long before any of it arrives", async () => {
     const head = `POST /bot_users HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${api.apiKey}\r\nservice-version: 2\r\n`;
     const answer = await raw(api, `${head}content-type: application/json\r\ncontent-length: 1048577\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 413 /);
@@ -220,7 +220,7 @@ describe("the protocol of the API", () => {
     }
   });
 
-  it("P2: the protocol of the API cuts off a client that goes on sending a refused body for 64 MiB", async () => {
+  it("P2: the protocol of the API disconnects a client that continues to send a refused body for 64 MiB", async () => {
     const { port } = new URL(api.baseUrl);
     const socket = connect({ host: "127.0.0.1", port: Number(port), allowHalfOpen: true });
     socket.on("error", () => {});
@@ -231,7 +231,7 @@ describe("the protocol of the API", () => {
     assert.ok(sent > 64 && sent < 128, `${sent} MiB`);
   });
 
-  it("the protocol of the API asks for a long body only when it is going to be read", async () => {
+  it("the protocol of the API requests a long body only when it will be read", async () => {
     const answer = await raw(
       api,
       `POST /bot_users HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\nconnection: close\r\n\r\n`,
@@ -240,7 +240,7 @@ describe("the protocol of the API", () => {
     assert.doesNotMatch(answer, /100 Continue/i);
   });
 
-  it("the protocol of the API refuses a body where none belongs, and ignores a content type without one", async () => {
+  it("the protocol of the API refuses unexpected bodies, and ignores a content type without one", async () => {
     const { id } = await api.ok("POST", "/ip_policies", {});
     fails(await api.request("DELETE", `/ip_policies/${id}`, { body: { a: 1 } }), 400, 211);
     const headers = { "content-type": "application/json" };
@@ -258,7 +258,7 @@ describe("the protocol of the API", () => {
     fails(await api.request("GET", `/ip_policies/${id}?limit=1`), 400, 231);
   });
 
-  it("P7: If-Match lets a change pass only on the object that the caller has seen", async () => {
+  it("P7: If-Match allows a change only to the version that the caller has read", async () => {
     const created = await api.request("POST", "/ip_policies", { body: { description: "1" } });
     const path = `/ip_policies/${created.body.id}`;
     const etag = created.headers["etag"] as string;
@@ -274,7 +274,7 @@ describe("the protocol of the API", () => {
     assert.equal((await api.request("DELETE", path, { headers: { "if-match": tags } })).status, 204);
   });
 
-  it("the protocol of the API answers 304 without a body to a client that has the object as it is", async () => {
+  it("the protocol of the API answers 304 without a body to a client with the current version", async () => {
     const { id } = await api.ok("POST", "/edges/https", {});
     await api.ok("PUT", `/edges/https/${id}/tls_termination`, { min_version: "1.3" });
     for (const path of [`/edges/https/${id}`, `/edges/https/${id}/tls_termination`]) {
@@ -354,7 +354,7 @@ describe("the protocol of the API", () => {
     fails(await api.request("POST", "/api_keys", { body: {}, headers: { "idempotency-key": "a b" } }), 400, 241);
   });
 
-  it("the protocol of the API numbers every write and says the number", async () => {
+  it("the protocol of the API numbers every write and returns the number", async () => {
     const one = await api.request("POST", "/ip_policies", { body: {} });
     const two = await api.request("POST", "/ip_policies", { body: {} });
     assert.equal(Number(two.headers["postern-revision"]), Number(one.headers["postern-revision"]) + 1);
@@ -393,7 +393,7 @@ describe("the protocol of the API", () => {
     }
   });
 
-  it("the protocol of the API builds URIs from what the client called, also behind a proxy", async () => {
+  it("the protocol of the API builds URIs from the requested authority, also behind a proxy", async () => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "api.example.com" };
     const { uri } = (await api.request("GET", "/bot_users", { headers })).body;
     assert.equal(uri, "https://api.example.com/bot_users");
@@ -401,7 +401,7 @@ describe("the protocol of the API", () => {
     assert.equal(odd.body.uri, `${api.baseUrl}/bot_users`);
   });
 
-  it("the protocol of the API answers health and metrics on this machine without a key, and metrics to nobody else", async () => {
+  it("the protocol of the API serves health and metrics on this machine without a key, and metrics to no other address", async () => {
     assert.equal((await bare("GET", "/healthz", {})).status, 200);
     assert.equal((await bare("GET", "/readyz", {})).status, 503);
     api.edge.send({ type: "hello", edgeId: "edge" });
@@ -449,7 +449,7 @@ describe("readiness", () => {
     await api.stop();
   });
 
-  it("readiness tells of writes apart, and when they work again", async () => {
+  it("readiness reports writes separately, and when they work again", async () => {
     const { api, ask } = await startAsked();
     api.edge.answer = (message) =>
       message.type === "metrics_request" ? { type: "metrics", call: message.call, text: "" } : undefined;
@@ -466,14 +466,14 @@ describe("readiness", () => {
     assert.deepEqual([await metric(api, "postern_ready"), await metric(api, "postern_writes_ready")], ["1", "0"]);
     database.exec("drop trigger full");
     database.close();
-    // Nobody writes: it is found out by itself.
+    // Detected without any write.
     while (!(await ask("?of=writes")).startsWith("200")) await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal(await ask(), "200 ready\n");
     await api.ok("POST", "/ip_policies", {});
     await api.stop();
   });
 
-  it("readiness says what can be asked for", async () => {
+  it("readiness lists its parameters", async () => {
     const { api, ask } = await startAsked();
     for (const query of ["?of=x", "?of=", "?of=traffic&of=writes"]) assert.match(await ask(query), /^400 /);
     await api.stop();
@@ -481,7 +481,7 @@ describe("readiness", () => {
 });
 
 describe("the limits of the API", () => {
-  it("D9: the limits of the API refuses what exceeds a key's rate, says when to come back, and counts keys apart", async () => {
+  it("D9: the limits of the API refuse requests beyond a key's rate, say when to retry, and count keys separately", async () => {
     const api = await startApi(sqlite, { apiRate: 5 });
     try {
       const other = await api.ok("POST", "/api_keys", {});
@@ -516,10 +516,10 @@ describe("the limits of the API", () => {
     await assert.rejects(startApi(sqlite, { bootstrap: { apiKey: "hunter2" } }), /20 to 512/);
   });
 
-  it("the API answers what is under way before it stops", async () => {
+  it("the API answers open requests before it stops", async () => {
     const api = await startApi(sqlite);
     const writes = Array.from({ length: 20 }, () => api.request("POST", "/ip_policies", { body: {} }));
-    // Those that the server has not taken yet are reset, maybe before it has stopped.
+    // Connections that the server has not accepted yet are reset, possibly before it has stopped.
     const settled = Promise.allSettled(writes);
     const first = await writes[0];
     await api.stop();

@@ -8,8 +8,8 @@ import { databases } from "../support/postgres.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
 
-describe("what the edge is told", () => {
-  it("what the edge is told is everything on hello, and then each commit in order of its revision", async () => {
+describe("the configuration sent to the edge", () => {
+  it("the configuration sent to the edge is everything after its start, and then each commit in order of its revision", async () => {
     const api = await startApi(sqlite);
     try {
       for (let count = 0; count < 600; count += 100) {
@@ -46,7 +46,7 @@ describe("what the edge is told", () => {
     }
   });
 
-  it("what the edge is told of bot users is of those that tokens belong to, before it is told of the token", async () => {
+  it("the configuration sent to the edge contains bot users that own tokens, each before its token", async () => {
     const api = await startApi(sqlite);
     const told = (): readonly (readonly [kind: string, id: string, active: unknown])[] =>
       api.edge.received.splice(0).flatMap((one) => {
@@ -96,7 +96,7 @@ describe("what the edge is told", () => {
     }
   });
 
-  it("K5: what the edge is told has agent tokens as hashes only, and no API keys at all", async () => {
+  it("K5: the configuration sent to the edge has agent tokens as hashes only, and no API keys", async () => {
     const api = await startApi(sqlite);
     try {
       const { token } = await api.ok("POST", "/credentials", { acl: ["bind:*.example.com"] });

@@ -1,4 +1,4 @@
-/** What public clients send that a stricter server would not understand (semantics, "Bodies", "Lists"). */
+/** Requests of public clients that a stricter server would refuse (semantics, "Bodies", "Lists"). */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -31,7 +31,7 @@ describe("the habits of public clients", () => {
     );
   });
 
-  it("before_id may name an object that is gone", async () => {
+  it("before_id may name a deleted object", async () => {
     const older = await api.ok("POST", "/ip_policies", {});
     const gone = await api.ok("POST", "/ip_policies", {});
     await api.ok("DELETE", `/ip_policies/${gone.id}`);
@@ -49,7 +49,7 @@ describe("the habits of public clients", () => {
     assert.equal((await api.ok("PUT", `${path}/backend`, body)).backend.id, backend.id);
   });
 
-  it("a module may come with no body and no content type at all", async () => {
+  it("a module may arrive without body and content type", async () => {
     const response = await api.request("PUT", `${path}/compression`);
     assert.deepEqual([response.status, response.body.enabled], [200, true]);
   });
@@ -85,7 +85,7 @@ describe("the habits of public clients", () => {
     assert.deepEqual([changed.labels, changed.description], [{ app: "web" }, "d"]);
   });
 
-  it("empty or absent members in a PATCH leave failover, weighted, static and restrictions as they are", async () => {
+  it("empty or absent members in a PATCH leave failover, weighted, static and restrictions unchanged", async () => {
     const policy = await api.ok("POST", "/ip_policies", {});
     const cases: readonly [string, Body, Body, string][] = [
       ["/backends/failover", { backends: [backend.id] }, { backends: [] }, "backends"],
@@ -135,7 +135,7 @@ describe("the habits of public clients", () => {
     assert.deepEqual([module.tripped_duration, module.num_buckets, module.volume_threshold], [10, 10, 20]);
   });
 
-  it("the older name of a reserved domain's domain is taken", async () => {
+  it("the older name of a reserved domain's domain is accepted", async () => {
     assert.equal(
       (await api.ok("POST", "/reserved_domains", { name: "Older.example.com" })).domain,
       "older.example.com",
@@ -157,7 +157,7 @@ describe("the habits of public clients", () => {
     }
   });
 
-  it("commands to a session take the bare id as their body, an empty object, or nothing", async () => {
+  it("commands to a session accept the bare id as their body, an empty object, or nothing", async () => {
     api.edge.answer = (message) =>
       message.type === "command" ? { type: "command_result", call: message.call } : undefined;
     const accountId = (await api.ok("GET", "/accounts")).accounts[0].id;
@@ -198,7 +198,7 @@ describe("the habits of public clients", () => {
     assert.equal((await api.request("POST", "/ip_policies/", { body: {} })).status, 201);
   });
 
-  it("a webhook provider is known in any case, and comes back as it was sent", async () => {
+  it("a webhook provider is accepted in any case, and returned as it was sent", async () => {
     for (const provider of ["TWILIO", "GitHub", "slack", "jira", "LINEAR"]) {
       const module = { provider, secret: "s3cret" };
       const strictness = { newest_signature_only: false, sns_topics: [] };
@@ -229,12 +229,12 @@ describe("the habits of public clients", () => {
     assert.deepEqual(page, { event_subscriptions: [], uri: `${api.baseUrl}/event_subscriptions`, next_page_uri: null });
   });
 
-  it("a status of zero counts as left out", async () => {
+  it("a status of zero counts as omitted", async () => {
     const made = await api.ok("POST", "/backends/http_response", { body: "x", status_code: 0 });
     assert.equal(made.status_code, 200);
   });
 
-  it("an HTTPS edge terminates TLS itself: that may be said, and nothing else", async () => {
+  it("an HTTPS edge's TLS termination may be stated explicitly, and has no other value", async () => {
     const tls = `/edges/https/${edge.id}/tls_termination`;
     assert.equal((await api.ok("PUT", tls, { terminate_at: "edge", min_version: "1.3" })).terminate_at, "edge");
     const refused = await api.request("PUT", tls, { body: { terminate_at: "upstream" } });
@@ -258,7 +258,7 @@ describe("the habits of public clients", () => {
     await api.ok("PATCH", path, { oauth: null });
   });
 
-  it("details of an error are an object of texts, with the operation's id, wherever it comes from", async () => {
+  it("details of every error are an object of strings, with the operation's id", async () => {
     const answers = [
       await api.request("GET", "/nothing"),
       await api.request("PUT", "/ip_policies"),

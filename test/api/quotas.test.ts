@@ -1,4 +1,4 @@
-/** D9: what an account may store, as clients of the API meet it. */
+/** D9: limits of what an account may store, as API clients see them. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -38,14 +38,14 @@ for (const database of databases) {
       Number((await api.request("GET", "/bot_users", { key })).headers["postern-revision"]);
     const isFull = ({ status, body, headers, text }: ApiResponse, present: number, wanted: number): void => {
       assert.deepEqual([status, body.error_code], [403, errorCode("too_many_objects")], text);
-      // Waiting does not help, so nobody is told to.
+      // Waiting does not help, so there is no Retry-After.
       assert.equal(headers["retry-after"], undefined);
       assert.equal(body.details.setting, "--account-max-objects");
       assert.deepEqual([body.details.present, body.details.limit], [String(present), "4"]);
       assert.match(body.msg, new RegExp(`has ${present} of bot_user, would have ${wanted}, and may have 4`));
     };
 
-    it(`D9: quotas of stored things on ${database.name} refuse what is beyond them, of this account only, until something goes`, async () => {
+    it(`D9: quotas of stored objects on ${database.name} refuse what exceeds them, for this account only, until something is deleted`, async () => {
       const [key, foreign] = [await account(), api.apiKey];
       for (const name of ["a", "b", "c", "d"]) assert.equal((await create(key, name)).status, 201);
       const before = await revisionOf(key);
@@ -59,7 +59,7 @@ for (const database of databases) {
       assert.deepEqual(await names(key), ["a", "b", "c", "e"]);
     });
 
-    it(`D9: quotas of stored things on ${database.name} hold for documents as a whole; the plan says it like the application, which stores nothing`, async () => {
+    it(`D9: quotas of stored objects on ${database.name} apply to documents as a whole; plan and apply agree, and nothing is stored`, async () => {
       const key = await account();
       await create(key, "by hand");
       const document = (...all: readonly string[]) => ({
@@ -73,7 +73,7 @@ for (const database of databases) {
       assert.equal(await revisionOf(key), before);
       assert.deepEqual(await names(key), ["by hand"]);
       await api.ok("POST", "/apply", document("a", "b", "c"), key);
-      // What is pruned makes room in the same step.
+      // Pruned objects make room in the same step.
       await api.ok("POST", "/apply", document("d", "e", "f"), key);
       assert.deepEqual(await names(key), ["by hand", "d", "e", "f"]);
     });

@@ -1,4 +1,6 @@
-/** A key that is limited to the objects of one team, and what follows from its calls: nothing of another team's. */
+/**
+ * A key limited to one team's objects sees and changes nothing of another team, including side effects of its calls.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { describedOperations } from "../../src/api/operations.ts";
@@ -13,7 +15,7 @@ const theirs = { metadata: "team-b/1" };
 const ours = { metadata: "team-a/1" };
 
 for (const database of databases) {
-  describe(`what a limited key reaches on ${database.name}`, () => {
+  describe(`the reach of a limited key on ${database.name}`, () => {
     let api: TestApi;
     let key: string;
     before(async () => {
@@ -34,7 +36,7 @@ for (const database of databases) {
       return { edge, route: await api.ok("POST", `/edges/https/${edge.id}/routes`, body) };
     };
 
-    it(`K5: no operation lets a limited key read or change an object of another team, on ${database.name}`, async () => {
+    it(`K5: no operation on ${database.name} lets a limited key read or change another team's object`, async () => {
       const world = makeWorld(api);
       const others = otherCalls(api, world);
       const account = (await api.ok("GET", "/accounts")).accounts.at(-1).id;
@@ -53,7 +55,7 @@ for (const database of databases) {
             for (const { metadata } of response.body[listKey]) assert.ok(metadata.startsWith("team-a"), id);
             continue;
           }
-          // What has no owner and refers to nothing is the key's own to make.
+          // A key may create objects without owner and references.
           const isOwn = operation.verb === "create" && given?.["metadata"] === ours.metadata;
           if (isOwn && response.status === 201) {
             assert.ok(JSON.stringify(response.body).includes(ours.metadata), response.text);
@@ -66,7 +68,7 @@ for (const database of databases) {
       }
     });
 
-    it(`K5: a limited key on ${database.name} deletes and changes no owner of what others have below it`, async () => {
+    it(`K5: a limited key on ${database.name} cannot delete or change an owner of other teams' objects`, async () => {
       const { edge, route } = await sharedEdge();
       const path = `/edges/https/${edge.id}`;
       refused(await call("DELETE", path), "metadata:team-b/1");
@@ -86,7 +88,7 @@ for (const database of databases) {
       assert.equal((await call("DELETE", path)).status, 204);
     });
 
-    it(`K5: a limited key on ${database.name} changes and deletes nothing that belongs to what others own`, async () => {
+    it(`K5: a limited key on ${database.name} cannot change or delete objects that belong to other teams' objects`, async () => {
       const policy = await api.ok("POST", "/ip_policies", theirs);
       const rule = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow", ...ours };
       const { id } = await api.ok("POST", "/ip_policy_rules", rule);
@@ -94,7 +96,7 @@ for (const database of databases) {
       refused(await call("DELETE", `/ip_policy_rules/${id}`), "metadata:team-b/1");
     });
 
-    it(`K5: a limited key on ${database.name} reads an edge without the routes of others, whose number its ETag does not tell either`, async () => {
+    it(`K5: a limited key on ${database.name} reads an edge without others' routes, whose number its ETag does not reveal`, async () => {
       const { edge, route } = await sharedEdge();
       const mine = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
         ...ours,
@@ -115,7 +117,7 @@ for (const database of databases) {
       assert.equal((await call("GET", path)).headers["etag"], seen.headers["etag"]);
     });
 
-    it(`K5: a limited key on ${database.name} takes no name or port out of a reservation of others`, async () => {
+    it(`K5: a limited key on ${database.name} takes no name or port from others' reservations`, async () => {
       await api.ok("POST", "/reserved_domains", { domain: "shop.example.com", ...theirs });
       await api.ok("POST", "/reserved_domains", { domain: "*.b.example.com", ...theirs });
       const edge = (hostport: string) => ({ ...ours, hostports: [hostport] });
@@ -151,7 +153,7 @@ for (const database of databases) {
       assert.equal((await call("PATCH", `/edges/tls/${made.body.id}`, { description: "x" })).status, 200);
     });
 
-    it(`K5: a limited key on ${database.name} reserves names that it takes for whoever may have what it has made`, async () => {
+    it(`K5: a limited key on ${database.name} reserves its names for the owners of what it creates`, async () => {
       const made = await call("POST", "/edges/https", { ...ours, hostports: ["own.example.net:443"] });
       assert.equal(made.status, 201, made.text);
       const again = await call("POST", "/edges/tls", { ...ours, hostports: ["own.example.net:8443"] });
@@ -164,7 +166,7 @@ for (const database of databases) {
       assert.equal((await call("GET", "/reserved_addrs")).body.reserved_addrs[0].metadata, ours.metadata);
     });
 
-    it(`K5: a limited key on ${database.name} is not told which object of others holds a name, or uses what it wants to delete`, async () => {
+    it(`K5: a limited key on ${database.name} does not learn which foreign object holds a name or blocks a deletion`, async () => {
       const holder = await api.ok("POST", "/vaults", { name: "held", ...theirs });
       const held = await call("POST", "/vaults", { name: "held", ...ours });
       assert.equal(held.status, 409);
@@ -254,7 +256,7 @@ for (const database of databases) {
       refused(await call("GET", `/tunnels/${b}`), "metadata:team-b/1");
     });
 
-    it(`K5: a limited key on ${database.name} is not told again what it was told once and may not see any more`, async () => {
+    it(`K5: a limited key on ${database.name} gets no idempotent answer again that it may not see any more`, async () => {
       const send = (as: string): Promise<ApiResponse> =>
         api.request("POST", "/vaults", {
           key: as,
@@ -272,7 +274,7 @@ for (const database of databases) {
       assert.ok(!again.text.includes(made.body.id));
     });
 
-    it(`K5: a limited key on ${database.name} reaches no other kinds by what follows from a change, if it is limited to kinds`, async () => {
+    it(`K5: a limited key on ${database.name} that is limited to kinds reaches no others by side effects`, async () => {
       const narrow = (await api.ok("POST", "/api_keys", { scopes: ["type:https_edge", "type:ip_policy"] })).token;
       const { edge, route } = await sharedEdge();
       const path = `/edges/https/${edge.id}`;

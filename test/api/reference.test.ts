@@ -59,7 +59,7 @@ describe("the reference page", () => {
     }
   });
 
-  it("the reference page shows what an operation answers, and with which header fields", () => {
+  it("the reference page shows an operation's answers, and their header fields", () => {
     const create = /<details id="createAPIKey" data-entry>([^]*?)<\/details>/.exec(page.text)?.[1] ?? "";
     assert.match(create, /Headers of 201: [^]*<code>ETag<\/code>/);
     assert.match(create, /<pre>\{\n  &quot;id&quot;: &quot;ak_[^]*&quot;token&quot;: &quot;postern_ak_/);
@@ -83,7 +83,7 @@ describe("the reference page", () => {
     assert.deepEqual([...new Set(links.filter((name) => !names.includes(name)))], []);
   });
 
-  it("the reference page comes compressed to those who take that", async () => {
+  it("the reference page is compressed for clients that accept it", async () => {
     const answer = await fetch(`${api.baseUrl}/docs`, { headers: { "accept-encoding": "gzip" } });
     assert.equal(answer.headers.get("content-encoding"), "gzip");
     assert(Number(answer.headers.get("content-length")) < page.text.length / 5);

@@ -13,7 +13,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    it(`the API on ${database.name} creates a bot user that is active unless told otherwise, and changes it`, async () => {
+    it(`the API on ${database.name} creates a bot user that is active by default, and changes it`, async () => {
       const created = await api.request("POST", "/bot_users", { body: { name: "deployer" } });
       assert.equal(created.status, 201);
       assert.equal(created.body.active, true);
@@ -34,7 +34,7 @@ for (const database of databases) {
       assert.equal(second.body.details.holder_uri, first.uri);
     });
 
-    it(`the API on ${database.name} keeps IP policies with rules, each CIDR once`, async () => {
+    it(`the API on ${database.name} stores IP policies with rules, each CIDR once`, async () => {
       const policy = await api.ok("POST", "/ip_policies", { description: "office" });
       const body = { ip_policy_id: policy.id, cidr: "192.0.2.0/24", action: "allow" };
       const rule = await api.ok("POST", "/ip_policy_rules", body);
@@ -52,7 +52,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", `/ip_policy_rules/${rule.id}`)).status, 404);
     });
 
-    it(`the API on ${database.name} refuses fixed HTTP responses where whole connections come, however deep`, async () => {
+    it(`the API on ${database.name} refuses fixed HTTP responses for whole connections, at any depth`, async () => {
       const fixed = await api.ok("POST", "/backends/http_response", { body: "hello" });
       const group = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "db" } });
       const failover = await api.ok("POST", "/backends/failover", { backends: [group.id, fixed.id] });
@@ -136,7 +136,7 @@ for (const database of databases) {
       assert.equal((await api.request("GET", `${path}/${route.id}`)).status, 404);
     });
 
-    it(`R4: the API on ${database.name} takes an address for the range of itself, and shows it as it was sent`, async () => {
+    it(`R4: the API on ${database.name} treats an address as a range of one, and shows it as it was sent`, async () => {
       const policy = await api.ok("POST", "/ip_policies", {});
       const make = (cidr: string) =>
         api.request("POST", "/ip_policy_rules", { body: { ip_policy_id: policy.id, cidr, action: "deny" } });
@@ -154,7 +154,7 @@ for (const database of databases) {
       assert.equal((await make("192.0.2")).body.error_code, errorCode("cidr_invalid"));
     });
 
-    it(`the API on ${database.name} lets routes differ by match type alone, and refuses the same match twice`, async () => {
+    it(`the API on ${database.name} lets routes differ by match type alone, and refuses a repeated match`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const path = `/edges/https/${edge.id}/routes`;
       await api.ok("POST", path, { match_type: "path_prefix", match: "/a" });
@@ -163,7 +163,7 @@ for (const database of databases) {
       assert.deepEqual([again.status, again.body.error_code], [409, errorCode("route_exists")]);
     });
 
-    it(`the API on ${database.name} reserves the domain of a hostport by itself and gives one hostport one holder`, async () => {
+    it(`the API on ${database.name} reserves the domain of a hostport automatically, and gives one hostport to one holder`, async () => {
       const edge = await api.ok("POST", "/edges/https", { hostports: ["held.example.com:443"] });
       const domains = await api.ok("GET", "/reserved_domains");
       assert.ok(domains.reserved_domains.some((one: { domain: string }) => one.domain === "held.example.com"));
@@ -190,7 +190,7 @@ for (const database of databases) {
       assert.equal(new Set(seen).size, seen.length);
     });
 
-    it(`K5: the API on ${database.name} shows a token once and keeps only its hash`, async () => {
+    it(`K5: the API on ${database.name} shows a token once and stores only its hash`, async () => {
       for (const path of ["/api_keys", "/credentials"]) {
         const created = await api.ok("POST", path, { description: "for once" });
         assert.match(created.token, /^postern_a[kt]_/);

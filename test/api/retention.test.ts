@@ -33,7 +33,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    it(`D10: a history that was pruned on ${database.name} lists what is kept, on pages that end there`, async () => {
+    it(`D10: a pruned history on ${database.name} lists the remaining revisions, on pages that end there`, async () => {
       const numbers = async (path: string): Promise<number[]> => {
         const { revisions, next_page_uri } = await api.ok("GET", path);
         assert.equal(next_page_uri, null);
@@ -47,7 +47,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/revisions/${oldest}`)).changes[0].fields[0].path, "name");
     });
 
-    it(`D10: a history that was pruned on ${database.name} answers 410 for what is older, with the oldest revision that is kept and the setting`, async () => {
+    it(`D10: a pruned history on ${database.name} answers 410 for older revisions, with the oldest remaining one and the setting`, async () => {
       for (const [method, path] of [
         ["GET", `/revisions/${last}`],
         ["GET", "/revisions/1"],
@@ -67,7 +67,7 @@ for (const database of databases) {
       assert.deepEqual([unknown.status, unknown.body.error_code], [404, errorCode("revision_unknown")]);
     });
 
-    it(`a history that was pruned on ${database.name} shows and brings back what was last changed long before the oldest revision`, async () => {
+    it(`a pruned history on ${database.name} shows and restores objects that were last changed long before the oldest revision`, async () => {
       const path = `/ip_policies/${old.id}`;
       const before = await api.request("GET", `${path}?at_revision=${oldest}`);
       assert.deepEqual([before.status, before.body.description], [200, "long ago"]);

@@ -19,7 +19,7 @@ for (const database of databases) {
     const rollback = (to: number, headers: Record<string, string> = {}, key?: string) =>
       api.request("POST", `/revisions/${to}/rollback`, { headers, ...(key !== undefined && { key }) });
 
-    it(`revisions on ${database.name} keep the reason in any script, however it was sent`, async () => {
+    it(`revisions on ${database.name} preserve the reason in any script, however it was sent`, async () => {
       const bytes = (text: string) => Buffer.from(text).toString("latin1");
       for (const [sent, kept] of [
         ["caf%C3%A9", "café"],
@@ -55,7 +55,7 @@ for (const database of databases) {
       assert.equal(await count(), before);
     });
 
-    it(`P6: revisions on ${database.name} say who wrote what, when, from where and why, with each field before and after`, async () => {
+    it(`P6: revisions on ${database.name} record who wrote what, when, from where and why, with each field before and after`, async () => {
       const { id } = await api.ok("POST", "/ip_policies", { description: "before" });
       const headers = { "postern-reason": "ticket 7" };
       const body = { description: "after" };
@@ -116,7 +116,7 @@ for (const database of databases) {
       }
     });
 
-    it(`K4: revisions on ${database.name} show that a secret has changed, and never what it is or was`, async () => {
+    it(`K4: revisions on ${database.name} show that a secret changed, and never its value`, async () => {
       const edge = await api.ok("POST", "/edges/https", {});
       const webhook = (secret: string) => ({ webhook_verification: { provider: "github", secret } });
       const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
@@ -147,7 +147,7 @@ for (const database of databases) {
       }
     });
 
-    it(`revisions on ${database.name} need a key and the version, to be read and to be gone back to`, async () => {
+    it(`revisions on ${database.name} require a key and the version, to be read and to roll back`, async () => {
       for (const [method, path] of [
         ["GET", "/revisions"],
         ["GET", "/revisions/1"],
@@ -158,7 +158,7 @@ for (const database of databases) {
       }
     });
 
-    it(`revisions on ${database.name} can be gone back to, as one new revision with everything as it was`, async () => {
+    it(`revisions on ${database.name} can be rolled back to, as one new revision with everything as it was`, async () => {
       const tenant = tenantKey;
       const ok = (method: string, path: string, body?: unknown) => api.ok(method, path, body, tenant);
       const policy = await ok("POST", "/ip_policies", { description: "office" });
@@ -202,7 +202,7 @@ for (const database of databases) {
       assert.deepEqual([again.body.revision, again.body.changes], [before + 1, []]);
     });
 
-    it(`revisions on ${database.name} say what going back would change, and change nothing`, async () => {
+    it(`revisions on ${database.name} preview a rollback without changing anything`, async () => {
       const [policy, gone] = [
         await api.request("POST", "/ip_policies", { body: { description: "as it was" }, key: tenantKey }),
         await api.request("POST", "/bot_users", { body: { name: "to come back" }, key: tenantKey }),
@@ -247,7 +247,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/bot_users/${left.id}`)).name, "left");
     });
 
-    it(`revisions on ${database.name} cannot be gone back to when a rule does not hold then, and the answer says why`, async () => {
+    it(`revisions on ${database.name} cannot be rolled back to if a rule would be violated, and the answer says why`, async () => {
       const start = numberOf(await api.request("GET", "/bot_users"));
       const domain = await api.request("POST", "/reserved_domains", { body: { domain: "lost.example.com" } });
       await api.ok("DELETE", `/reserved_domains/${domain.body.id}`);
@@ -263,7 +263,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `/bot_users/${bot.id}`)).name, "owner of a key");
     });
 
-    it(`K5: revisions on ${database.name} leave keys and agent tokens as they are: what was revoked stays revoked`, async () => {
+    it(`K5: revisions on ${database.name} do not restore keys and agent tokens: revoked ones stay revoked`, async () => {
       const made = await api.request("POST", "/api_keys", { body: {} });
       const { id, token } = made.body;
       await api.request("DELETE", `/api_keys/${id}`);

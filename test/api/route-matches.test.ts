@@ -1,4 +1,4 @@
-/** What a route may match: refused wherever it is written when no request could have it. */
+/** Matches of routes: those that no request can have are refused wherever they are written. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -34,7 +34,7 @@ const taken: Readonly<Record<string, string>> = {
   "a.w.example.com/": "a.w.example.com",
 };
 
-/** What an earlier version took: a route whose match no request can have, and a second write. */
+/** State of an earlier version: a route whose match no request can have, and a second write. */
 async function seed(store: Store): Promise<void> {
   const account = store.accounts()[0]?.id as string;
   const context = { principal: { accountId: account, id: "system" }, operation: "seed", operationId: "op_seed" };
@@ -96,7 +96,7 @@ for (const database of databases) {
       assert.equal((await api.ok("GET", `${path}/${present.id}`)).match, "/present");
     });
 
-    it(`the match of a route on ${database.name} comes back as it was sent, and is taken once however it is spelled`, async () => {
+    it(`the match of a route on ${database.name} is returned as it was sent, and its spellings count as one`, async () => {
       for (const [match, other] of Object.entries(taken)) {
         for (const match_type of ["path_prefix", "exact_path"]) {
           const route = await api.ok("POST", path, { match_type, match });

@@ -13,8 +13,8 @@ import { derOf, makeProviderKeys, metadataXml } from "../support/saml-idp.ts";
 const keys = await makeProviderKeys();
 
 for (const database of databases) {
-  describe(`metadata of a SAML provider with an address of its own, on ${database.name}`, () => {
-    it(`metadata of a SAML provider with an address of its own, on ${database.name} is looked for hourly, or as often as it wishes, and goes with its route`, async () => {
+  describe(`metadata of a SAML provider with an address, on ${database.name}`, () => {
+    it(`metadata of a SAML provider with an address, on ${database.name} is fetched hourly, or as often as it requests, and deleted with its route`, async () => {
       const asked: (string | undefined)[] = [];
       let attributes = "";
       let isAway = false;
@@ -78,7 +78,7 @@ for (const database of databases) {
       }
     });
 
-    it(`I7: metadata of a SAML provider with an address of its own, on ${database.name} is looked for at four addresses of an account at once`, async () => {
+    it(`I7: metadata of a SAML provider with an address, on ${database.name} is fetched from at most four addresses of an account at once`, async () => {
       const open = new Set<string>();
       const seen = new Set<string>();
       const release: (() => void)[] = [];
@@ -121,7 +121,7 @@ for (const database of databases) {
       }
     });
 
-    it(`metadata of a SAML provider with an address of its own, on ${database.name} is looked for where an edge asks, until nobody has asked for a week`, async () => {
+    it(`metadata of a SAML provider with an address, on ${database.name} is fetched for an edge that asks, until none has asked for a week`, async () => {
       let asked = 0;
       const server = createServer((_request, response) => {
         asked += 1;
@@ -178,7 +178,7 @@ for (const database of databases) {
   });
 }
 
-/** The one that the edge has; undefined for none. */
+/** The edge's present metadata; undefined for none. */
 function kept(api: TestApi, field = "etag"): string | undefined {
   const has = new Map<string, string>();
   for (const message of api.edge.received) {

@@ -137,7 +137,7 @@ for (const database of databases) {
       await taken("PATCH", `/vaults/${vault.id}`, { description: "a note" });
     });
 
-    it(`K5: on ${database.name} a key without "secrets" moves hidden values neither by a document nor by a rollback`, async () => {
+    it(`K5: on ${database.name} a key without "secrets" cannot redirect hidden values by a document or a rollback`, async () => {
       const [from, to] = [await group("from"), await group("to")];
       const made = await api.request("POST", `/edges/https/${edge.id}/routes`, {
         body: { match_type: "path_prefix", match: "/history", backend: { backend_id: to.id } },

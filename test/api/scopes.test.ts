@@ -90,7 +90,7 @@ for (const database of databases) {
       ]) {
         lacks(await put(team, condition), "*");
       }
-      // What is there already stays, and what reads none may be written.
+      // Existing references stay, and kinds without references may be written.
       const other = await keyWith("write");
       assert.equal((await call("PATCH", `/edges/tcp/${edge}`, other, { description: "x" })).status, 200);
       assert.equal((await put(other, "conn.client_port == 1")).status, 200);
@@ -163,7 +163,7 @@ for (const database of databases) {
       assert.deepEqual([unknown.status, unknown.body.error_code], [404, errorCode("reference_unknown")]);
     });
 
-    it(`K5: limited API keys on ${database.name} keep what others have tied to their objects, while they change the rest`, async () => {
+    it(`K5: limited API keys on ${database.name} preserve what others attached to their objects, while they change the rest`, async () => {
       const key = await keyWith("metadata:kept");
       const policy = await api.ok("POST", "/ip_policies", { metadata: "theirs" });
       const edge = await api.ok("POST", "/edges/tcp", {
@@ -176,7 +176,7 @@ for (const database of databases) {
       assert.equal((await call("DELETE", `/edges/tcp/${edge.id}/ip_restriction`, key)).status, 204);
     });
 
-    it(`K5: limited API keys on ${database.name} list only what they may see, in whole pages`, async () => {
+    it(`K5: limited API keys on ${database.name} list only visible objects, in full pages`, async () => {
       const key = await keyWith("metadata:listed");
       const wanted: string[] = [];
       for (let index = 0; index < 12; index += 1) {
@@ -253,7 +253,7 @@ for (const database of databases) {
       assert.equal((await call("GET", "/accounts", token)).status, 200);
     });
 
-    it(`K5: limited API keys on ${database.name} are not told of rules that they may not see by a test of a policy`, async () => {
+    it(`K5: limited API keys on ${database.name} see no hidden rules in a policy test`, async () => {
       const { id } = await api.ok("POST", "/ip_policies", {});
       const rule = await api.ok("POST", "/ip_policy_rules", { ip_policy_id: id, cidr: "192.0.2.0/24", action: "deny" });
       const tested = async (...scopes: string[]): Promise<Body> =>
@@ -277,7 +277,7 @@ for (const database of databases) {
       }
     });
 
-    it(`limited API keys on ${database.name} keep their limits over a restart`, async () => {
+    it(`limited API keys on ${database.name} keep their limits across a restart`, async () => {
       const place = await database.create();
       const bootstrap = { apiKey: api.apiKey, authtoken: api.authtoken };
       const first = await startApi(database, { databaseUrl: place.url, bootstrap });

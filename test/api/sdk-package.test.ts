@@ -1,4 +1,6 @@
-/** The SDK as it is published: built, imported by its name, on the Nodes that are here; and what its README says. */
+/**
+ * The SDK as published: built, imported by its name, on the installed Node versions, and the examples of its README.
+ */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The SDK against the API: every operation, and what it adds to them. */
+/** The SDK against the API: every operation, and the SDK's additions. */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -25,7 +25,7 @@ import type { World } from "../support/world.ts";
 
 type Method = (...args: readonly unknown[]) => unknown;
 
-/** What was sent last, and what was answered. */
+/** The last request, and its answer. */
 interface Seen {
   url: string;
   init: FetchInit;
@@ -34,7 +34,7 @@ interface Seen {
 
 const described = describedOperations();
 
-/** What a call is told that goes where no operation is. */
+/** The error for a call to a path without operation. */
 const astray: readonly string[] = [
   errorCode("unknown_path"),
   errorCode("method_not_allowed"),
@@ -103,7 +103,7 @@ describe("the SDK", () => {
     // Without an edge that has a configuration, the server is not ready.
     api.edge.send({ type: "hello", edgeId: "edge" });
     api.edge.send({ type: "applied", revision: 1 });
-    // What takes a body is a document of many objects.
+    // Operations with a body of many objects.
     return { path, body: operation.takesBody ? { objects: {} } : undefined };
   }
 
@@ -119,7 +119,7 @@ describe("the SDK", () => {
     assert.deepEqual(await postern.vaults.list().all(), []);
   });
 
-  it("the SDK starts a list where it is told to", async () => {
+  it("the SDK starts a list at the given position", async () => {
     const [first, second] = [await postern.ipPolicies.create({}), await postern.ipPolicies.create({})];
     const { items, nextBeforeId } = await postern.ipPolicies.list({ limit: 1, before_id: second.id }).page();
     assert.deepEqual(items, [first]);
@@ -139,7 +139,7 @@ describe("the SDK", () => {
     await assert.rejects(postern.ipPolicies.get(policy.id), refusal("not_found", 404));
   });
 
-  it("the SDK tells what came in the header of an answer without a body", async () => {
+  it("the SDK returns header values of an answer without a body", async () => {
     const policy = await postern.ipPolicies.create({});
     const rule = await postern.ipPolicyRules.create({
       ip_policy_id: policy.id,
@@ -172,7 +172,7 @@ describe("the SDK", () => {
     await assert.rejects(other, refusal("idempotency_reused", 422));
   });
 
-  it("the SDK sends what it was told to wait for, and why", async () => {
+  it("the SDK sends the given preference and reason", async () => {
     await postern.ipPolicies.create({}, { waitSeconds: 0, reason: "a test" });
     assert.equal(seen.init.headers["prefer"], "wait=0");
     assert.equal(seen.init.headers["postern-reason"], "a test");
@@ -216,14 +216,14 @@ describe("the SDK", () => {
   });
 });
 
-describe("the SDK, when what answers is not the API,", () => {
-  it("the SDK, when what answers is not the API, says that nothing listens", async () => {
+describe("the SDK with a server that is not the API", () => {
+  it("the SDK reports when nothing listens", async () => {
     const unused = await answering(() => {});
     await unused.stop();
     await assert.rejects(unused.postern.ipPolicies.get("x"), connectionFailure(/ECONNREFUSED/));
   });
 
-  it("the SDK, when what answers is not the API, says what a stranger answered", async () => {
+  it("the SDK quotes the answer of a server that is not the API", async () => {
     const stranger = await answering((_request, response) => response.writeHead(502).end("<h1>Bad gateway</h1>"));
     const json = await answering((_request, response) => response.writeHead(500).end('{"error":"?"}'));
     await assert.rejects(stranger.postern.ipPolicies.get("x"), connectionFailure(/502 .*Bad gateway/));
@@ -231,7 +231,7 @@ describe("the SDK, when what answers is not the API,", () => {
     await Promise.all([stranger.stop(), json.stop()]);
   });
 
-  it("the SDK, when what answers is not the API, waits no longer than it was told", async () => {
+  it("the SDK waits no longer than its timeout", async () => {
     const silent = await answering(() => {}, { timeoutMs: 50 });
     await assert.rejects(silent.postern.ipPolicies.get("x"), connectionFailure(/no answer within 0.05 s/));
     const aborted = silent.postern.ipPolicies.get("x", { signal: AbortSignal.abort(new Error("enough")) });
@@ -239,7 +239,7 @@ describe("the SDK, when what answers is not the API,", () => {
     await silent.stop();
   });
 
-  it("the SDK, when what answers is not the API, sends the key to no address that an answer names", async () => {
+  it("the SDK sends the key to no address from an answer", async () => {
     const reached: string[] = [];
     const other = await answering((request, response) => {
       reached.push(String(request.url));

@@ -8,14 +8,14 @@ import { seedWorld } from "../support/world.ts";
 
 const sqlite = databases[0] as (typeof databases)[number];
 
-describe("what clients of the vendor know", () => {
+describe("small resources of the vendor's API", () => {
   let api: TestApi;
   before(async () => {
     api = await startApi(sqlite, { seed: seedWorld });
   });
   after(() => api.stop());
 
-  it("the API takes a secret's vault by name, and lists the secrets of one vault", async () => {
+  it("the API accepts a secret's vault by name, and lists the secrets of one vault", async () => {
     const [one, other] = [
       await api.ok("POST", "/vaults", { name: "one" }),
       await api.ok("POST", "/vaults", { name: "other" }),
@@ -52,7 +52,7 @@ describe("what clients of the vendor know", () => {
     assert.deepEqual([refused.status, refused.body.error_code], [404, errorCode("reference_unknown")]);
   });
 
-  it("the API leaves endpoints of agents to their agents", async () => {
+  it("the API leaves agents' endpoints to their agents", async () => {
     const accountId = (await api.ok("GET", "/accounts")).accounts.at(-1).id as string;
     const endpoint = { id: `ep_${"1".repeat(27)}`, proto: "https", publicUrl: "https://t1.postern.test" } as const;
     const shared = {
@@ -84,7 +84,7 @@ describe("what clients of the vendor know", () => {
     assert.equal((await api.request("POST", "/app/users", { body: {} })).status, 405);
   });
 
-  it("R5: the API lets no account take all names that the server makes", async () => {
+  it("R5: the API does not let an account reserve all names that the server generates", async () => {
     const base = "postern.test";
     for (const name of [`*.${base}`, "*.test"]) {
       const reserved = await api.request("POST", "/reserved_domains", { body: { domain: name } });

@@ -29,7 +29,7 @@ const never: Readonly<Record<string, RegExp>> = {
 };
 const fine = ["192.0.2.1:80", "10.0.0.5:8080", "[2001:db8::1]:80", "localhost:80", "backend.example.com:443"];
 
-/** What an earlier version took, and deleted. */
+/** State of an earlier version, which then deleted it. */
 async function seed(store: Store): Promise<void> {
   const account = store.accounts()[0]?.id as string;
   const context = { principal: { accountId: account, id: "system" }, operation: "seed", operationId: "op_seed" };
@@ -57,7 +57,7 @@ for (const database of databases) {
       assert.match(String(answer.body.details[field]), why);
     };
 
-    it(`I7: the address of a static backend on ${database.name} is refused by what it is, when created, changed, planned and applied`, async () => {
+    it(`I7: the address of a static backend on ${database.name} is checked when it is created, changed, planned and applied`, async () => {
       const present = await api.ok("POST", "/backends/static", { address: "192.0.2.1:80" });
       for (const [address, why] of Object.entries({ ...local, ...never })) {
         fails(await api.request("POST", "/backends/static", { body: { address } }), "address", why);
@@ -77,7 +77,7 @@ for (const database of databases) {
       }
     });
 
-    it(`I7: the address of a static backend on ${database.name} is not brought back by a rollback, and what was stored before can be changed in everything else`, async () => {
+    it(`I7: a forbidden address of a static backend on ${database.name} is not restored by a rollback, and an old one can be changed in everything else`, async () => {
       const { revisions } = await api.ok("GET", "/revisions?limit=100&operation=seed");
       const made = Math.min(...revisions.map(({ revision }: { revision: number }) => revision));
       fails(await api.request("POST", `/revisions/${made}/rollback`), "address", /loopback/);

@@ -1,4 +1,4 @@
-/** What the API says would pass, without anything being tried. */
+/** Answers about what would be allowed, without trying it. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApi } from "../support/api.ts";
@@ -6,14 +6,14 @@ import type { TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 
-describe("what would pass", () => {
+describe("the testers of the API", () => {
   let api: TestApi;
   before(async () => {
     api = await startApi(databases[0] as (typeof databases)[number], { domain: "t.example.com", httpsPort: 8443 });
   });
   after(() => api.stop());
 
-  it("what would pass an IP policy is what its rules say, deny first, and the rule is named", async () => {
+  it("the tester of an IP policy applies its rules, deny first, and names the matching rule", async () => {
     const { id } = await api.ok("POST", "/ip_policies", {});
     const rule = (cidr: string, action: string) =>
       api.ok("POST", "/ip_policy_rules", { ip_policy_id: id, cidr, action });
@@ -33,7 +33,7 @@ describe("what would pass", () => {
     assert.deepEqual([wrong.status, Object.keys(wrong.body.details)[0]], [400, "source_ip"]);
   });
 
-  it("what would pass an agent token's ACL is what agents may publish", async () => {
+  it("the tester of an agent token's ACL returns what agents may publish", async () => {
     const { id } = await api.ok("POST", "/credentials", { acl: ["bind:*.shop.example", "bind:app=web"] });
     const test = (bind: string) => api.ok("POST", `/credentials/${id}/test`, { bind });
     assert.deepEqual(
@@ -47,7 +47,7 @@ describe("what would pass", () => {
     assert.equal((await api.ok("POST", `/credentials/${open.id}/test`, { bind: "any.example" })).allowed, true);
   });
 
-  it("what would pass an API key's scopes is what the key may call, and the scope that lacks is named", async () => {
+  it("the tester of an API key's scopes returns what the key may call, and names the missing scope", async () => {
     const { id, token } = await api.ok("POST", "/api_keys", { scopes: ["read", "type:ip_policy", "metadata:team-a"] });
     const test = (operation: string, metadata?: string) =>
       api.ok("POST", `/api_keys/${id}/test`, { operation, ...(metadata !== undefined && { metadata }) });
@@ -66,7 +66,7 @@ describe("what would pass", () => {
     assert.equal(unknown.status, 400);
   });
 
-  it("what a provider of webhooks would sign verifies, and a secret that cannot be its is refused", async () => {
+  it("the tester of webhook providers signs a sample that verifies, and refuses a secret that the provider cannot have", async () => {
     const url = "https://hooks.example.com/github";
     const sample = { provider: "github", secret: "s3cret", url, body: '{"a":1}' };
     const signed = await api.ok("POST", "/webhooks/sign", sample);
@@ -86,7 +86,7 @@ describe("what would pass", () => {
     }
   });
 
-  it("who refers to an object is told with routes and edges among them, and of no other account", async () => {
+  it("the references to an object include routes and edges, and none of another account", async () => {
     const backend = await api.ok("POST", "/backends/tunnel_group", { labels: { app: "a" } });
     const edge = await api.ok("POST", "/edges/https", { hostports: ["a.example.com:443"] });
     const route = await api.ok("POST", `/edges/https/${edge.id}/routes`, {
@@ -106,7 +106,7 @@ describe("what would pass", () => {
     assert.equal((await api.request("GET", "/references/nothing")).status, 404);
   });
 
-  it("what is registered at identity providers is told, for each OpenID issuer its own", async () => {
+  it("the addresses to register at identity providers are listed, with a separate one for each OpenID issuer", async () => {
     const base = "https://idp.t.example.com:8443";
     const oauth = await api.ok("GET", "/login_addresses");
     assert.deepEqual(oauth, {

@@ -1,4 +1,4 @@
-/** What the API tells of traffic: requests that have ended, and dry runs, over the whole platform. */
+/** Traffic in the API: finished requests, and dry runs, over the whole platform. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
@@ -47,7 +47,7 @@ after(async () => {
 const url = (path: string): string => `https://shop.localhost:${platform.publicHttpsPort}${path}`;
 
 describe("the requests that have ended", () => {
-  it("the requests that have ended are filtered by the server, beyond the last page of all, and the next page keeps the filter", async () => {
+  it("finished requests are filtered by the server, over all pages, and the next page keeps the filter", async () => {
     for (let at = 0; at < 3; at += 1)
       await platform.request(url(`/admin/found-${at}`), { headers: { "user-agent": "bad" } });
     for (let at = 0; at < 4; at += 1) await platform.request(url(`/other-${at}`));
@@ -63,7 +63,7 @@ describe("the requests that have ended", () => {
       assert.equal((await list(wrong)).status, 400);
   });
 
-  it("the requests that have ended say why a visitor was denied, who is told no more than the code and the id", async () => {
+  it("finished requests show why a visitor was denied, who only sees the code and the id", async () => {
     for (const http of ["h1", "h2"] as const) {
       const denied = await platform.request(url("/admin/x?secret"), { http, headers: { "user-agent": "bad bot" } });
       assert.equal(denied.status, 403);
@@ -92,7 +92,7 @@ describe("the requests that have ended", () => {
     }
   });
 
-  it("the requests that have ended hold what was forwarded too, with the backend and tunnel that were chosen", async () => {
+  it("finished requests include forwarded ones, with the selected backend and tunnel", async () => {
     const [online] = (await platform.api("GET", "/tunnels")).body.tunnels;
     for (const http of ["h1", "h2"] as const) {
       const answer = await platform.request(url("/admin"), { http, headers: { "user-agent": "good" } });
@@ -109,7 +109,7 @@ describe("the requests that have ended", () => {
     }
   });
 
-  it("the requests that have ended come newest first, in pages", async () => {
+  it("finished requests are listed newest first, in pages", async () => {
     for (let count = 0; count < 3; count += 1) await platform.request(url("/none"));
     const first = (await platform.api("GET", "/requests?limit=2")).body;
     assert.equal(first.requests.length, 2);
@@ -121,7 +121,7 @@ describe("the requests that have ended", () => {
     assert.ok(next.requests[0].id < first.requests[1].id);
   });
 
-  it("the connections that have ended are told beside them, with the reason that their clients are not told", async () => {
+  it("finished connections are listed too, with the reason that their clients do not see", async () => {
     const policy = await made("POST", "/ip_policies", {});
     const address = await made("POST", "/reserved_addrs", {});
     const port = Number(address.addr.split(":")[1]);
@@ -159,7 +159,7 @@ describe("the requests that have ended", () => {
 describe("explain", () => {
   const explain = (body: object, key?: string) => platform.api("POST", `/edges/https/${edge.id}/explain`, body, key);
 
-  it("explain says what would be done, and why, and leaves no trace", async () => {
+  it("explain reports what would happen, and why, and leaves no trace", async () => {
     const listed = (await platform.api("GET", "/requests")).body.requests.length;
     const { body, status } = await explain({
       url: url("/admin/y"),
@@ -187,7 +187,7 @@ describe("explain", () => {
     assert.equal((await platform.api("GET", "/requests")).body.requests.length, listed);
   });
 
-  it("explain shows what would become of an answer", async () => {
+  it("explain shows the effect of response rules", async () => {
     await made("PUT", `/edges/https/${edge.id}/routes/${route.id}/compression`, { enabled: true });
     const response = { status_code: 200, headers: { "content-type": "text/html" } };
     const headers = { "user-agent": "good", "accept-encoding": "br" };
@@ -198,7 +198,7 @@ describe("explain", () => {
     );
   });
 
-  it("explain refuses what is no request to this edge", async () => {
+  it("explain refuses input that is not a request to this edge", async () => {
     assert.match((await explain({ url: "https://elsewhere.example/" })).body.details.url, /must lead to this edge/);
     for (const bad of [
       { url: "http://shop.localhost/" },

@@ -57,7 +57,7 @@ describe("a write that prefers to wait for the edges", () => {
     assert.deepEqual([headers["postern-applied"], headers["postern-revision"]], ["true", String(revision)]);
   });
 
-  it("a write that prefers to wait for the edges is told which edge does not serve it after the time, and the change stands", async () => {
+  it("a write that waits for the edges names the edge that does not serve it in time, and stays in effect", async () => {
     const request = create('wait="1"');
     assert.ok(await waits(request));
     clock.pass(1_000);
@@ -66,7 +66,7 @@ describe("a write that prefers to wait for the edges", () => {
     assert.equal((await api.ok("GET", `/bot_users/${body.id}`)).id, body.id);
   });
 
-  it("a write that prefers to wait for the edges waits for the edge that comes after one that is gone", async () => {
+  it("a write that waits for the edges waits for the replacement of an edge that is gone", async () => {
     api.edge.send({ type: "applied", revision: 999_999 });
     api.edge.send({ type: "hello", edgeId: "edge_two" });
     const request = create("wait=10");
@@ -87,7 +87,7 @@ describe("a write that prefers to wait for the edges", () => {
     }
   });
 
-  it("a write that prefers to wait for the edges is refused at once when it is refused", async () => {
+  it("a write that waits for the edges is refused immediately if it is invalid", async () => {
     const headers = { prefer: "wait=10" };
     assert.equal((await api.request("POST", "/bot_users", { body: {}, headers })).status, 400);
     assert.equal((await api.request("DELETE", "/bot_users/bot_none", { headers })).status, 404);

@@ -1,4 +1,4 @@
-/** What writers are told of policies that are taken, and were probably not meant so. */
+/** Warnings about policies that are valid, but probably unintended. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApi } from "../support/api.ts";
@@ -24,7 +24,7 @@ for (const database of databases) {
     });
     after(() => api.stop());
 
-    it(`warnings of the API on ${database.name} come with the write that they are about, and with no other`, async () => {
+    it(`warnings of the API on ${database.name} come with their own write only`, async () => {
       const { id } = await api.ok("POST", "/edges/tcp", {});
       const path = `/edges/tcp/${id}`;
       const block = await api.request("PUT", `${path}/traffic_policy`, { body: { value: admitsNobody } });
@@ -57,7 +57,7 @@ for (const database of databases) {
       assert.match(warning(made) ?? "", /%C3%9Cb/);
     });
 
-    it(`warnings of the API on ${database.name} are in plans and in what was applied`, async () => {
+    it(`warnings of the API on ${database.name} are in plans and in apply results`, async () => {
       const document = (word: string) => ({
         document: "warned",
         objects: {
