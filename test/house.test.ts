@@ -55,9 +55,11 @@ const allowed: Record<string, { readonly values: readonly string[]; readonly typ
   agent: { values: ["lib", "http1", "http2", "tunnel"], types: ["routing"] },
   inspector: { values: ["lib", "http1", "http2", "tunnel", "agent", "pages", "webhooks"] },
   pages: { values: ["lib"] },
+  import: { values: ["lib", "schema", "resources", "api"] },
   cli: {
     values: [
       "lib",
+      "import",
       "settings",
       "policy",
       "routing",

@@ -59,6 +59,7 @@ const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
   upstream: "the upstream is required (`--require-upstream`) and unreachable",
   refused: "rejected by a policy or limit, or not found",
   planHasChanges: "the plan has changes",
+  importLeftGuards: "an import left out a setting that protects something",
   interrupted: "interrupted",
 };
 

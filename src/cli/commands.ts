@@ -142,6 +142,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Write the account's objects to a document.",
     load: async () => (await import("./commands/export.ts")).exportCommand as Command,
   },
+  import: {
+    doc: "Convert the configuration of another program to a document and an agent file.",
+    load: async () => (await import("./commands/import.ts")).importCommand as Command,
+  },
   migrate: {
     doc: "Move all data to another database.",
     load: async () => (await import("./commands/migrate.ts")).migrate as Command,

@@ -102,7 +102,7 @@ function reasonOf({ status, code }: PosternError): ExitName {
 }
 
 /** `fetch` for the SDK without the platform's own, which decodes whatever the server says it has encoded. */
-async function sendOverHttp(url: string, init: FetchInit): Promise<FetchAnswer> {
+export async function sendOverHttp(url: string, init: FetchInit): Promise<FetchAnswer> {
   const target = new URL(url);
   const { promise, resolve: answered, reject } = Promise.withResolvers<IncomingMessage>();
   const send = target.protocol === "https:" ? requestHttps : requestHttp;

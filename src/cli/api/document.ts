@@ -1,12 +1,14 @@
 /** A document of many objects from a file, with what it refers to filled in. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
+import { parseEnv } from "node:util";
 import { JsonIssue, parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
 import { utf8Text } from "../../lib/utf8.ts";
+import { visibleLine } from "../../lib/visible-text.ts";
 import { named } from "../../settings/kinds/text.ts";
-import { flagOnly, many } from "../../settings/setting.ts";
+import { flagOnly, many, optional } from "../../settings/setting.ts";
 import { Failure, readingOf } from "../process/exit.ts";
 
 /** Largest file that is read, bytes. */
@@ -22,6 +24,28 @@ export const documentEnv = flagOnly(
   ),
 );
 
+export const documentEnvFile = flagOnly(
+  optional(
+    "File of NAME=VALUE lines. The document may read all of these variables with { $env: NAME }.",
+    named("FILE"),
+  ),
+);
+
+/** Variables that a document may read. */
+export interface DocumentVariables {
+  /** Names that the caller gave. */
+  readonly allowed: readonly string[];
+  /** Variables that come before those of the environment. */
+  readonly file: string | undefined;
+}
+
+/** A variable that the document needs and that has no value. */
+interface MissingVariable {
+  readonly path: string;
+  readonly name: string;
+  readonly isAllowed: boolean;
+}
+
 /** What a document may refer to. */
 interface Reach {
   /** As messages show it. */
@@ -31,51 +55,80 @@ interface Reach {
   readonly env: NodeJS.ProcessEnv;
   /** Names that the caller gave. */
   readonly variables: readonly string[];
+  readonly missing: MissingVariable[];
 }
 
 /**
  * Reads `file`, or standard input for `-`: YAML, of which JSON is a part. `{ $env: NAME }` and `{ $file: PATH }` stand for
- * the value of a variable that the caller named, and for a file in the document's folder: the document need not be the
+ * the value of a variable that the caller named, and for a file in the document's folder; `{ $json: VALUE }` for the text of
+ * a JSON value: the document need not be the
  * caller's own work, and what it refers to is sent to the server.
  * @throws Failure for what cannot be read
  */
-export function readDocumentFile(file: string, env: NodeJS.ProcessEnv, variables: readonly string[]): JsonObject {
+export function readDocumentFile(
+  file: string,
+  env: NodeJS.ProcessEnv,
+  { allowed, file: envFile }: DocumentVariables,
+): JsonObject {
+  const own = envFile === undefined ? {} : parseEnv(readText(envFile));
   const isStandardInput = file === "-";
   const bytes = readBytes(isStandardInput ? 0 : file, file);
   const text = readingOf(`cannot read "${file}":`, () => utf8Text(bytes));
   const folder = isStandardInput ? undefined : realpathSync(dirname(resolve(file)));
   try {
     const document = file.endsWith(".json") ? parseJsonObject(bytes) : parseYamlObject(text);
-    return fill(document, { file, folder, env, variables }) as JsonObject;
+    const missing: MissingVariable[] = [];
+    const variables = [...allowed, ...Object.keys(own)];
+    // Files for `--env-file` have empty lines to fill in.
+    const set = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== ""));
+    const filled = fill(document, "", { file, folder, env: { ...env, ...set }, variables, missing }) as JsonObject;
+    if (missing.length > 0) throw missingVariables(file, missing);
+    return filled;
   } catch (error) {
     if (error instanceof JsonIssue) throw new Failure("usage", `${file} ${error.message}`);
     throw error;
   }
 }
 
-function fill(value: unknown, reach: Reach): unknown {
-  if (Array.isArray(value)) return value.map((item) => fill(item, reach));
+function fill(value: unknown, path: string, reach: Reach): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => fill(item, `${path}[${index}]`, reach));
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value);
   const [only] = entries;
-  if (entries.length === 1 && only && typeof only[1] === "string") {
-    const [name, text] = only as [string, string];
-    if (name === "$file") {
-      const bytes = readBytes(withinFolder(text, reach), text);
-      return readingOf(`cannot read "${text}":`, () => utf8Text(bytes));
+  if (entries.length === 1 && only) {
+    const [name, inner] = only;
+    if (name === "$json") return JSON.stringify(fill(inner, path, reach));
+    if (name === "$file" && typeof inner === "string") {
+      const bytes = readBytes(withinFolder(inner, reach), inner);
+      return readingOf(`cannot read "${inner}":`, () => utf8Text(bytes));
     }
-    if (name === "$env") return variable(text, reach);
+    if (name === "$env" && typeof inner === "string") return variable(inner, path, reach);
   }
-  return Object.fromEntries(entries.map(([name, inner]) => [name, fill(inner, reach)]));
+  return Object.fromEntries(
+    entries.map(([name, inner]) => [name, fill(inner, path === "" ? name : `${path}.${name}`, reach)]),
+  );
 }
 
-function variable(name: string, { file, env, variables }: Reach): string {
-  if (!variables.includes(name)) {
-    throw new Failure("usage", `"${file}" reads the variable ${name}: allow it with --env ${name}`);
+function variable(name: string, path: string, { env, variables, missing }: Reach): string {
+  const isAllowed = variables.includes(name);
+  const found = isAllowed ? env[name] : undefined;
+  if (found === undefined) missing.push({ path, name, isAllowed });
+  return found ?? "";
+}
+
+function missingVariables(file: string, missing: readonly MissingVariable[]): Failure {
+  const [first, ...more] = missing as readonly [MissingVariable, ...MissingVariable[]];
+  if (more.length > 0) {
+    const lines = missing.map(({ path, name, isAllowed }) => {
+      const fix = isAllowed ? `${name} is not set` : `set ${name}, and allow it with --env ${name}`;
+      return `\n  ${visibleLine(`${path}: ${fix}`)}`;
+    });
+    return new Failure("usage", `"${file}" reads ${missing.length} variables that have no value:${lines.join("")}`);
   }
-  const found = env[name];
-  if (found === undefined) throw new Failure("usage", `"${file}" reads the variable ${name}, which is not set`);
-  return found;
+  const sentence = first.isAllowed
+    ? `"${file}" reads the variable ${first.name}, which is not set`
+    : `"${file}" reads the variable ${first.name}: allow it with --env ${first.name}`;
+  return new Failure("usage", visibleLine(sentence));
 }
 
 /** The path of a regular file in the document's folder, with links followed. Throws `Failure` (usage). */
@@ -100,6 +153,10 @@ function withinFolder(path: string, { file, folder }: Reach): string {
   }
   if (!statSync(found).isFile()) throw new Failure("usage", `"${file}" reads "${path}", which is not a regular file`);
   return found;
+}
+
+function readText(path: string): string {
+  return readingOf(`cannot read "${path}":`, () => utf8Text(readBytes(path, path)));
 }
 
 function unreadable(name: string, error: unknown): Failure {

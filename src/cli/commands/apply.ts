@@ -1,7 +1,7 @@
 import type { Document } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { documentEnv, readDocumentFile } from "../api/document.ts";
+import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document.ts";
 import { renderPlan } from "../terminal/plan.ts";
 import { exitCodes } from "../process/exit.ts";
 import { settings } from "../../settings/settings.ts";
@@ -12,14 +12,21 @@ export const apply = defineCommand({
   operands: "FILE|-",
   least: 1,
   most: 1,
-  settings: { ...apiSettings, env: documentEnv, prune: settings.prune, reason: settings.reason, json: settings.json },
+  settings: {
+    ...apiSettings,
+    env: documentEnv,
+    envFile: documentEnvFile,
+    prune: settings.prune,
+    reason: settings.reason,
+    json: settings.json,
+  },
   examples: [
     "postern apply shop.yaml",
     "postern apply shop.yaml --env GITHUB_SECRET",
     'postern apply --prune --reason "release 5" shop.yaml',
   ],
-  async run({ env, prune, reason, json, ...api }, [file = "-"]) {
-    const given = readDocumentFile(file, process.env, env);
+  async run({ env, envFile, prune, reason, json, ...api }, [file = "-"]) {
+    const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
     const document = (prune ? { ...given, prune } : given) as unknown as Document;
     const applied = await (
       await openApi(api)

@@ -1,7 +1,7 @@
 import type { Document } from "../../../sdk/src/index.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
-import { documentEnv, readDocumentFile } from "../api/document.ts";
+import { documentEnv, documentEnvFile, readDocumentFile } from "../api/document.ts";
 import { renderPlan } from "../terminal/plan.ts";
 import { exitCodes } from "../process/exit.ts";
 import { settings } from "../../settings/settings.ts";
@@ -12,10 +12,10 @@ export const plan = defineCommand({
   operands: "FILE|-",
   least: 1,
   most: 1,
-  settings: { ...apiSettings, env: documentEnv, prune: settings.prune, json: settings.json },
+  settings: { ...apiSettings, env: documentEnv, envFile: documentEnvFile, prune: settings.prune, json: settings.json },
   examples: ["postern plan shop.yaml", "postern plan --prune shop.yaml"],
-  async run({ env, prune, json, ...api }, [file = "-"]) {
-    const given = readDocumentFile(file, process.env, env);
+  async run({ env, envFile, prune, json, ...api }, [file = "-"]) {
+    const given = readDocumentFile(file, process.env, { allowed: env, file: envFile });
     const document = (prune ? { ...given, prune } : given) as unknown as Document;
     const planned = await (await openApi(api)).plan(document).catch((error: unknown) => {
       throw apiFailure(error);

@@ -18,6 +18,8 @@ export const exitCodes = {
   /** Refused by policy or limit. */
   refused: 7,
   planHasChanges: 8,
+  /** An import left out a setting that protects something. */
+  importLeftGuards: 8,
   interrupted: 130,
 } as const;
 

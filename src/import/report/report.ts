@@ -1,0 +1,73 @@
+/** The result of an import: what was written, and one line for every setting of the source. */
+import type { JsonObject } from "../../lib/json.ts";
+
+export type LineKind = "mapped" | "mapped differently" | "left out";
+
+/** The position of a setting: line and column in a text, or a pointer (RFC 6901) in JSON. */
+export interface Place {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  readonly pointer?: string;
+}
+
+export interface ReportLine {
+  readonly place: Place;
+  /** Path of the setting in the source, such as `proxies[0].localPort`. */
+  readonly key: string;
+  readonly kind: LineKind;
+  /** What the setting became, how the result differs, or why it was left out and what to do. */
+  readonly text: string;
+  /** Whether the setting protects something. If such a setting is left out, the command exits with code 8. */
+  readonly guardsAccess: boolean;
+}
+
+/** A document for `postern plan`. */
+export interface ImportedDocument {
+  readonly document: string;
+  readonly objects: Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
+}
+
+/** A secret that the document reads from the environment. */
+export interface ImportedSecret {
+  readonly name: string;
+  /** Undefined if the source does not reveal the secret. */
+  readonly value: string | undefined;
+  /** The object and field that need the secret. */
+  readonly usedBy: string;
+}
+
+export interface Imported {
+  readonly document?: ImportedDocument;
+  /** Content of an agent file in Postern's own format. */
+  readonly agentFile?: JsonObject;
+  /** Content of a settings file for `postern serve`. */
+  readonly serverFile?: JsonObject;
+  readonly secrets: readonly ImportedSecret[];
+  readonly report: readonly ReportLine[];
+}
+
+/** Input that cannot be imported. The message contains the place and the rule. */
+export class ImportIssue extends Error {
+  constructor(place: Place, message: string, options?: ErrorOptions) {
+    super(`${placeText(place)}: ${message}`, options);
+  }
+}
+
+export function placeText({ file, line, column, pointer }: Place): string {
+  if (pointer !== undefined) return pointer === "" ? file : `${file}#${pointer}`;
+  return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+}
+
+/** Whether a setting that protects something was left out. */
+export function leavesGuardOut(report: readonly ReportLine[]): boolean {
+  return report.some(({ kind, guardsAccess }) => kind === "left out" && guardsAccess);
+}
+
+/** Lines in the order of the source: by file, then by position. Lines without a position keep their order. */
+export function inOrder(report: readonly ReportLine[]): ReportLine[] {
+  return report.toSorted(
+    ({ place: a }, { place: b }) =>
+      a.file.localeCompare(b.file) || (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  );
+}
