@@ -1,10 +1,13 @@
 import { statSync } from "node:fs";
 import { importApi } from "../../import/api/import-api.ts";
+import { importCloudflared } from "../../import/cloudflared/import-cloudflared.ts";
+import { importFrp } from "../../import/frp/import-frp.ts";
 import { ImportIssue, inOrder, leavesGuardOut } from "../../import/report/report.ts";
 import type { Imported } from "../../import/report/report.ts";
 import { visibleLine, visibleLines } from "../../lib/visible-text.ts";
 import { defineCommand } from "../command/command.ts";
 import { readLiveApi, readSavedAnswers } from "../imports/read-api.ts";
+import { readSourceText } from "../imports/read-source.ts";
 import { renderFiles, renderReport, writeImport } from "../imports/write-import.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
 import { named, visible } from "../../settings/kinds/text.ts";
@@ -15,7 +18,19 @@ import { settings } from "../../settings/settings.ts";
 /** Reads configuration of other programs. Each returns what it became. */
 type ReadSource = (paths: readonly string[], document: string) => Imported;
 
-const readers: Readonly<Record<string, ReadSource>> = {};
+const readers: Readonly<Record<string, ReadSource>> = {
+  cloudflared: (paths, document) => importCloudflared(onlyFile(paths), readSourceText(onlyFile(paths)), document),
+  frp: (paths, document) =>
+    importFrp(
+      paths.map((file) => ({ file, text: readSourceText(file) })),
+      document,
+    ),
+};
+
+function onlyFile(paths: readonly string[]): string {
+  if (paths.length === 1) return paths[0] as string;
+  throw new Failure("usage", "import one file at a time, each with its own --out");
+}
 
 export const importCommand = defineCommand({
   name: "import",
@@ -38,6 +53,8 @@ export const importCommand = defineCommand({
   examples: [
     "postern import api --from https://api.example.com --key-file key.txt",
     "postern import api saved-answers/",
+    "postern import cloudflared config.yml --out from-cloudflared",
+    "postern import frp frps.toml frpc.toml",
   ],
   async run({ from, key, out, document, force, json }, [source = "", ...paths]) {
     const imported = await readImport(source, paths, document, from, key).catch((error: unknown) => {

@@ -1,7 +1,11 @@
 /** Reads files of strangers, within bounds. */
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { constants } from "node:fs";
+import { utf8Text } from "../../lib/utf8.ts";
 import { ImportIssue } from "../../import/report/report.ts";
+
+/** Bytes of one configuration file. */
+const maxTextBytes = 1_048_576;
 
 /** @throws ImportIssue for files that are missing, too large, or no regular files */
 export function readSourceBytes(path: string, maxBytes: number): Buffer {
@@ -21,4 +25,20 @@ export function readSourceBytes(path: string, maxBytes: number): Buffer {
   } finally {
     closeSync(handle);
   }
+}
+
+/** The text of a configuration file. */
+export function readSourceText(path: string): string {
+  const bytes = readSourceBytes(path, maxTextBytes);
+  let text: string;
+  try {
+    text = utf8Text(bytes);
+  } catch (error) {
+    throw new ImportIssue({ file: path }, (error as Error).message, { cause: error });
+  }
+  const zero = text.indexOf("\0");
+  if (zero < 0) return text;
+  const before = text.slice(0, zero).split("\n");
+  const place = { file: path, line: before.length, column: (before.at(-1) ?? "").length + 1 };
+  throw new ImportIssue(place, "the file contains a NUL character: it is not a text file");
 }

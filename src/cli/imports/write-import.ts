@@ -47,7 +47,7 @@ export function renderReport(report: readonly ReportLine[]): string {
   const warning =
     guards === 0
       ? ""
-      : `${guards} of the settings that were left out (!) protect something: replace them before you continue\n`;
+      : `${guards} of the settings that were left out (!) protect something, or may do so: replace them before you continue\n`;
   return `${lines.join("")}\n${summary}\n${warning}`;
 }
 

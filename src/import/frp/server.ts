@@ -1,0 +1,52 @@
+/** `frps.toml` as settings of `postern serve`. */
+import { itemsAt, nodeAt, textAt } from "../formats/tree.ts";
+import type { SourceNode } from "../formats/tree.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { Ledger } from "../ledger/ledger.ts";
+import type { ReportLine } from "../report/report.ts";
+import { frpsKeys } from "./server-keys.ts";
+
+export function readServer(root: SourceNode): {
+  readonly serverFile: JsonObject;
+  readonly report: readonly ReportLine[];
+} {
+  const ledger = new Ledger(frpsKeys);
+  const host = textAt(root, "proxyBindAddr") ?? "";
+  const listen = (key: string, address: string): string | undefined => {
+    const port = textAt(root, key);
+    return port === undefined || port === "0" ? undefined : `${address}:${port}`;
+  };
+  const level = textAt(root, "log.level");
+  const ports = portsOf(root, ledger);
+  const serverFile = {
+    ...set("domain", textAt(root, "subDomainHost")),
+    ...set("agent_listen", listen("bindPort", textAt(root, "bindAddr") ?? "") ?? ":7000"),
+    ...set("https_listen", listen("vhostHTTPSPort", host)),
+    ...set("http_listen", listen("vhostHTTPPort", host)),
+    ...set("tcp_bind", host === "" ? undefined : host),
+    ...set("tcp_ports", ports),
+    ...set("log_level", level === "trace" ? "debug" : level),
+  };
+  return { serverFile, report: ledger.finish(root) };
+}
+
+function set(key: string, value: string | undefined): JsonObject {
+  return value === undefined ? {} : { [key]: value };
+}
+
+/** `allowPorts` is a list of ranges, or a text in the INI form. The server has one range: the widest is taken. */
+function portsOf(root: SourceNode, ledger: Ledger): string | undefined {
+  const ranges = itemsAt(root, "allowPorts").map((item): readonly [number, number] => {
+    const single = item.value.kind === "text" ? item.value.text : textAt(item, "single");
+    const [start = "0", end = start] =
+      single === undefined ? [textAt(item, "start"), textAt(item, "end")] : single.split("-");
+    return [Number(start), Number(end)];
+  });
+  const [widest] = ranges.toSorted(([a, b], [c, d]) => d - c - (b - a));
+  if (!widest) return undefined;
+  if (ranges.length > 1) {
+    const text = `tcp_ports is one range, ${widest.join("-")}. An operator's key can use other ports for TCP edges`;
+    ledger.say(nodeAt(root, "allowPorts"), "mapped differently", text);
+  }
+  return widest.join("-");
+}
