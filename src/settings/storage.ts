@@ -29,6 +29,9 @@ export const storageSettings = {
     count("DAYS", 0),
     { default: 365 },
   ),
+  noMigrationBackup: toggle(
+    "Do not back up the database before a new version migrates it. By default, the start writes the backup beside the SQLite file, or into the data directory if the database is PostgreSQL.",
+  ),
   ...quotaSettings,
   cluster: toggle(
     "Share the PostgreSQL database with other servers that also set --cluster. Every server accepts writes and has the same configuration.",

@@ -32,16 +32,29 @@ describe("postern serve --check", () => {
     edit("delete from migrations where name = '0010-packed'");
     for (let time = 0; time < 2; time += 1) {
       const { code, stdout } = await check();
-      assert.deepEqual([code, change(stdout)], [8, { version: "0.1.0", change: "migrate", pending: ["0010-packed"] }]);
+      const backup = `${file}.before-0010-packed`;
+      const wanted = { version: "0.1.0", change: "migrate", pending: ["0010-packed"], backup };
+      assert.deepEqual([code, change(stdout)], [8, wanted]);
+      assert.ok(!existsSync(backup));
     }
-    edit("insert into migrations values ('0010-packed', '2026-01-01T00:00:00Z')");
+    edit("insert into migrations (name, at) values ('0010-packed', '2026-01-01T00:00:00Z')");
+  });
+
+  it("a start that migrates logs where its backup is, and the check afterwards exits with 0", async () => {
+    edit("delete from migrations where name = '0010-packed'");
+    const server = startCommand(["serve", "--json", "--data", data, "--log-format", "json"], { env: freePorts });
+    await server.firstLine();
+    const { stderr } = await server.end("SIGTERM");
+    assert.match(stderr, /took a backup before the database is migrated.*postern\.db\.before-0010-packed/);
+    assert.ok(existsSync(`${file}.before-0010-packed`));
+    assert.equal((await check()).code, 0);
   });
 
   it("exits with 2 when a newer version wrote the database", async () => {
-    edit("insert into migrations values ('9999-later', '2026-01-01T00:00:00Z')");
+    edit("insert into migrations values ('9999-later', '2026-01-01T00:00:00Z', '0.9.0', '/backups/before')");
     const { code, stderr } = await check();
     assert.equal(code, 2);
-    assert.match(stderr, /written by a newer version of Postern /);
+    assert.match(stderr, /newer version of Postern \(version 0\.9\.0, .*this is version 0\.1\.0.*\/backups\/before/);
   });
 
   function edit(statement: string): void {

@@ -1,22 +1,26 @@
 /** The tables change in steps that happen whole or not at all, and only forwards (S6). */
 import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 import { sql } from "kysely";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
 import type { Database } from "../../src/storage/database/database.ts";
-import { migrate, migrations } from "../../src/storage/opening/migrations.ts";
+import { migrate, migrations, pendingSteps } from "../../src/storage/opening/migrations.ts";
 import type { Migration } from "../../src/storage/opening/migrations.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { openSqlite } from "../../src/storage/sqlite/sqlite.ts";
 import { databases } from "../support/postgres.ts";
 import { create, defaultAccount } from "./declarations.ts";
-import { open } from "./fixture.ts";
+import { inDirectory, keepingLog, open } from "./fixture.ts";
 
 async function openDatabase(name: string, url: string): Promise<Database> {
   if (name === "sqlite") return await openSqlite(url, silentLog);
   return await openPostgres({ url, holder: "the test", clock: systemClock, log: silentLog });
 }
+
+const lastStep = migrations.at(-1)?.name ?? "";
 
 const addColumn: Migration = {
   name: "9001-add-a-column",
@@ -49,14 +53,14 @@ for (const database of databases) {
         },
       };
       await assert.rejects(
-        migrate(opened, [...migrations, half], at),
+        migrate(opened, [...migrations, half], { at }),
         /step "9001-add-a-column" failed and was rolled back/,
       );
       assert.equal(await exists(opened, "note from objects"), false);
       assert.equal(await exists(opened, "id from notes"), false);
-      await migrate(opened, [...migrations, addColumn], at);
+      await migrate(opened, [...migrations, addColumn], { at });
       assert.equal(await exists(opened, "note from objects"), true);
-      await migrate(opened, [...migrations, addColumn], at);
+      await migrate(opened, [...migrations, addColumn], { at });
       const rows = await opened.reads.selectFrom("objects").select("id").where("id", "=", user.id).execute();
       assert.equal(rows.length, 1);
       await opened.close();
@@ -74,9 +78,9 @@ for (const database of databases) {
           await transaction.insertInto("migrations").values({ name: addColumn.name, at }).execute();
         },
       };
-      await assert.rejects(migrate(opened, [...migrations, unnoted], at), /failed and was rolled back/);
+      await assert.rejects(migrate(opened, [...migrations, unnoted], { at }), /failed and was rolled back/);
       assert.equal(await exists(opened, "id from notes"), false);
-      await migrate(opened, [...migrations, addColumn], at);
+      await migrate(opened, [...migrations, addColumn], { at });
       assert.equal(await exists(opened, "id from notes"), true);
       await opened.close();
       await place.drop();
@@ -86,12 +90,12 @@ for (const database of databases) {
       const place = await database.create();
       await (await open(place.url)).close();
       const opened = await openDatabase(database.name, place.url);
-      await migrate(opened, [...migrations, addColumn], at);
+      await migrate(opened, [...migrations, addColumn], { at });
       const holders = () => opened.reads.selectFrom("head").select("holder").execute();
       const before = await holders();
       await assert.rejects(
-        migrate(opened, migrations, at),
-        /^Error: open database: it was written by a newer version of Postern \(unknown step "9001-add-a-column"/,
+        migrate(opened, migrations, { at }),
+        /^Error: open database: it was written by a newer version of Postern \(step "9001-add-a-column"/,
       );
       await opened.close();
       await assert.rejects(open(place.url), /written by a newer version/);
@@ -99,6 +103,76 @@ for (const database of databases) {
       assert.deepEqual(await again.reads.selectFrom("head").select("holder").execute(), before);
       await again.close();
       await place.drop();
+    });
+
+    /** A database of the format before the last step, with one user in it. */
+    async function earlierDatabase(): Promise<Awaited<ReturnType<typeof database.create>> & { readonly id: string }> {
+      const place = await database.create();
+      const store = await open(place.url);
+      const user = await create(store, defaultAccount(store), "user", { name: "before" });
+      await store.close();
+      const opened = await openDatabase(database.name, place.url);
+      await opened.transact(async (transaction) => {
+        await transaction.deleteFrom("migrations").where("name", "=", lastStep).execute();
+      });
+      await opened.close();
+      return { ...place, id: user.id };
+    }
+
+    it(`S6: a start backs up an earlier database before it migrates, and the backup opens, on ${database.name}`, async () => {
+      await inDirectory(async (dataDirectory) => {
+        const place = await earlierDatabase();
+        const { log, lines } = keepingLog();
+        const store = await open(place.url, { dataDirectory, log, version: "9.9.9" });
+        await create(store, defaultAccount(store), "user", { name: "after" });
+        await store.close();
+        const backup = `${database.name === "sqlite" ? place.url : join(dataDirectory, "postern.db")}.before-${lastStep}`;
+        assert.ok(lines.some(({ event, fields }) => event.startsWith("took a backup") && fields["backup"] === backup));
+        assert.equal(statSync(backup).mode & 0o777, 0o600);
+
+        const copy = await openSqlite(backup, silentLog);
+        assert.deepEqual(await pendingSteps(copy, migrations), [lastStep]);
+        await copy.close();
+        const restored = await open(backup, { dataDirectory, noMigrationBackup: true });
+        assert.equal(restored.get(defaultAccount(restored), "user", place.id)?.doc["name"], "before");
+        assert.equal(restored.page(defaultAccount(restored), "user", { limit: 10 }).objects.length, 1);
+        assert.deepEqual(await restored.history.verify(), { revisions: restored.revision });
+        await restored.close();
+        await place.drop();
+      });
+    });
+
+    it(`S6: an older version names the newer one and the backup to restore, on ${database.name}`, async () => {
+      await inDirectory(async (dataDirectory) => {
+        const place = await earlierDatabase();
+        await (await open(place.url, { dataDirectory, version: "9.9.9" })).close();
+        const opened = await openDatabase(database.name, place.url);
+        await assert.rejects(
+          pendingSteps(opened, migrations.slice(0, -1), "9.9.8"),
+          new RegExp(
+            `by a newer version of Postern \\(version 9.9.9, step "${lastStep}"\\), and this is version 9.9.8. ` +
+              `Start version 9.9.9, or restore "/.*.before-${lastStep}", the backup from before the migration$`,
+          ),
+        );
+        await opened.close();
+        await place.drop();
+      });
+    });
+
+    it(`S6: a start that cannot write its backup migrates nothing, unless it is told to take none, on ${database.name}`, async () => {
+      await inDirectory(async (dataDirectory) => {
+        const place = await earlierDatabase();
+        const base = database.name === "sqlite" ? place.url : join(dataDirectory, "postern.db");
+        mkdirSync(join(`${base}.before-${lastStep}`, "taken"), { recursive: true });
+        await assert.rejects(open(place.url, { dataDirectory }), /back up the database .* --no-migration-backup/);
+        const opened = await openDatabase(database.name, place.url);
+        assert.deepEqual(await pendingSteps(opened, migrations), [lastStep]);
+        await opened.close();
+        await (await open(place.url, { dataDirectory, noMigrationBackup: true })).close();
+        assert.deepEqual(readdirSync(`${base}.before-${lastStep}`), ["taken"]);
+        assert.ok(!existsSync(`${base}.before-${lastStep}.new`));
+        await place.drop();
+      });
     });
 
     it(`fields that were declared after an object was stored have their default, on ${database.name}`, async () => {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { after, before, describe, it } from "node:test";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLog } from "../../src/lib/log.ts";
-import type { movedTables } from "../../src/storage/move/tables.ts";
+import type { movedTables } from "../../src/storage/database/table-copy.ts";
 import { moveDatabase } from "../../src/storage/move/move.ts";
 import type { Moved, MoveOptions } from "../../src/storage/move/move.ts";
 import type { Store } from "../../src/storage/store.ts";

@@ -57,7 +57,9 @@ export const serve = defineCommand({
 function printCheck(found: StartCheck, isJson: boolean): number {
   const sentences: Readonly<Record<StartCheck["change"], string>> = {
     create: "The start creates a new database.",
-    migrate: `The start migrates the database: ${found.pending.join(", ")}. Back it up first.`,
+    migrate: `The start migrates the database: ${found.pending.join(", ")}. ${
+      found.backup === undefined ? "It takes no backup." : `Before that, it writes a backup to "${found.backup}".`
+    }`,
     none: "The database is up to date.",
   };
   process.stdout.write(

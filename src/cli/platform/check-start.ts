@@ -5,6 +5,7 @@ import type { PlatformSettings } from "../../settings/settings.ts";
 import { mayHold } from "../../storage/place.ts";
 import { findSealingKey } from "../../storage/sealing/sealing-key.ts";
 import { Failure } from "../process/exit.ts";
+import { posternVersion } from "../process/version.ts";
 import { checkListeners } from "./start-failure.ts";
 
 export interface StartCheck {
@@ -12,6 +13,8 @@ export interface StartCheck {
   readonly change: "create" | "migrate" | "none";
   /** Names of the migration steps, in order. */
   readonly pending: readonly string[];
+  /** Where the start writes a backup before it migrates; absent if it takes none. */
+  readonly backup?: string;
 }
 
 /** @throws Failure (usage) if the start would be refused: newer data, another sealing key, a database in use */
@@ -22,15 +25,17 @@ export async function checkStart(settings: PlatformSettings, log: Log): Promise<
   try {
     const sealingKey = findSealingKey(data, settings.sealingKey) ?? [];
     const { checkStore } = await import("../../storage/opening/open.ts");
-    const { pending, isNew } = await checkStore({
+    const { pending, isNew, backup } = await checkStore({
       ...settings,
+      version: posternVersion(),
       dataDirectory: data,
       sealingKey,
       clock: systemClock,
       log,
     });
     if (isNew) return { change: "create", pending: [] };
-    return { change: pending.length > 0 ? "migrate" : "none", pending };
+    if (pending.length === 0) return { change: "none", pending };
+    return { change: "migrate", pending, ...(!settings.noMigrationBackup && { backup }) };
   } catch (error) {
     throw new Failure("usage", (error as Error).message, { cause: error });
   }

@@ -72,7 +72,14 @@ export interface Tables {
   };
   /** What a migration has left to be done at the next start. */
   pending: { name: string };
-  migrations: { name: string; at: string };
+  migrations: {
+    name: string;
+    at: string;
+    /** The version of Postern that took the step; absent in databases of the first versions. */
+    version?: string | null | undefined;
+    /** The backup that was taken before the step. */
+    backup?: string | null | undefined;
+  };
 }
 
 export type Transaction = ControlledTransaction<Tables>;

@@ -20,8 +20,8 @@ import type { StoreOptions } from "../opening/open.ts";
 import { openKeys } from "../sealing/data-keys.ts";
 import { sealerWith } from "../sealing/sealing.ts";
 import { verify } from "../history/verify.ts";
-import { copyTable, digestOf, movedTables } from "./tables.ts";
-import type { MovedTable, TableDigest } from "./tables.ts";
+import { copyTable, digestOf, movedTables, tablesIn } from "../database/table-copy.ts";
+import type { MovedTable, TableDigest } from "../database/table-copy.ts";
 
 export interface MoveOptions extends Pick<StoreOptions, "dataDirectory" | "declarations" | "clock" | "log"> {
   /** As `StoreOptions.database`. */
@@ -84,7 +84,7 @@ async function moveBetween(source: Database, target: Database, options: MoveOpti
       return await target.transact(async (transaction) => {
         await checkEmpty(target.dialect, transaction);
         const here: Database = { ...target, reads: transaction, transact: (work) => work(transaction) };
-        await migrate(here, migrations, timestamp(options.clock.now()));
+        await migrate(here, migrations, { at: timestamp(options.clock.now()) });
         await transaction.deleteFrom("pending").execute();
         const tables = await copyAll(snapshot, { dialect: target.dialect, transaction }, options.progress);
         return { tables, ...(await checkMoved(transaction, options)) };
@@ -153,18 +153,4 @@ async function checkEmpty(dialect: Database["dialect"], target: Kysely<Tables>):
   const [found] = await tablesIn(dialect, target, [...Object.keys(movedTables), "migrations"]);
   if (found === undefined) return;
   throw new Unfit(`move database: the target is not empty (it has a table "${found}"): use an empty one`);
-}
-
-/** Those of the tables that there are. */
-async function tablesIn(
-  dialect: Database["dialect"],
-  reads: Kysely<Tables>,
-  names: readonly string[],
-): Promise<readonly string[]> {
-  const there = {
-    sqlite: sql<{ name: string }>`select name from sqlite_master where name in (${sql.join(names)})`,
-    postgres: sql<{ name: string }>`
-      select name from unnest(array[${sql.join(names)}]) as name where to_regclass(name) is not null`,
-  }[dialect];
-  return (await there.execute(reads)).rows.map(({ name }) => name);
 }

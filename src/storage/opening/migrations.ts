@@ -8,7 +8,8 @@ import {
   keepPlainNamesToAccounts,
   leaveMovedEntries,
 } from "../cluster/presence-tables.ts";
-import type { Database, Transaction } from "../database/database.ts";
+import { Unfit } from "../database/database.ts";
+import type { Database, Tables, Transaction } from "../database/database.ts";
 import { toPack } from "./pack-stored.ts";
 import { toSeal } from "./seal-stored.ts";
 
@@ -46,39 +47,71 @@ export const migrations: readonly Migration[] = [
   { name: "0010-packed", up: leaveToPack },
 ];
 
+/** What a step is recorded with. */
+export interface MigrationRecord {
+  /** Time of the start. */
+  readonly at: string;
+  /** The version of Postern that runs; an empty text if unknown. */
+  readonly version?: string;
+  /** Where the backup from before the steps is; undefined if there is none. */
+  readonly backup?: string | undefined;
+}
+
 /**
  * Names of the steps that `migrate` would take, all of them for a database without tables. Changes nothing.
- * @throws Error when the database was written by a newer version
+ * @throws Unfit when the database was written by a newer version
  */
-export async function pendingSteps(database: Database, steps: readonly Migration[]): Promise<readonly string[]> {
-  const there =
-    database.dialect === "sqlite"
-      ? sql`select 1 from sqlite_master where name = 'migrations'`
-      : sql`select 1 where to_regclass('migrations') is not null`;
-  const isEmpty = (await there.execute(database.reads)).rows.length === 0;
-  const done = isEmpty ? new Set<string>() : await doneSteps(database, steps);
+export async function pendingSteps(
+  database: Database,
+  steps: readonly Migration[],
+  version = "",
+): Promise<readonly string[]> {
+  const isEmpty = !(await hasTable(database));
+  const done = isEmpty ? new Set<string>() : await doneSteps(database, steps, version);
   return steps.flatMap(({ name }) => (done.has(name) ? [] : [name]));
 }
 
-async function doneSteps(database: Database, steps: readonly Migration[]): Promise<ReadonlySet<string>> {
-  const done = new Set(
-    (await database.reads.selectFrom("migrations").select("name").execute()).map(({ name }) => name),
+async function hasTable({ dialect, reads }: Pick<Database, "dialect" | "reads">): Promise<boolean> {
+  const there =
+    dialect === "sqlite"
+      ? sql`select 1 from sqlite_master where name = 'migrations'`
+      : sql`select 1 where to_regclass('migrations') is not null`;
+  return (await there.execute(reads)).rows.length > 0;
+}
+
+async function doneSteps(
+  database: Database,
+  steps: readonly Migration[],
+  version: string,
+): Promise<ReadonlySet<string>> {
+  const done = await database.reads.selectFrom("migrations").selectAll().orderBy("name").execute();
+  const unknown = done.filter(({ name }) => !steps.some((step) => step.name === name));
+  if (unknown.length > 0) throw newerVersion(unknown, version);
+  return new Set(done.map(({ name }) => name));
+}
+
+/** @param unknown the steps that this version lacks, in their order */
+function newerVersion(unknown: readonly Tables["migrations"][], version: string): Unfit {
+  const newest = unknown.at(-1);
+  const named = newest?.version ? `version ${newest.version}, ` : "";
+  const backup = unknown.find((step) => step.backup)?.backup;
+  const restored = backup ? `"${backup}", the backup from before the migration` : "a backup from before";
+  return new Unfit(
+    `open database: it was written by a newer version of Postern (${named}step "${newest?.name}"), and this is ` +
+      `${version === "" ? "an older version" : `version ${version}`}. Start ` +
+      `${newest?.version ? `version ${newest.version}` : "the newer version"}, or restore ${restored}`,
   );
-  const unknown = [...done].filter((name) => !steps.some((step) => step.name === name)).sort();
-  if (unknown.length > 0) {
-    throw new Error(
-      `open database: it was written by a newer version of Postern (unknown step "${unknown.at(-1)}"); ` +
-        "use that version, or restore a backup from before",
-    );
-  }
-  return done;
 }
 
 /**
  * Brings the tables up to date, each step in a transaction of its own.
- * @throws Error when the database was written by a newer version: there is no way back
+ * @throws Unfit when the database was written by a newer version: there is no way back
  */
-export async function migrate(database: Database, steps: readonly Migration[], at: string): Promise<void> {
+export async function migrate(
+  database: Database,
+  steps: readonly Migration[],
+  { at, version = "", backup }: MigrationRecord,
+): Promise<void> {
   await database.transact(async (transaction) => {
     await transaction.schema
       .createTable("migrations")
@@ -87,18 +120,38 @@ export async function migrate(database: Database, steps: readonly Migration[], a
       .addColumn("at", "text", (column) => column.notNull())
       .execute();
   });
-  const done = await doneSteps(database, steps);
-  for (const { name, up } of steps) {
-    if (done.has(name)) continue;
+  const done = await doneSteps(database, steps, version);
+  const due = steps.filter(({ name }) => !done.has(name));
+  if (due.length > 0) await addRecordColumns(database);
+  for (const { name, up } of due) {
     try {
       await database.transact(async (transaction) => {
         await up(transaction, columnTypes[database.dialect]);
-        await transaction.insertInto("migrations").values({ name, at }).execute();
+        await transaction
+          .insertInto("migrations")
+          .values({ name, at, version, backup: backup ?? null })
+          .execute();
       });
     } catch (error) {
       throw new Error(`migrate database: step "${name}" failed and was rolled back`, { cause: error });
     }
   }
+}
+
+/** The first versions recorded no version and no backup. Earlier versions ignore these columns. */
+async function addRecordColumns({ dialect, transact }: Database): Promise<void> {
+  await transact(async (transaction) => {
+    const columns = {
+      sqlite: sql<{ name: string }>`select name from pragma_table_info('migrations')`,
+      postgres: sql<{ name: string }>`
+        select attname as name from pg_attribute where attrelid = 'migrations'::regclass and attnum > 0`,
+    }[dialect];
+    const there = (await columns.execute(transaction)).rows.map(({ name }) => name);
+    for (const column of ["version", "backup"]) {
+      if (there.includes(column)) continue;
+      await transaction.schema.alterTable("migrations").addColumn(column, "text").execute();
+    }
+  });
 }
 
 async function createTables({ schema }: Transaction, { id, revisionKey, byKey }: ColumnTypes): Promise<void> {

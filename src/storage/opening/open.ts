@@ -18,6 +18,7 @@ import { historyOf } from "../history/history.ts";
 import { kindsOf } from "../rows/kinds.ts";
 import type { Declarations, Kinds } from "../rows/kinds.ts";
 import { loadState } from "../state/load.ts";
+import { backUp, backupPath } from "./back-up.ts";
 import { migrate, migrations, pendingSteps } from "./migrations.ts";
 import { readHead } from "../commits/missed.ts";
 import { makeNode } from "../commits/node.ts";
@@ -66,7 +67,7 @@ export interface StoreOptions extends Partial<StorageSettings> {
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { database, holder } = await openDatabase(options);
-  return await openStoreOn(database, holder, options);
+  return await openStoreOn(database, holder, { ...options, backupBase: backupBase(options) });
 }
 
 /** What `openStore` would do to the tables of a database. */
@@ -75,6 +76,8 @@ export interface StoreCheck {
   readonly pending: readonly string[];
   /** There are no tables yet. */
   readonly isNew: boolean;
+  /** Where a start that migrates writes its backup. */
+  readonly backup: string;
 }
 
 /**
@@ -83,18 +86,27 @@ export interface StoreCheck {
  * @throws Error as `openStore`
  */
 export async function checkStore(
-  options: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster"> & {
+  options: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster" | "version"> & {
     readonly sealingKey: readonly Buffer[];
   },
 ): Promise<StoreCheck> {
   const { database } = await openDatabase(options);
   try {
     await checkKeys(database, options.sealingKey);
-    const pending = await pendingSteps(database, migrations);
-    return { pending, isNew: pending.length === migrations.length };
+    const pending = await pendingSteps(database, migrations, options.version);
+    return {
+      pending,
+      isNew: pending.length === migrations.length,
+      backup: backupPath(backupBase(options), pending),
+    };
   } finally {
     await database.close();
   }
+}
+
+/** The SQLite file beside which backups are written. */
+function backupBase({ database, dataDirectory }: Pick<StoreOptions, "database" | "dataDirectory">): string {
+  return resolve(dataDirectory, isUrl(database) ? "postern.db" : database);
 }
 
 /**
@@ -126,12 +138,13 @@ export async function openDatabase({
   return { database: await openPostgres({ url: database, holder, process, isShared, clock, log }), holder };
 }
 
+interface OpenedOptions extends Omit<StoreOptions, "database" | "dataDirectory"> {
+  /** As `BackupPlan.file`. Without it, no backup is taken. */
+  readonly backupBase?: string;
+}
+
 /** `openStore` on a database that is open. `holder` names this process in it, or all nodes that share it. */
-export async function openStoreOn(
-  database: Database,
-  holder: string,
-  options: Omit<StoreOptions, "database" | "dataDirectory">,
-): Promise<Store> {
+export async function openStoreOn(database: Database, holder: string, options: OpenedOptions): Promise<Store> {
   try {
     const opening = (): Promise<Store> => opened(database, holder, options);
     return await (database.shared ? database.shared.alone(opening) : opening());
@@ -144,21 +157,17 @@ export async function openStoreOn(
 async function opened(
   database: Database,
   holder: string,
-  {
-    declarations,
-    sealingKey,
-    clock,
-    log,
-    region = "",
-    version = "",
-    ...given
-  }: Omit<StoreOptions, "database" | "dataDirectory">,
+  { declarations, sealingKey, clock, log, region = "", version = "", backupBase: file, ...given }: OpenedOptions,
 ): Promise<Store> {
   const settings = sliceOf(storageSettings, { ...defaultsOf(storageSettings), ...given });
   const at = timestamp(clock.now());
   const operatorKeys = [sealingKey].flat() as readonly Buffer[];
   await checkKeys(database, operatorKeys);
-  await migrate(database, migrations, at);
+  const pending = await pendingSteps(database, migrations, version);
+  const isBackedUp =
+    file !== undefined && !settings.noMigrationBackup && pending.length > 0 && pending.length < migrations.length;
+  const backup = isBackedUp ? await backUp(database, { file, steps: migrations, pending, log }) : undefined;
+  await migrate(database, migrations, { at, version, backup });
   const sealer = sealerWith(await dataKeys(database, operatorKeys, at, log));
   const kinds = kindsOf(declarations);
   const documents = documentsOf(kinds, sealer);

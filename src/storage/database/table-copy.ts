@@ -1,11 +1,11 @@
-/** The tables that are moved, row by row, and what says that two tables have the same rows. */
+/** Copies tables between databases row by row, and compares the rows of two tables. */
 import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
-import { carryOut } from "../database/database.ts";
-import type { Tables, Transaction } from "../database/database.ts";
-import { insertInto } from "../database/insert.ts";
-import type { Dialect } from "../database/insert.ts";
+import { carryOut } from "./database.ts";
+import type { Tables, Transaction } from "./database.ts";
+import { insertInto } from "./insert.ts";
+import type { Dialect } from "./insert.ts";
 
 type TableName = keyof Tables;
 type Row = Readonly<Record<string, unknown>>;
@@ -39,6 +39,20 @@ const modulus = 2n ** 256n;
 export interface TableDigest {
   readonly rows: number;
   readonly digest: string;
+}
+
+/** Those of the tables that exist. */
+export async function tablesIn(
+  dialect: Dialect,
+  reads: Kysely<Tables>,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const there = {
+    sqlite: sql<{ name: string }>`select name from sqlite_master where name in (${sql.join(names)})`,
+    postgres: sql<{ name: string }>`
+      select name from unnest(array[${sql.join(names)}]) as name where to_regclass(name) is not null`,
+  }[dialect];
+  return (await there.execute(reads)).rows.map(({ name }) => name);
 }
 
 /** Copies the rows of a table that is empty, and tells how many there are so far. */

@@ -1,0 +1,111 @@
+/**
+ * The backup that a start takes before it migrates a database: an SQLite file of the format from before. An older version
+ * opens it, and its `postern migrate` moves it to PostgreSQL.
+ */
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { sql } from "kysely";
+import type { Kysely } from "kysely";
+import type { Log } from "../../lib/log.ts";
+import { Unfit } from "../database/database.ts";
+import type { Database, Tables } from "../database/database.ts";
+import { copyTable, movedTables, tablesIn } from "../database/table-copy.ts";
+import type { MovedTable } from "../database/table-copy.ts";
+import { openSqlite } from "../sqlite/sqlite.ts";
+import { migrate } from "./migrations.ts";
+import type { Migration } from "./migrations.ts";
+
+export interface BackupPlan {
+  /** Path of the SQLite database. For PostgreSQL, the path that it would have in the data directory. */
+  readonly file: string;
+  readonly steps: readonly Migration[];
+  /** Names of the steps that are due. */
+  readonly pending: readonly string[];
+  readonly log: Log;
+}
+
+/** Where the backup for these steps is. A start that fails and is repeated replaces its own backup and no other one. */
+export function backupPath(file: string, pending: readonly string[]): string {
+  return `${file}.before-${pending[0]}`;
+}
+
+/**
+ * Copies the whole database, on the disk when this resolves.
+ * @returns the path of the copy
+ * @throws Unfit if the copy cannot be written
+ */
+export async function backUp(database: Database, plan: BackupPlan): Promise<string> {
+  const path = backupPath(plan.file, plan.pending);
+  const draft = `${path}.new`;
+  plan.log.info("taking a backup before the database is migrated", { backup: path, steps: plan.pending });
+  try {
+    removeDatabase(draft);
+    // SQLite and the copy write into a file that only its owner can read: it has everything that the database has.
+    closeSync(openSync(draft, "wx", 0o600));
+    if (database.dialect === "sqlite") await sql`vacuum into ${draft}`.execute(database.reads);
+    else await copyToFile(database, draft, plan);
+    flush(draft);
+    renameSync(draft, path);
+    flush(dirname(path));
+  } catch (error) {
+    throw new Unfit(
+      `back up the database to "${path}" before migrating it: ${(error as Error).message}. Make room or make the ` +
+        "directory writable, or take a backup yourself and start with --no-migration-backup",
+      { cause: error },
+    );
+  } finally {
+    removeDatabase(draft);
+  }
+  plan.log.info("took a backup before the database is migrated", { backup: path });
+  return path;
+}
+
+/** Copies what is stored at one moment. */
+async function copyToFile({ reads }: Database, draft: string, { steps, pending, log }: BackupPlan): Promise<void> {
+  const file = await openSqlite(draft, log);
+  try {
+    await reads
+      .transaction()
+      .setIsolationLevel("repeatable read")
+      .execute((snapshot) =>
+        file.transact(async (transaction) => {
+          const here: Database = { ...file, reads: transaction, transact: (work) => work(transaction) };
+          await migrate(
+            here,
+            steps.filter(({ name }) => !pending.includes(name)),
+            { at: "" },
+          );
+          await transaction.deleteFrom("pending").execute();
+          await copyRecords(snapshot, transaction);
+          const names = await tablesIn("postgres", snapshot, Object.keys(movedTables));
+          for (const name of names as readonly MovedTable[]) {
+            await copyTable(name, snapshot, { dialect: "sqlite", transaction }, () => undefined);
+          }
+        }),
+      );
+    await sql`pragma wal_checkpoint(truncate)`.execute(file.reads);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Which steps were taken when, and by which version. */
+async function copyRecords(from: Kysely<Tables>, to: Kysely<Tables>): Promise<void> {
+  for (const { name, ...record } of await from.selectFrom("migrations").selectAll().execute()) {
+    await to.updateTable("migrations").set(record).where("name", "=", name).execute();
+  }
+}
+
+function flush(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Removes a database file with the files that SQLite and `openSqlite` put beside it. */
+function removeDatabase(file: string): void {
+  for (const end of ["", "-wal", "-shm", "-journal", ".lock"]) rmSync(`${file}${end}`, { force: true });
+}
