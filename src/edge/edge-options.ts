@@ -57,6 +57,8 @@ export interface Edge {
   readonly https: { readonly host: string; readonly port: number };
   readonly http: { readonly host: string; readonly port: number } | undefined;
   readonly agent: { readonly host: string; readonly port: number };
+  /** Shows certificates of another authority of the server from the next handshake on. */
+  replaceAuthority(authority: KeyedCertificate): void;
   /** After the delay, accepts nothing more, and resolves when what is in flight has ended or the bound is reached. */
   drain(): Promise<void>;
   /** Drains, says goodbye to agents and closes everything. */

@@ -43,7 +43,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
   const serving = (connection: ServedConnection): void => {
     if (retiring) connection.retire();
   };
-  const started = async (start: Promise<Listener>): Promise<Listener> => {
+  const started = async <Kind extends Listener>(start: Promise<Kind>): Promise<Kind> => {
     const listener = await start;
     listeners.push(listener);
     return listener;
@@ -87,6 +87,10 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       https: place(https),
       http: http && place(http),
       agent: place(agent),
+      replaceAuthority(authority) {
+        plane.certificates.replaceAuthority(authority);
+        agent.replaceAuthority(authority);
+      },
       drain,
       async stop() {
         await drain();

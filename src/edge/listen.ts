@@ -5,6 +5,7 @@ import type { ServedConnection } from "./http/context.ts";
 import { serveHttp1 } from "./http/http1-connection.ts";
 import { serveHttp2 } from "./http2/connection.ts";
 import { startAgentListener } from "./listeners/agent-listener.ts";
+import type { AgentListener } from "./listeners/agent-listener.ts";
 import { startHttpsListener } from "./listeners/https-listener.ts";
 import type { ListenAddress, Listener, PublicListenerContext } from "./listeners/listener.ts";
 import { startRedirectListener } from "./listeners/redirect-listener.ts";
@@ -54,7 +55,7 @@ export function listenHttp(
   });
 }
 
-export function listenForAgents(options: EdgeOptions, { listening, agents }: DataPlane): Promise<Listener> {
+export function listenForAgents(options: EdgeOptions, { listening, agents }: DataPlane): Promise<AgentListener> {
   const { authority, agentListen: at, agentNames = [], domain } = options;
   return startAgentListener({ ...listening, at, authority, names: [...agentNames, domain, ...machineNames()], agents });
 }

@@ -9,7 +9,7 @@ import { usualEdges } from "../platform/edge-count.ts";
 import { startPlatform } from "../platform/platform.ts";
 import type { Platform } from "../platform/platform.ts";
 import { platformSettings, settings } from "../../settings/settings.ts";
-import { interrupted } from "../process/signals.ts";
+import { interrupted, onReload } from "../process/signals.ts";
 import { warnOfSources } from "../process/sources.ts";
 import { posternVersion } from "../process/version.ts";
 
@@ -38,6 +38,8 @@ export const serve = defineCommand({
   async run({ check, ...values }) {
     if (check) return printCheck(await checkStart(values, silentLog), values.json);
     const stopped = interrupted();
+    let reload: () => void = () => undefined;
+    onReload(() => reload());
     const log = openLog(logFormOf(values));
     warnOfSources(log);
     const version = posternVersion();
@@ -47,6 +49,7 @@ export const serve = defineCommand({
     ]);
     if (typeof platform === "number") return platform;
     process.stdout.write(values.json ? `${JSON.stringify(startReport(platform))}\n` : welcome(platform));
+    reload = () => platform.reload();
     const code = await stopped;
     log.info("stopping");
     await platform.stop();

@@ -1,5 +1,5 @@
 /** Opens the directory that holds everything a server keeps: database, keys, certificates, the first credentials. */
-import { randomBytes } from "node:crypto";
+import { X509Certificate, createPrivateKey, randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
@@ -112,6 +112,22 @@ function readAuthority(path: string): KeyedCertificate | undefined {
   return fail(
     `"${path}" has ${dataFiles.caCertificate} without ${dataFiles.caKey}: restore the key, or remove the certificate to get a new CA`,
   );
+}
+
+/** The server's own CA, which must be able to issue certificates now. @throws Failure (usage) if it is not */
+export function readUsableAuthority(path: string): KeyedCertificate {
+  const authority = readAuthority(path) ?? fail(`"${join(path, dataFiles.caCertificate)}" is missing: restore it`);
+  const name = join(path, dataFiles.caCertificate);
+  try {
+    const certificate = new X509Certificate(authority.certificatePem);
+    if (!certificate.ca) fail(`"${name}" is not the certificate of a CA: use one with basicConstraints CA:TRUE`);
+    if (certificate.validToDate.getTime() < Date.now()) fail(`"${name}" has expired: use one that is valid`);
+    if (certificate.checkPrivateKey(createPrivateKey(authority.keyPem))) return authority;
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    fail(`"${name}" or ${dataFiles.caKey} is not valid PEM (${(error as Error).message}): restore both files`);
+  }
+  return fail(`${dataFiles.caKey} is not the key of "${name}": replace both files together`);
 }
 
 async function makeAuthority(path: string): Promise<KeyedCertificate> {

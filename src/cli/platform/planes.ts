@@ -1,5 +1,6 @@
 /** Control plane and edges in threads of their own, linked: what each is started with, and in which order they end. */
 import type { Clock } from "../../lib/clock.ts";
+import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
 import type { Log } from "../../lib/log.ts";
 import { controlPlaneSettings } from "../../settings/control-plane.ts";
 import { edgeSettings } from "../../settings/edge.ts";
@@ -38,6 +39,8 @@ export interface Planes {
   readonly started: Promise<ControlPlanePorts & EdgePorts>;
   /** Drains the edges and then the control plane, and ends them. */
   stop(): Promise<void>;
+  /** Has the edges show certificates of another authority from the next handshake on. */
+  replaceAuthority(authority: KeyedCertificate): void;
   /** Ends the control plane alone; the edges serve on. */
   stopControlPlane(): Promise<void>;
   /** Starts a control plane that was stopped; on the port it had. */
@@ -55,6 +58,7 @@ export function startPlanes(options: PlanesOptions): Planes {
   const count = options.settings.edges ?? 1;
   const room = count > 1 ? openPeerRoom() : undefined;
   const edges: Supervised<EdgePorts>[] = [];
+  let { authority } = options.kept;
   const takeEnds = Array.from({ length: count }, (_one, at) =>
     makeLine((to, end) => (to === "edge" ? edges[at]?.relink(0, end) : control.relink(at, end))),
   );
@@ -80,7 +84,7 @@ export function startPlanes(options: PlanesOptions): Planes {
       lines: () => [take("edge")],
       options: (ports) => {
         const peers = peerOptions(options.settings, at, count, room?.place(), sharedKeys);
-        return { ...edgeOptions(options, ports ?? first, sharedKeys ?? options.kept), peers };
+        return { ...edgeOptions(options, ports ?? first, sharedKeys ?? { ...options.kept, authority }), peers };
       },
     });
     edges[at] = edge;
@@ -117,6 +121,10 @@ export function startPlanes(options: PlanesOptions): Planes {
       await stopEdges(Math.max(stopMarginMs, beganAt + boundMs - clock.monotonic()));
       await control.stop(drainMs + stopMarginMs);
       room?.close();
+    },
+    replaceAuthority(other) {
+      authority = other;
+      for (const edge of edges) edge.tell({ type: "authority", authority });
     },
     stopControlPlane: () => control.stop(drainMs),
     async startControlPlane() {

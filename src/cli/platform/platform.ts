@@ -8,7 +8,7 @@ import { idpUrl } from "../../lib/server-names.ts";
 import type { ListenAddress } from "../../settings/kinds/address.ts";
 import type { PlatformSettings } from "../../settings/settings.ts";
 import { mayHold } from "../../storage/place.ts";
-import { keepAuthority, openDataDirectory } from "../data/data-directory.ts";
+import { keepAuthority, openDataDirectory, readUsableAuthority } from "../data/data-directory.ts";
 import type { DataDirectory } from "../data/data-directory.ts";
 import { dataFiles } from "../data/data-files.ts";
 import { announceServer, withdrawServer } from "../data/local-server.ts";
@@ -43,6 +43,8 @@ export interface Platform {
   readonly caFile: string;
   /** The credentials were made by this start. */
   readonly firstStart: boolean;
+  /** Reads again what can be read again while it runs: the server's own CA. Failures are logged. */
+  reload(): void;
   /** Drains and ends both planes. */
   stop(): Promise<void>;
   /** Ends the control plane alone; the edge serves on. */
@@ -102,6 +104,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     caPem: authority.certificatePem,
     caFile: join(data, dataFiles.caCertificate),
     firstStart: kept.firstStart,
+    reload() {
+      const files = [dataFiles.caCertificate, dataFiles.caKey].map((name) => join(data, name));
+      if (ports.sharedKeys) return log.warn("did not read the CA again: the servers of a cluster share it", { files });
+      try {
+        planes.replaceAuthority(readUsableAuthority(data));
+        log.info("read the CA again: new connections get certificates of this CA", { files });
+      } catch (error) {
+        log.error("could not read the CA again: the previous one stays in use", { error: (error as Error).message });
+      }
+    },
     async stop() {
       withdrawServer(data);
       await planes.stop();

@@ -7,6 +7,14 @@ import { exitCodes } from "./exit.ts";
 const sameWishMs = 500;
 
 /**
+ * Calls `reload` on SIGHUP. A process in a terminal keeps the usual meaning, which is that the terminal has closed, and
+ * ends.
+ */
+export function onReload(reload: () => void): void {
+  if (!process.stdin.isTTY) process.on("SIGHUP", reload);
+}
+
+/**
  * Resolves on the first SIGINT or SIGTERM with the exit code that is due; a second one ends the process at once.
  * The process lives on until then.
  */

@@ -24,11 +24,16 @@ export interface AgentListenerOptions extends ListenerContext {
   readonly agents: AgentServer;
 }
 
+export interface AgentListener extends Listener {
+  /** Shows certificates of another authority from the next handshake on. */
+  replaceAuthority(authority: KeyedCertificate): void;
+}
+
 /** How often the certificate is looked at; it is renewed a month before it ends. */
 const renewalCheckMs = 24 * 60 * 60 * 1000;
 
 /** The listener that agents connect to: TLS, then the tunnel protocol. Rejects when the address cannot be had. */
-export async function startAgentListener(options: AgentListenerOptions): Promise<Listener> {
+export async function startAgentListener(options: AgentListenerOptions): Promise<AgentListener> {
   const { authority, agents, limits, clock, log, metrics } = options;
   const names = [...new Set(options.names)];
   const own = makeOwnCertificates(authority, limits.contexts, clock, log);
@@ -68,15 +73,16 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     },
   });
   let shown = first;
-  const renewal = clock.every(renewalCheckMs, () => {
-    const check = async (): Promise<void> => {
-      const current = await own.forListed(names);
-      if (!current || current === shown) return;
-      shown = current;
-      tls.setSecureContext(secureOptions(current));
-    };
-    check().catch((error: unknown) => log.error("agent listener's certificate not renewed", { error }));
-  });
+  const showCurrent = async (): Promise<void> => {
+    const current = await own.forListed(names);
+    if (!current || current === shown) return;
+    shown = current;
+    tls.setSecureContext(secureOptions(current));
+  };
+  const renew = (): void => {
+    showCurrent().catch((error: unknown) => log.error("agent listener's certificate not renewed", { error }));
+  };
+  const renewal = clock.every(renewalCheckMs, renew);
 
   const handshaker = makeHandshaker(tls);
   const failures = metrics.counter("postern_agent_handshakes_failed_total", "Failed TLS handshakes of agents.");
@@ -98,6 +104,10 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     ...listener,
     get open() {
       return listener.open;
+    },
+    replaceAuthority(other) {
+      own.replaceAuthority(other);
+      renew();
     },
     destroy() {
       renewal.cancel();

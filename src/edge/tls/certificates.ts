@@ -19,6 +19,8 @@ export interface Certificates {
    * undefined otherwise, and when too many were asked for of late. A promise only where one has to be made first.
    */
   choose(host: string, site: Named | undefined): ServerCertificate | Promise<ServerCertificate> | undefined;
+  /** See `OwnCertificates`. */
+  replaceAuthority(authority: KeyedCertificate): void;
 }
 
 export interface CertificatesOptions {
@@ -46,6 +48,7 @@ export function makeCertificates(options: CertificatesOptions): Certificates {
   };
   return {
     uploaded,
+    replaceAuthority: (other) => own.replaceAuthority(other),
     choose(host, site) {
       if (!site) {
         const names = strangerNames(host);

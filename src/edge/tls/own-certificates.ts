@@ -21,6 +21,8 @@ export interface OwnCertificates {
   forCovered(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
   /** For a name that no site has: far fewer are made. */
   forStranger(names: readonly string[]): ServerCertificate | Promise<ServerCertificate> | undefined;
+  /** Issues by another authority from now on, and forgets the leaves of the previous one. */
+  replaceAuthority(authority: KeyedCertificate): void;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -45,11 +47,12 @@ export function makeOwnCertificates(
   clock: Clock,
   log: Log,
 ): OwnCertificates {
-  const leaves = new Lru<string, Leaf>(maxLeaves);
+  let leaves = new Lru<string, Leaf>(maxLeaves);
+  let issuer = authority;
   let count = 0;
 
   const issue = async (names: readonly string[]): Promise<ServerCertificate> => {
-    const issued = await issueLeaf(authority, { names, now: clock.now(), days: lifetimeDays });
+    const issued = await issueLeaf(issuer, { names, now: clock.now(), days: lifetimeDays });
     count += 1;
     const notAfter = new X509Certificate(issued.certificatePem).validToDate.getTime();
     return { id: `own-${count}`, ...issued, notAfter };
@@ -89,5 +92,9 @@ export function makeOwnCertificates(
     forListed: bounded(listedRate),
     forCovered: bounded(coveredRate),
     forStranger: bounded(strangerRate),
+    replaceAuthority(other) {
+      issuer = other;
+      leaves = new Lru(maxLeaves);
+    },
   };
 }

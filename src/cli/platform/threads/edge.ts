@@ -36,6 +36,7 @@ await runThread<EdgePorts, Upward, Downward>([link], "goes on", async (log) => {
   await link.configured;
   return {
     ports: { httpsPort: edge.https.port, httpPort: edge.http?.port, agentPort: edge.agent.port },
+    replaceAuthority: (authority) => edge.replaceAuthority(authority),
     drain: () => edge.drain(),
     stop: () => edge.stop(),
   };

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { logFailuresTo, reportFailure } from "../../../lib/boundary.ts";
+import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import { beat } from "../../../lib/heartbeat.ts";
 import type { Log } from "../../../lib/log.ts";
 import { openLog } from "../../process/log-output.ts";
@@ -9,6 +10,8 @@ import type { FromThread, ThreadData, ThreadError, ToThread } from "./thread-mes
 /** A started plane: what the other threads must know of it, and how it ends. */
 export interface Plane<Ports> {
   readonly ports: Ports;
+  /** Takes over the server's certificate authority. */
+  replaceAuthority?(authority: KeyedCertificate): void;
   /** Finishes what is under way for those outside, within a bound of its own; other planes may still need it. */
   drain?(): Promise<void>;
   /** Finishes what is under way, within a bound of its own. */
@@ -48,6 +51,7 @@ export async function runThread<Ports, Out, In>(
   };
   parent.on("message", (message: ToThread) => {
     if (message.type === "link") links[message.at]?.attach(message.port);
+    else if (message.type === "authority") plane?.replaceAuthority?.(message.authority);
     else void failing(message.type === "drain" ? drain : stop);
   });
   for (const [at, port] of data.ports.entries()) links[at]?.attach(port);

@@ -45,6 +45,8 @@ export interface Supervised<Ports> {
   readonly started: Promise<Ports>;
   /** Gives it a new line in place of the one `at`: what is at its other end was started anew. */
   relink(at: number, port: MessagePort): void;
+  /** Sends it a message, unless it is being restarted. */
+  tell(message: ToThread): void;
   /** Has it finish what is under way, within `boundMs`; it is not started again from now on. Ended by `stop`. */
   drain(boundMs: number): Promise<void>;
   /** Ends it, gracefully within `boundMs`, and leaves it ended. */
@@ -133,6 +135,7 @@ export function supervise<Options, Ports>(plan: ThreadPlan<Options, Ports>): Sup
   return {
     started: first.promise,
     relink: (at, port) => worker?.postMessage({ type: "link", at, port } satisfies ToThread, [port]),
+    tell: (message) => worker?.postMessage(message),
     async drain(boundMs) {
       const running = halt();
       if (running) await ask(running, { type: "drain" }, boundMs);

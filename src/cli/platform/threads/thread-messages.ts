@@ -1,11 +1,14 @@
 /** What a plane's thread and the thread that started it say to each other, besides the planes' own messages. */
 import type { MessagePort } from "node:worker_threads";
+import type { KeyedCertificate } from "../../../lib/certificates/x509.ts";
 import type { Heart } from "../../../lib/heartbeat.ts";
 import type { LogForm } from "../../process/log-output.ts";
 
 export type ToThread =
   /** What is at the other end of the line `at` was started anew; this is the line to it. */
   | { readonly type: "link"; readonly at: number; readonly port: MessagePort }
+  /** The server's certificate authority, read anew. */
+  | { readonly type: "authority"; readonly authority: KeyedCertificate }
   /** Finishes what is under way, and goes on doing so for other threads. */
   | { readonly type: "drain" }
   | { readonly type: "stop" };
