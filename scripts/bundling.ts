@@ -56,7 +56,7 @@ export async function bundlePrograms(plan: BundlePlan): Promise<ReadonlySet<stri
     }
   }
   if (plan.libraries !== "executable") {
-    writeFileSync(join(plan.directory, "threads.json"), JSON.stringify(loadedByThreads));
+    writeFileSync(join(plan.directory, "threads.json"), JSON.stringify(loadedByThreads.sort()));
   }
   if (plan.libraries !== "checkout") for (const name of lateLibraries) await bundleLibrary(name, plan.directory);
   writeFileSync(join(plan.directory, "package.json"), '{ "type": "module" }\n');

@@ -1,43 +1,53 @@
 /**
  * `npm run release`: builds every artifact into `dist/` and prints one line for each. `-- npm executable debian` builds
- * only those, `--x64` leaves out arm64.
+ * only those, `--x64` only for linux-x64. The variable `POSTERN_RELEASE_FOLDER` names another folder than `dist`.
  */
-import { mkdirSync, rmSync } from "node:fs";
-import { relative } from "node:path";
-import type { Platform } from "./release/paths.ts";
-import { buildFolder, distFolder, root } from "./release/paths.ts";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { writeBillOfMaterials } from "./release/bill-of-materials.ts";
 import { buildDebianPackage } from "./release/debian-package.ts";
 import { buildExecutables } from "./release/executable.ts";
+import { writeImage } from "./release/image.ts";
 import { megabytes, sha256, writeChecksums, writeNotes } from "./release/notes.ts";
 import { buildNpmPackage } from "./release/npm-package.ts";
+import { buildFolder, distFolder, linuxPlatforms, otherPlatforms, root, sourceState } from "./release/paths.ts";
 
 const words = process.argv.slice(2);
 const chosen = words.filter((word) => !word.startsWith("--"));
-const platforms: readonly Platform[] = words.includes("--x64") ? ["linux-x64"] : ["linux-x64", "linux-arm64"];
+const isX64 = words.includes("--x64");
+const linux = isX64 ? linuxPlatforms.slice(0, 1) : linuxPlatforms;
+const others = isX64 ? [] : otherPlatforms;
 
-/** In this order: a Debian package contains the executable. */
-const steps: Readonly<Record<string, () => Promise<readonly string[]>>> = {
-  npm: async () => [await buildNpmPackage()],
-  executable: () => buildExecutables(platforms),
-  debian: () => Promise.resolve(platforms.map(buildDebianPackage)),
-  sbom: () => Promise.resolve([writeBillOfMaterials()]),
+/** In this order: a Debian package and an image contain the executable. */
+const steps: Readonly<Record<string, () => Iterable<string | Promise<string>> | AsyncIterable<string>>> = {
+  npm: () => [buildNpmPackage()],
+  executable: () => buildExecutables([...linux, ...others]),
+  debian: () => linux.values().map(buildDebianPackage),
+  image: () => linux.values().map(writeImage),
+  sbom: () => [writeBillOfMaterials()],
 };
 
 for (const name of chosen) {
   if (!(name in steps)) throw new Error(`build "${name}": the artifacts are ${Object.keys(steps).join(", ")}`);
 }
+const builtFrom = join(distFolder, ".built-from");
 mkdirSync(distFolder, { recursive: true });
+rmSync(builtFrom, { force: true });
 const artifacts: string[] = [];
 for (const [name, build] of Object.entries(steps)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
-  for (const path of await build()) {
-    artifacts.push(path);
-    process.stdout.write(`${relative(root, path)}  ${megabytes(path)} MB  ${sha256(path)}\n`);
-  }
+  process.stderr.write(`building: ${name} …\n`);
+  for await (const path of build()) artifacts.push(printed(path));
 }
 if (chosen.length === 0) {
-  artifacts.push(writeNotes(artifacts));
-  writeChecksums(artifacts);
+  artifacts.push(printed(writeNotes(artifacts)));
+  printed(writeChecksums(artifacts));
+  // `npm run test:packages` builds nothing while the sources are these.
+  if (!isX64) writeFileSync(builtFrom, sourceState());
 }
 rmSync(buildFolder, { recursive: true, force: true });
+
+function printed(path: string): string {
+  process.stdout.write(`${relative(root, path)}  ${megabytes(path)} MB  ${sha256(path)}\n`);
+  return path;
+}

@@ -5,14 +5,19 @@ import { gzipSync } from "node:zlib";
 export interface ArchiveFile {
   /** With slashes; a folder ends in one. */
   readonly path: string;
+  /** Empty for folders and links. */
   readonly bytes: Uint8Array;
   readonly isExecutable?: boolean;
-  /** Permission bits other than the usual 0644, 0755 for executables and folders. */
+  /** Permission bits other than the usual 0644, 0755 for executables and folders, 0777 for links. */
   readonly mode?: number;
+  /** Number of the user and of the group, if it is not root. */
+  readonly owner?: number;
+  /** Makes it a symbolic link. */
+  readonly linkTo?: string;
 }
 
 const block = 512;
-/** Longest name that a plain header holds. */
+/** Longest name and longest link that a plain header holds, in bytes. */
 const longestName = 100;
 
 /** A tar archive (POSIX.1-1988). @param seconds modification time of every file, since 1970 */
@@ -26,34 +31,58 @@ export function tar(files: readonly ArchiveFile[], seconds: number): Buffer {
   return Buffer.concat([...parts, Buffer.alloc(2 * block)]);
 }
 
+/** Compresses with gzip, without a time or a name in the header. */
+export function gzipped(bytes: Uint8Array): Buffer {
+  return gzipSync(bytes, { level: 9 });
+}
+
 /** As `tar`, compressed with gzip. */
 export function tarGz(files: readonly ArchiveFile[], seconds: number): Buffer {
-  return gzipSync(tar(files, seconds), { level: 9 });
+  return gzipped(tar(files, seconds));
 }
 
-/** Compresses with xz, in one thread: the bytes must not depend on the machine. */
+/** The files with every folder above them that they lack. Unpackers need folders before files. */
+export function withFolders(files: readonly ArchiveFile[]): readonly ArchiveFile[] {
+  const folders = new Set<string>();
+  for (const { path } of files) {
+    for (let at = path.lastIndexOf("/", path.length - 2); at >= 0; at = path.lastIndexOf("/", at - 1)) {
+      folders.add(path.slice(0, at + 1));
+    }
+  }
+  for (const { path } of files) folders.delete(path);
+  return [...files, ...[...folders].map((path) => ({ path, bytes: Buffer.alloc(0) }))];
+}
+
+/** Compresses with xz. With a fixed size of blocks, the bytes do not depend on the number of threads. */
 export function compressed(bytes: Uint8Array): Buffer {
-  return execFileSync("xz", ["--threads=1", "-3", "--stdout"], { input: bytes, maxBuffer: 2 ** 28 });
+  const words = ["--threads=2", "--block-size=32MiB", "-3", "--stdout"];
+  return execFileSync("xz", words, { input: bytes, maxBuffer: 2 ** 28 });
 }
 
-function header({ path, bytes, isExecutable = false, mode }: ArchiveFile, seconds: number): Buffer {
+function header(file: ArchiveFile, seconds: number): Buffer {
+  const { path, bytes, isExecutable = false, owner = 0, linkTo = "" } = file;
   const isFolder = path.endsWith("/");
+  const isLink = linkTo !== "";
+  if (Buffer.byteLength(linkTo) > longestName) {
+    throw new Error(`archive "${path}": the target of a link must be at most ${longestName} bytes`);
+  }
   const made = Buffer.alloc(block);
   const octal = (value: number, at: number, digits: number): void => {
     made.write(value.toString(8).padStart(digits, "0"), at, "ascii");
   };
   const [prefix, name] = split(path);
   made.write(name, 0);
-  octal(mode ?? (isFolder || isExecutable ? 0o755 : 0o644), 100, 7);
-  octal(0, 108, 7);
-  octal(0, 116, 7);
+  octal(file.mode ?? (isLink ? 0o777 : isFolder || isExecutable ? 0o755 : 0o644), 100, 7);
+  octal(owner, 108, 7);
+  octal(owner, 116, 7);
   octal(bytes.length, 124, 11);
   octal(seconds, 136, 11);
+  // The sum is taken over a header whose own field of the sum is blank.
   made.write("        ", 148, "ascii");
-  made.write(isFolder ? "5" : "0", 156, "ascii");
+  made.write(isFolder ? "5" : isLink ? "2" : "0", 156, "ascii");
+  made.write(linkTo, 157);
   made.write("ustar\x0000", 257, "ascii");
-  made.write("root", 265, "ascii");
-  made.write("root", 297, "ascii");
+  if (owner === 0) for (const at of [265, 297]) made.write("root", at, "ascii");
   made.write(prefix, 345);
   octal(
     made.reduce((sum, byte) => sum + byte, 0),

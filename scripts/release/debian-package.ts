@@ -3,24 +3,26 @@ import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compressed, tar, tarGz } from "./archive.ts";
+import { compressed, tar, tarGz, withFolders } from "./archive.ts";
 import type { ArchiveFile } from "./archive.ts";
+import { repository } from "../site/repository.ts";
+import { checkSize } from "./notes.ts";
 import { distFolder, executablePath, root, sourceDateEpoch, version } from "./paths.ts";
-import type { Platform } from "./paths.ts";
+import type { LinuxPlatform } from "./paths.ts";
 
 const sources = fileURLToPath(new URL("./debian/", import.meta.url));
-const architectures: Readonly<Record<Platform, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
+const architectures: Readonly<Record<LinuxPlatform, string>> = { "linux-x64": "amd64", "linux-arm64": "arm64" };
 
-/** What Node's program is linked with, and what makes the system user. */
-const depends = "libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1, passwd";
+/** What Node's program is linked with, and what makes the system user and reloads the service. */
+const depends = "libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1, passwd, procps";
 
 /** Where the package for a platform is written. */
-export function debianPackagePath(platform: Platform): string {
+export function debianPackagePath(platform: LinuxPlatform): string {
   return join(distFolder, `postern_${version}_${architectures[platform]}.deb`);
 }
 
 /** Packs the executable of a platform, which was built before. @returns the package's path */
-export function buildDebianPackage(platform: Platform): string {
+export function buildDebianPackage(platform: LinuxPlatform): string {
   const seconds = sourceDateEpoch();
   const installed = installedFiles(platform);
   const data = tar(withFolders(installed), seconds);
@@ -31,11 +33,13 @@ export function buildDebianPackage(platform: Platform): string {
     { name: "data.tar.xz", bytes: packed },
   ];
   const path = debianPackagePath(platform);
-  writeFileSync(path, ar(members, seconds));
+  const archive = ar(members, seconds);
+  checkSize("debian", path, archive.length);
+  writeFileSync(path, archive);
   return path;
 }
 
-function installedFiles(platform: Platform): readonly ArchiveFile[] {
+function installedFiles(platform: LinuxPlatform): readonly ArchiveFile[] {
   const source = (name: string): Buffer => readFileSync(join(sources, name));
   return [
     { path: "./usr/bin/postern", bytes: readFileSync(executablePath(platform)), isExecutable: true },
@@ -46,15 +50,16 @@ function installedFiles(platform: Platform): readonly ArchiveFile[] {
   ];
 }
 
-function controlFiles(platform: Platform, installed: readonly ArchiveFile[]): readonly ArchiveFile[] {
+function controlFiles(platform: LinuxPlatform, installed: readonly ArchiveFile[]): readonly ArchiveFile[] {
   const kilobytes = installed.reduce((sum, { bytes }) => sum + Math.ceil(bytes.length / 1024), 0);
   const control = `Package: postern
 Version: ${version}
 Architecture: ${architectures[platform]}
-Maintainer: The Postern developers <packages@example.com>
+Maintainer: The Postern developers <packages@${new URL(repository).hostname}>
 Installed-Size: ${kilobytes}
 Depends: ${depends}
 Recommends: ca-certificates
+Homepage: ${repository}
 Section: net
 Priority: optional
 Description: Self-hosted tunnelling and edge routing
@@ -71,15 +76,6 @@ Description: Self-hosted tunnelling and edge routing
     { path: "./md5sums", bytes: Buffer.from(sums.join("")) },
     ...scripts.map((name) => ({ path: `./${name}`, bytes: readFileSync(join(sources, name)), isExecutable: true })),
   ];
-}
-
-/** Every folder above the files, before them. */
-function withFolders(files: readonly ArchiveFile[]): readonly ArchiveFile[] {
-  const folders = files.flatMap(({ path }) => {
-    const parts = path.split("/").slice(0, -1);
-    return parts.map((_, at) => `${parts.slice(0, at + 1).join("/")}/`);
-  });
-  return [...[...new Set(folders)].map((path) => ({ path, bytes: Buffer.alloc(0) })), ...files];
 }
 
 /** An ar archive, the format of Debian packages. */

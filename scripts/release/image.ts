@@ -1,19 +1,15 @@
-/**
- * Container images, written without a container builder. `node bin/run.js scripts/release/image.ts [PLATFORM…]` writes one
- * archive per platform to the release folder. Decision 73 says why.
- */
+/** Container images, written without a container builder: one archive per platform. Decision 73 says why. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { baseRoot, systems, user, withFolders } from "./image/base-root.ts";
-import type { LayerEntry } from "./image/layer.ts";
+import { withFolders } from "./archive.ts";
+import type { ArchiveFile } from "./archive.ts";
+import { baseRoot, systems, user } from "./image/base-root.ts";
 import { layoutOf } from "./image/layout.ts";
 import type { Layout } from "./image/layout.ts";
+import { repository } from "../site/repository.ts";
+import { checkSize } from "./notes.ts";
 import { commit, distFolder, executablePath, root, sourceDateEpoch, version } from "./paths.ts";
-import type { Platform } from "./paths.ts";
-
-/** Most that a machine may have to download for the image, in bytes. */
-const mostBytes = 70_000_000;
+import type { LinuxPlatform } from "./paths.ts";
 
 const program = "usr/bin/postern";
 
@@ -47,6 +43,7 @@ export function labels(made: number): Readonly<Record<string, string>> {
     "org.opencontainers.image.title": "Postern",
     "org.opencontainers.image.description": description,
     "org.opencontainers.image.licenses": license,
+    "org.opencontainers.image.source": repository,
     "org.opencontainers.image.version": version,
     "org.opencontainers.image.revision": commit(),
     "org.opencontainers.image.created": new Date(made * 1000).toISOString(),
@@ -55,47 +52,37 @@ export function labels(made: number): Readonly<Record<string, string>> {
 }
 
 /** The image of `executable`. @param base files below it */
-export function imageOf(platform: Platform, base: readonly LayerEntry[], executable: Buffer): Layout {
+export function imageOf(platform: LinuxPlatform, base: readonly ArchiveFile[], executable: Buffer): Layout {
   const time = sourceDateEpoch();
-  const own: readonly LayerEntry[] = [
-    { path: program, mode: 0o755, content: executable },
-    { path: "usr/share/doc/postern/copyright", mode: 0o644, content: readFileSync(join(root, "LICENSE")) },
-    { path: "data", mode: 0o700, owner: user, content: "folder" },
-    { path: "tmp", mode: 0o1777, content: "folder" },
+  const own: readonly ArchiveFile[] = [
+    { path: program, bytes: executable, isExecutable: true },
+    { path: "usr/share/doc/postern/copyright", bytes: readFileSync(join(root, "LICENSE")) },
+    { path: "data/", mode: 0o700, owner: user, bytes: Buffer.alloc(0) },
+    { path: "tmp/", mode: 0o1777, bytes: Buffer.alloc(0) },
   ];
   return layoutOf({
     architecture: systems[platform].architecture,
     reference: `postern:${version}`,
     time,
     layers: [
-      { about: "Debian's C and C++ libraries, certificates and time zones", entries: base },
-      { about: `Postern ${version}`, entries: withFolders(own) },
+      { about: "Debian's C and C++ libraries, certificates and time zones", files: base },
+      { about: `Postern ${version}`, files: withFolders(own) },
     ],
     run: { ...run, Labels: labels(time) },
   });
 }
 
 /** Where the image for `platform` is written. */
-export function imagePath(platform: Platform): string {
+export function imagePath(platform: LinuxPlatform): string {
   return join(distFolder, `postern-${version}-image-${systems[platform].architecture}.tar`);
 }
 
-/** Writes the image for `platform`, whose executable must exist. Throws if the image is too large. */
-export function writeImage(platform: Platform): string {
+/** Writes the image for `platform`, whose executable must exist. @returns its path @throws if the image is too large */
+export function writeImage(platform: LinuxPlatform): string {
   const layout = imageOf(platform, baseRoot(platform), readFileSync(executablePath(platform)));
-  if (layout.downloadBytes > mostBytes) {
-    throw new Error(
-      `image for ${platform}: ${layout.downloadBytes} bytes compressed, but at most ${mostBytes} are allowed`,
-    );
-  }
-  mkdirSync(distFolder, { recursive: true });
   const path = imagePath(platform);
+  checkSize("image", path, layout.downloadBytes);
+  mkdirSync(distFolder, { recursive: true });
   writeFileSync(path, layout.archive);
-  process.stdout.write(`${path}: ${(layout.downloadBytes / 1e6).toFixed(1)} MB to download, ${layout.digest}\n`);
   return path;
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const platforms = process.argv.slice(2) as Platform[];
-  for (const platform of platforms.length > 0 ? platforms : (Object.keys(systems) as Platform[])) writeImage(platform);
 }

@@ -27,8 +27,9 @@ ${rows.join("\n")}
 
 Verify a download: \`sha256sum --check --ignore-missing SHA256SUMS\`.
 
-Tests install and run the npm package, the linux-x64 executable and the amd64 package. Tests start the linux-arm64
-executable in an emulator where one is installed. On macOS and Windows, use the npm package: no test runs it there.
+Tests install and run the npm package, the linux-x64 executable, the amd64 package and the amd64 image. Tests start the
+linux-arm64 executable in an emulator where one is installed. **The executables for macOS and Windows are built the same
+way, but no test runs them.** On macOS, sign the executable before the first start: \`codesign --sign - postern\`.
 `;
   const path = join(distFolder, "RELEASE-NOTES.md");
   writeFileSync(path, text);
@@ -46,6 +47,15 @@ export function changesOf(changelog: string, wanted: string): string {
 
 export function sha256(path: string): string {
   return createHash("sha256").update(readFileSync(path)).digest("hex");
+}
+
+/** Most megabytes that a user may have to download, by kind of artifact. The npm package counts as installed. */
+export const mostMegabytes = { npm: 15, executable: 45, debian: 45, image: 70 } as const;
+
+/** @throws if the artifact is too large */
+export function checkSize(kind: keyof typeof mostMegabytes, what: string, bytes: number): void {
+  if (bytes <= mostMegabytes[kind] * 1e6) return;
+  throw new Error(`${what} has ${bytes} bytes, but at most ${mostMegabytes[kind]} MB are allowed`);
 }
 
 export function megabytes(path: string): string {

@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tarGz } from "./archive.ts";
 import type { ArchiveFile } from "./archive.ts";
+import { repository } from "../site/repository.ts";
+import { checkSize } from "./notes.ts";
 import { distFolder, root, sourceDateEpoch, version } from "./paths.ts";
 import { bundleFor, manifest, pagesAndDescription } from "./shipped-files.ts";
 
@@ -15,12 +17,17 @@ export async function buildNpmPackage(): Promise<string> {
     optionalDependencies: Record<string, string>;
   };
   const files: readonly ArchiveFile[] = [
-    manifest({ bin: { postern: "bin/postern.js" }, optionalDependencies }),
+    manifest({ repository, bin: { postern: "bin/postern.js" }, optionalDependencies }),
     { ...fromCheckout("bin/packaged.js"), path: "bin/postern.js", isExecutable: true },
     ...["bin/start.js", "bin/in-thread.js", "LICENSE", "README.md"].map(fromCheckout),
     ...pagesAndDescription(),
     ...(await bundleFor("beside")),
   ];
+  checkSize(
+    "npm",
+    "the installed npm package",
+    files.reduce((sum, { bytes }) => sum + bytes.length, 0),
+  );
   mkdirSync(distFolder, { recursive: true });
   const packed = files.map((file) => ({ ...file, path: `package/${file.path}` }));
   writeFileSync(npmPackagePath, tarGz(packed, sourceDateEpoch()));

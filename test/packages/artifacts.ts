@@ -3,6 +3,36 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findExecutable } from "../support/programs.ts";
+
+/**
+ * Programs that building and testing packages needs, with their Debian packages. Unlike the programs of
+ * `test/support/programs.ts`, none of them is required in CI: they need root, a Debian mirror and mounts, which a machine
+ * may lack although nothing is wrong with Postern.
+ */
+const programs = {
+  buildah: { names: ["buildah"], package: "buildah" },
+  mmdebstrap: { names: ["mmdebstrap"], package: "mmdebstrap" },
+  nsenter: { names: ["nsenter"], package: "util-linux" },
+  ip: { names: ["ip"], package: "iproute2" },
+  qemu: { names: ["qemu-aarch64-static"], package: "qemu-user-static" },
+  strip: { names: ["x86_64-linux-gnu-strip"], package: "binutils" },
+  "strip for arm64": { names: ["aarch64-linux-gnu-strip"], package: "binutils-aarch64-linux-gnu" },
+  "systemd-analyze": { names: ["systemd-analyze"], package: "systemd" },
+  xz: { names: ["xz"], package: "xz-utils" },
+} as const;
+
+type PackagingProgram = keyof typeof programs | "root";
+
+/** The `skip` option of checks that need these programs, or root: false if all is there, otherwise the reason. */
+export function skipWithoutPackaging(...needed: readonly PackagingProgram[]): string | false {
+  const missing = needed.filter((name) => name !== "root" && findExecutable(programs[name].names) === undefined);
+  if (missing.length > 0) {
+    const packages = missing.flatMap((name) => (name === "root" ? [] : [programs[name].package]));
+    return `needs ${missing.join(" and ")} (apt-get install ${packages.join(" ")})`;
+  }
+  return needed.includes("root") && process.getuid?.() !== 0 ? "needs root" : false;
+}
 
 /** The path of an artifact. @throws if it was not built */
 export function built(path: string): string {

@@ -2,8 +2,11 @@
 import { execFileSync } from "node:child_process";
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Platform } from "../paths.ts";
-import type { LayerEntry } from "./layer.ts";
+import type { LinuxPlatform } from "../paths.ts";
+import { withFolders } from "../archive.ts";
+import type { ArchiveFile } from "../archive.ts";
+
+const nothing = Buffer.alloc(0);
 
 /** Release of Debian. The executable needs its C library or a newer one. */
 const suite = "bookworm";
@@ -12,14 +15,14 @@ const packages = ["ca-certificates", "libatomic1", "libc6", "libgcc-s1", "libstd
 
 /** How Debian names each platform. `loader` is the dynamic linker, whose path is part of every executable. */
 export const systems: Readonly<
-  Record<Platform, { readonly architecture: "amd64" | "arm64"; readonly folder: string; readonly loader: string }>
+  Record<LinuxPlatform, { readonly architecture: "amd64" | "arm64"; readonly folder: string; readonly loader: string }>
 > = {
   "linux-x64": { architecture: "amd64", folder: "x86_64-linux-gnu", loader: "lib64/ld-linux-x86-64.so.2" },
   "linux-arm64": { architecture: "arm64", folder: "aarch64-linux-gnu", loader: "lib/ld-linux-aarch64.so.1" },
 };
 
 /** All that the packages bring and the executable uses. The rest, such as Perl modules of debconf, is left out. */
-function isNeeded(path: string, platform: Platform): boolean {
+function isNeeded(path: string, platform: LinuxPlatform): boolean {
   const { folder, loader } = systems[platform];
   const libraries = `^(usr/)?lib/${folder}/(ld-linux-[^/]*|lib(c|m|dl|pthread|rt|resolv|nss_dns|nss_files|gcc_s|stdc\\+\\+|atomic)\\.so(\\.[0-9.]+)?)$`;
   return (
@@ -34,7 +37,7 @@ function isNeeded(path: string, platform: Platform): boolean {
  * Downloads Debian's packages and takes what is needed from them. No program of the packages runs, so a machine can make
  * the root of another architecture.
  */
-export function baseRoot(platform: Platform): readonly LayerEntry[] {
+export function baseRoot(platform: LinuxPlatform): readonly ArchiveFile[] {
   const { architecture } = systems[platform];
   const root = mkdtempSync("/tmp/postern-base-root-");
   const described =
@@ -61,32 +64,32 @@ export function baseRoot(platform: Platform): readonly LayerEntry[] {
   }
 }
 
-function* filesUnder(root: string, folder: string, isWanted: (path: string) => boolean): Generator<LayerEntry> {
+function* filesUnder(root: string, folder: string, isWanted: (path: string) => boolean): Generator<ArchiveFile> {
   for (const name of readdirSync(join(root, folder))) {
     const path = folder === "" ? name : `${folder}/${name}`;
     const stat = lstatSync(join(root, path));
     if (stat.isDirectory()) yield* filesUnder(root, path, isWanted);
     else if (isWanted(path) && stat.isSymbolicLink()) {
-      yield { path, mode: 0o777, content: { linkTo: readlinkSync(join(root, path)) } };
+      yield { path, bytes: nothing, linkTo: readlinkSync(join(root, path)) };
     } else if (isWanted(path) && stat.isFile()) {
-      yield { path, mode: stat.mode & 0o777, content: readFileSync(join(root, path)) };
+      yield { path, mode: stat.mode & 0o777, bytes: readFileSync(join(root, path)) };
     }
   }
 }
 
 /** Debian writes this file when it installs the package. */
-function authorities(root: string): LayerEntry {
+function authorities(root: string): ArchiveFile {
   const folder = join(root, "usr/share/ca-certificates/mozilla");
   const names = readdirSync(folder).sort((a, b) => (a < b ? -1 : 1));
-  const content = Buffer.concat(names.map((name) => readFileSync(join(folder, name))));
-  return { path: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content };
+  const bytes = Buffer.concat(names.map((name) => readFileSync(join(folder, name))));
+  return { path: "etc/ssl/certs/ca-certificates.crt", bytes };
 }
 
 /** Where scanners of images look for the packages and their versions. */
-function* descriptions(root: string): Generator<LayerEntry> {
+function* descriptions(root: string): Generator<ArchiveFile> {
   for (const name of [...packages, "gcc-12-base"]) {
     const path = `var/lib/dpkg/status.d/${name.replace("+", "p")}`;
-    yield { path, mode: 0o644, content: readFileSync(join(root, `${name}.control`)) };
+    yield { path, bytes: readFileSync(join(root, `${name}.control`)) };
   }
 }
 
@@ -94,28 +97,19 @@ function* descriptions(root: string): Generator<LayerEntry> {
 export const user = 65_532;
 
 /** Where runtimes mount file systems and files: a read-only root cannot get these places later. */
-const mountPoints: readonly LayerEntry[] = [
-  ...["dev", "proc", "sys", "run"].map((path) => ({ path, mode: 0o755, content: "folder" as const })),
-  ...["hostname", "hosts", "resolv.conf"].map((name) => ({
-    path: `etc/${name}`,
-    mode: 0o644,
-    content: Buffer.alloc(0),
-  })),
-];
+const mountPoints: readonly ArchiveFile[] = [
+  "dev/",
+  "proc/",
+  "sys/",
+  "run/",
+  "etc/hostname",
+  "etc/hosts",
+  "etc/resolv.conf",
+].map((path) => ({ path, bytes: nothing }));
 
-const systemFiles: readonly LayerEntry[] = Object.entries({
+const systemFiles: readonly ArchiveFile[] = Object.entries({
   "etc/passwd": `root:x:0:0:root:/:/nonexistent\npostern:x:${user}:${user}:Postern:/data:/nonexistent\n`,
   "etc/group": `root:x:0:\npostern:x:${user}:\n`,
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
   "etc/os-release": `PRETTY_NAME="Debian GNU/Linux 12 (${suite})"\nID=debian\nVERSION_ID="12"\nVERSION_CODENAME=${suite}\n`,
-}).map(([path, text]) => ({ path, mode: 0o644, content: Buffer.from(text) }));
-
-/** Each folder of the files, which a layer must name before them. */
-export function withFolders(entries: readonly LayerEntry[]): readonly LayerEntry[] {
-  const folders = new Set<string>();
-  for (const { path } of entries) {
-    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1)) folders.add(path.slice(0, at));
-  }
-  for (const { path } of entries) folders.delete(path);
-  return [...entries, ...[...folders].map((path) => ({ path, mode: 0o755, content: "folder" as const }))];
-}
+}).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));

@@ -1,7 +1,7 @@
 /** An image as one file that registries, Podman and Docker read: an OCI image layout in a tar archive. */
 import { createHash } from "node:crypto";
-import { compress, tarOf } from "./layer.ts";
-import type { LayerEntry } from "./layer.ts";
+import { gzipped, tar, withFolders } from "../archive.ts";
+import type { ArchiveFile } from "../archive.ts";
 
 export interface Image {
   readonly architecture: "amd64" | "arm64";
@@ -10,7 +10,7 @@ export interface Image {
   /** Seconds since 1970, of the image and of every file in it. */
   readonly time: number;
   /** From the lowest to the topmost, each with a sentence for the image's history. */
-  readonly layers: readonly { readonly about: string; readonly entries: Iterable<LayerEntry> }[];
+  readonly layers: readonly { readonly about: string; readonly files: readonly ArchiveFile[] }[];
   /** How the image runs: the `config` of the OCI image configuration. */
   readonly run: Readonly<Record<string, unknown>>;
 }
@@ -37,18 +37,18 @@ const types = {
 
 export function layoutOf({ architecture, reference, time, layers, run }: Image): Layout {
   const created = new Date(time * 1000).toISOString();
-  const tars = layers.map(({ entries }) => tarOf(entries, time));
+  const tars = layers.map(({ files }) => tar(files, time));
   const config = blobOf(
     json({
       created,
       architecture,
       os: "linux",
       config: run,
-      rootfs: { type: "layers", diff_ids: tars.map((tar) => digestOf(tar)) },
+      rootfs: { type: "layers", diff_ids: tars.map(digestOf) },
       history: layers.map(({ about }) => ({ created, created_by: about })),
     }),
   );
-  const compressed = tars.map((tar) => blobOf(compress(tar)));
+  const compressed = tars.map((layer) => blobOf(gzipped(layer)));
   const manifest = blobOf(
     json({
       schemaVersion: 2,
@@ -76,13 +76,12 @@ export function layoutOf({ architecture, reference, time, layers, run }: Image):
       { Config: fileOf(config), RepoTags: [`${name}:${tag}`], Layers: compressed.map((layer) => fileOf(layer)) },
     ]),
   };
-  const entries = [
-    ...["blobs", "blobs/sha256"].map((path) => ({ path, mode: 0o755, content: "folder" as const })),
-    ...blobs.map((blob) => ({ path: fileOf(blob), mode: 0o644, content: blob.bytes })),
-    ...Object.entries(files).map(([path, content]) => ({ path, mode: 0o644, content })),
+  const packed = [
+    ...blobs.map((blob) => ({ path: fileOf(blob), bytes: blob.bytes })),
+    ...Object.entries(files).map(([path, bytes]) => ({ path, bytes })),
   ];
   return {
-    archive: tarOf(entries, time),
+    archive: tar(withFolders(packed), time),
     downloadBytes: blobs.reduce((sum, { bytes }) => sum + bytes.length, 0),
     digest: manifest.digest,
   };
