@@ -107,8 +107,7 @@ const styles: Readonly<Record<string, YamlPlace["style"]>> = {
   BLOCK_LITERAL: "block",
 };
 
-/** The line, from 1, on which what stands under `path` begins; of what is nowhere, its nearest holder. */
-export function lineOfYaml(text: string, path: readonly (string | number)[]): number | undefined {
-  const place = yamlPlaces(text)(path);
-  return place && text.slice(0, place.start).split("\n").length;
+/** The line of a text, from 1, on which a place begins. */
+export function lineIn(text: string, { start }: YamlPlace): number {
+  return text.slice(0, start).split("\n").length;
 }

@@ -16,6 +16,7 @@ import { tellsSecret } from "./lint/secret-uses.ts";
 import type { Taint } from "./lint/taint.ts";
 import { didYouMean, fieldReason, shortened } from "./policy-issue.ts";
 import { compileTemplate } from "./language/template.ts";
+import { textsAsWritten } from "./language/unquoted.ts";
 
 export const maxActions = 20;
 
@@ -119,7 +120,7 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
     findings.wrong(`${path}.type`, message, "policy_action_misplaced");
     return undefined;
   }
-  const compiled = configured(declared, config ?? {}, `${path}.config`, reader);
+  const compiled = configured(declared, config ?? {}, [...keys, "config"], reader);
   if (declared.readsPath === true) findings.readsPath = true;
   return compiled && { declaration: declared, compiled };
 }
@@ -127,10 +128,11 @@ function compileAction(given: unknown, keys: Keys, reader: ActionReader): Compil
 function configured(
   declared: ActionDeclaration,
   given: unknown,
-  path: string,
+  keys: Keys,
   reader: ActionReader,
 ): CompiledAction | undefined {
   const { findings } = reader;
+  const path = pathOf(keys);
   if (!isObject(given)) {
     findings.wrong(path, "must be an object", "policy_config_unreadable");
     return undefined;
@@ -138,7 +140,8 @@ function configured(
   const raw = declared.raw ?? [];
   const plain = Object.fromEntries(Object.entries(given).filter(([name]) => !raw.includes(name)));
   const fields = Object.fromEntries(Object.entries(declared.config).filter(([name]) => !raw.includes(name)));
-  const { doc, issues } = parseFields(fields, declared.widen?.(plain) ?? plain, "create");
+  const texts = textsAsWritten(fields, plain, keys, (at) => findings.written(at));
+  const { doc, issues } = parseFields(fields, declared.widen?.(texts) ?? texts, "create");
   const config = { ...doc, ...Object.fromEntries(raw.map((name) => [name, given[name]])) };
   const before = findings.issues.length;
   for (const issue of issues) fieldIssue(path, issue, findings);

@@ -155,6 +155,18 @@ describe("a traffic policy", () => {
     }
   });
 
+  it("a traffic policy accepts a secret for SNS, and warns that it is ignored", () => {
+    for (const secret of ["a", "${secrets.get('v', 'n')}"]) {
+      const text = act(`{type: verify-webhook, config: {provider: sns, secret: "${secret}"}}`);
+      const { issues, warnings } = compilePolicy(text, "http");
+      assert.deepEqual(issues, []);
+      assert.deepEqual(
+        warnings.map(({ path, message }) => `${path} ${message}`),
+        ["on_http_request[0].actions[0].config.secret is ignored: SNS signs with a certificate"],
+      );
+    }
+  });
+
   it("whatever is written never throws", () => {
     const hostile = [
       "[".repeat(40_000),

@@ -4,7 +4,8 @@ import { issueAt, issueText } from "../cel/syntax/issue.ts";
 import type { Issue } from "../cel/syntax/issue.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import { lineOfYaml } from "../lib/yaml.ts";
+import { lineIn, yamlPlaces } from "../lib/yaml.ts";
+import type { YamlPlace } from "../lib/yaml.ts";
 import type { Doubt } from "./lint/doubt.ts";
 import { capitalHeaderNames } from "./lint/header-names.ts";
 import { olderNames } from "./lint/older-names.ts";
@@ -36,6 +37,7 @@ export class Findings {
   /** An expression or action reads the path of the URL. */
   readsPath = false;
   readonly #text: string;
+  #places: ((keys: Keys) => YamlPlace | undefined) | undefined;
 
   constructor(text: string) {
     this.#text = text;
@@ -47,8 +49,19 @@ export class Findings {
 
   /** What is not of the form of a policy, with its line. */
   malformed(path: string, keys: Keys, message: string): void {
-    const line = this.issues.length < maxPolicyIssues ? lineOfYaml(this.#text, keys) : undefined;
-    this.wrong(path, line === undefined ? message : `line ${line}: ${message}`, "policy_unreadable");
+    const place = this.issues.length < maxPolicyIssues ? this.#placeOf(keys) : undefined;
+    this.wrong(path, place ? `line ${lineIn(this.#text, place)}: ${message}` : message, "policy_unreadable");
+  }
+
+  /** The characters of the unquoted scalar at `keys`, exactly as the author wrote them. */
+  written(keys: Keys): string | undefined {
+    const place = this.#placeOf(keys);
+    return place?.isExact && place.style === "plain" ? this.#text.slice(place.start, place.end) : undefined;
+  }
+
+  #placeOf(keys: Keys): YamlPlace | undefined {
+    this.#places ??= yamlPlaces(this.#text);
+    return this.#places(keys);
   }
 
   /** @param source the text that stands at `path` */

@@ -9,6 +9,7 @@ import { maxActions } from "./compile-actions.ts";
 import { maxExpressions, maxRules } from "./compile.ts";
 import { phases } from "./language/action.ts";
 import type { ActionDeclaration, Phase } from "./language/action.ts";
+import { unquotedTypes } from "./language/unquoted.ts";
 
 const phaseDocs: Readonly<Record<Phase, string>> = {
   on_tcp_connect: "Rules for connections to TLS and TCP edges and endpoints.",
@@ -119,7 +120,7 @@ function valueSchema(field: Field): JsonSchema {
   switch (field.type) {
     case "string":
       return {
-        type: "string",
+        type: unquotedTypes,
         maxLength: field.maxBytes,
         ...(field.minBytes !== undefined && field.minBytes > 0 && { minLength: 1 }),
         ...(field.format && { examples: [field.format.example] }),

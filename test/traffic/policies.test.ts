@@ -48,6 +48,39 @@ on_http_response:
       assert.deepEqual([passed.status, passed.headers["x-edge"]], [200, "status 200"]);
     });
 
+    it(`a traffic policy over ${protocol} sends unquoted numbers and booleans as they are written`, async () => {
+      policy(`
+inbound:
+  - actions: [{type: custom-response, config: {content: 4e2, headers: {x-retry: 30}}}]
+`);
+      const answered = await fixture.ask(protocol);
+      assert.deepEqual([answered.body.toString(), answered.headers["x-retry"]], ["4e2", "30"]);
+      policy(
+        '{"on_http_request": [{"actions": [{"type": "add-headers", "config": {"headers": {"x-version": 1.10}}}]}]}',
+      );
+      await fixture.ask(protocol);
+      assert.equal(fixture.received.at(-1)?.headers["x-version"], "1.10");
+      policy(`
+on_http_request:
+  - actions: [{type: add-headers, config: {headers: {x-version: 1.10, x-id: 007, x-long: 123456789012345678901, x-debug: True}}}]
+`);
+      await fixture.ask(protocol);
+      const { headers } = fixture.received.at(-1) ?? assert.fail("nothing arrived");
+      assert.deepEqual(
+        ["x-version", "x-id", "x-long", "x-debug"].map((name) => headers[name]),
+        ["1.10", "007", "123456789012345678901", "True"],
+      );
+    });
+
+    it(`a traffic policy over ${protocol} accepts a password that is an unquoted number`, async () => {
+      policy(
+        "on_http_request: [{actions: [{type: basic-auth, config: {credentials: [{username: 7, password: 0123456789}]}}]}]",
+      );
+      const as = (text: string) => ({ headers: { authorization: `Basic ${Buffer.from(text).toString("base64")}` } });
+      assert.equal((await fixture.ask(protocol, as("7:0123456789"))).status, 200);
+      assert.equal((await fixture.ask(protocol, as("7:123456789"))).status, 401);
+    });
+
     it("never lets a value break a message: values with line breaks are not sent", async () => {
       policy({
         on_http_request: [

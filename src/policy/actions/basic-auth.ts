@@ -8,6 +8,7 @@ import { brokenBy, defineAction, done, endedBy } from "../language/action.ts";
 import type { ActionScope } from "../language/action.ts";
 import type { PolicyContext } from "../language/context.ts";
 import { enforceField } from "../language/enforce.ts";
+import { unquotedTypes } from "../language/unquoted.ts";
 import type { Template } from "../language/template.ts";
 
 const { bool, string } = types;
@@ -37,7 +38,7 @@ export const basicAuth = defineAction({
       type: "array",
       items: {
         type: "object",
-        properties: { username: { type: "string" }, password: { type: "string" } },
+        properties: { username: { type: unquotedTypes }, password: { type: unquotedTypes } },
         required: ["username", "password"],
         additionalProperties: false,
       },

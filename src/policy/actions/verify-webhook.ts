@@ -28,7 +28,10 @@ export const verifyWebhook = defineAction({
   doc: "Accepts only webhooks with a valid signature, and answers the provider's tests. The server holds the body until the signature is verified.",
   config: {
     provider: f.string("The webhook provider.", { required: true, maxBytes: 64 }),
-    secret: f.string("Secret that you share with the provider; can contain `${…}`.", { maxBytes: 4096, secret: true }),
+    secret: f.string(
+      "Secret that you share with the provider; can contain `${…}`. Ignored for SNS, which signs with a certificate.",
+      { maxBytes: 4096, secret: true },
+    ),
     ...webhookDemands,
     enforce: enforceField,
   },
@@ -44,7 +47,8 @@ export const verifyWebhook = defineAction({
     const demands = demandsOf(config);
     const unfit = demandIssue(provider, demands);
     if (unfit) scope.wrong(unfit.path, unfit.message, "policy_value_refused");
-    const template = scope.template(secret, "secret");
+    if (provider === "sns" && secret !== "") scope.doubtful("secret", "is ignored: SNS signs with a certificate");
+    const template = scope.template(provider === "sns" ? "" : secret, "secret");
     const issue = template.constant === undefined ? undefined : secretIssue(provider, template.constant);
     if (issue !== undefined) {
       scope.wrong("secret", issue, template.constant === "" ? "policy_webhook_secret_missing" : undefined);
