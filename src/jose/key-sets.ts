@@ -2,6 +2,7 @@
  * Caches issuers' key sets, fetched on demand (security I1, I7). Each set has at most one fetch at a time, and tokens
  * can cause only a few fetches, because the sender of a token chooses the requested key id.
  */
+import { sameWork } from "../lib/heartbeat.ts";
 import type { Clock } from "../lib/clock.ts";
 import { Lru } from "../lib/collections/lru.ts";
 import type { Outbound } from "../outbound/client.ts";
@@ -139,6 +140,7 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
 
   return {
     async keysFor(url, keyId) {
+      const here = sameWork();
       let set = sets.get(url);
       if (!set) {
         const never = -Infinity;
@@ -156,10 +158,10 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
       const isFresh = age < times.freshMs;
       if (isFresh && knows(set, keyId)) {
         if (age >= times.agingMs && !set.asking && mayAsk(set)) void ask(url, set);
-      } else if (set.asking) await set.asking;
+      } else if (set.asking) here(await set.asking);
       else if (mayAsk(set) && (!isFresh || mayMiss(set))) {
         if (isFresh) set.missedAt = monotonic();
-        await ask(url, set);
+        here(await ask(url, set));
       }
       return ageOf(set) < times.usableMs ? set.keys : undefined;
     },
@@ -172,12 +174,15 @@ export function keepKeySets({ clock, times, maxSets, fetchKeys, ...bounds }: Key
 }
 
 async function fetchKeys(outbound: Outbound, url: string, asker: string): Promise<readonly PublicKey[]> {
-  const { status, headers, body } = await outbound.send({
-    method: "GET",
-    url: new URL(url),
-    asker,
-    headers: { accept: "application/jwk-set+json, application/json" },
-  });
+  const here = sameWork();
+  const { status, headers, body } = here(
+    await outbound.send({
+      method: "GET",
+      url: new URL(url),
+      asker,
+      headers: { accept: "application/jwk-set+json, application/json" },
+    }),
+  );
   if (status !== 200) throw new Error(`fetch key set "${url}": the answer is ${status}`);
   const type = headers["content-type"];
   if (type !== undefined && !jsonTypes.test(type)) throw new Error(`fetch key set "${url}": the answer is not JSON`);

@@ -1,4 +1,5 @@
 /** Verifies that an issuer's key signed a token. */
+import { sameWork } from "../lib/heartbeat.ts";
 import { isSignatureAlgorithm, mayVerify, verifySignature } from "./algorithms.ts";
 import type { SignatureAlgorithm } from "./algorithms.ts";
 import type { SignedToken } from "./compact.ts";
@@ -19,13 +20,14 @@ export async function verifyToken(
   allowed: readonly SignatureAlgorithm[],
   keys: readonly PublicKey[],
 ): Promise<Verdict> {
+  const here = sameWork();
   if (!isSignatureAlgorithm(algorithm) || !allowed.includes(algorithm)) return "algorithm";
   const fitting = candidates(keyId, keys).filter(
     (key) => (key.algorithm === undefined || key.algorithm === algorithm) && mayVerify(algorithm, key.kind),
   );
   if (fitting.length === 0) return "no_key";
   for (const { key } of fitting.slice(0, maxTried)) {
-    if (await verifySignature(algorithm, key, signed, signature)) return "verified";
+    if (here(await verifySignature(algorithm, key, signed, signature))) return "verified";
   }
   return "signature";
 }

@@ -48,6 +48,26 @@ export function resumed<Given, Result>(run: (given: Given) => Result): (given: G
   };
 }
 
+/**
+ * Returns a function for an async function that waits: `here(await promise)` notes the present work again for the code
+ * after the wait, until other code runs. Call it before the first wait.
+ */
+export function sameWork(): <Value>(value: Value) => Value {
+  const mark = work[0] as number;
+  return (value) => {
+    // Code without a mark may also run after a wait: it has noted nothing, and there is nothing to clear.
+    if (mark !== 0) {
+      work[0] = mark;
+      queueMicrotask(workOnNothing);
+    }
+    return value;
+  };
+}
+
+function workOnNothing(): void {
+  work[0] = 0;
+}
+
 export function workOf(heart: Heart): number {
   return new Float64Array(heart, 8, 1)[0] as number;
 }

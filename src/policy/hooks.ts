@@ -232,7 +232,7 @@ class PolicyHooks {
     const replaced = runRules(rules, states, context, steps);
     const finish = (other: PhaseEnd | undefined): Step | Promise<Step> =>
       other === undefined ? finished(response) : stepOf(other);
-    return replaced instanceof Promise ? replaced.then(finish) : finish(replaced);
+    return replaced instanceof Promise ? replaced.then(resumed(finish)) : finish(replaced);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The rules of `on_event_stream_message`, on each message of a response that is an event stream. */
 import type { Transform } from "node:stream";
-import { resumed } from "../lib/heartbeat.ts";
+import { resumed, sameWork } from "../lib/heartbeat.ts";
 import type { Exchange, ResponseHead } from "../traffic/exchange.ts";
 import { denied } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -66,9 +66,10 @@ function messageStage(
       throw new Error("a message of the event stream is too long for the traffic policy to read");
     },
     change: resumed(async (message: Buffer) => {
+      const here = sameWork();
       counts.seen += 1;
       context.enterMessage(message);
-      const end = await runRules(rules, states, context, counts.seen <= maxTold ? steps : []);
+      const end = here(await runRules(rules, states, context, counts.seen <= maxTold ? steps : []));
       // The stream has begun: its client can be told of nothing any more, but that it is not complete.
       if (end) throw new Error("a rule of the traffic policy ended the event stream");
       const changed = context.message ?? message;

@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { makeManualClock } from "../../test/support/clock.ts";
+import { makeAction } from "../../test/support/policy-action.ts";
+import { issuers, makeToken } from "../../test/support/tokens.ts";
 import { exchangeOf, runRequest } from "../../test/support/exchange.ts";
 import { routeWith } from "../../test/support/routing.ts";
 import { beat, newHeart, workOf, workOn } from "../lib/heartbeat.ts";
+import { recheck } from "../identity/guard/recheck.ts";
+import type { PublicKey } from "../jose/key-set.ts";
+import { webhookCheck } from "../traffic/parts/webhook-check.ts";
+import { demandsOf } from "../traffic/parts/webhook-fields.ts";
+import { httpRequest } from "./actions/http-request.ts";
+import { jwtValidation } from "./actions/jwt-validation.ts";
+import type { CallAttempt } from "./language/http-caller.ts";
 
 const replaces = [{ type: "request-body-find-replace", config: { replacements: [{ from: "a", to: "b" }] } }];
 /** The action waits for the body; both rules behind it are decided later. */
@@ -31,5 +42,115 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.ok(noted.length > 0);
     assert.deepEqual(new Set(noted), new Set([42]));
     assert.equal(workOf(heart), 0);
+  });
+
+  /** What the thread had noted each time that the code under test called the function, while 42 was at work. */
+  const notedIn = async (start: (seen: () => void) => unknown): Promise<readonly number[]> => {
+    const heart = newHeart();
+    beat(heart);
+    const noted: number[] = [];
+    workOn(42);
+    const work = start(() => noted.push(workOf(heart)));
+    workOn(0);
+    await work;
+    await new Promise(setImmediate);
+    assert.equal(workOf(heart), 0, "nothing is noted any more");
+    return noted;
+  };
+  const later = async <Value>(value: Value): Promise<Value> => {
+    await new Promise(setImmediate);
+    return value;
+  };
+  /** Calls `seen` each time that a property of the object is read. */
+  const watched = <Watched extends object>(object: Watched, seen: () => void): Watched =>
+    new Proxy(object, {
+      get(target, key) {
+        seen();
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+
+  it("D9: names the route while a token is verified with keys that had to be fetched", async () => {
+    const token = makeToken("RS256", { iss: "i" }, { kid: "k" });
+    const exchange = exchangeOf({ headers: { authorization: `Bearer ${token}` } });
+    const key: PublicKey = { id: "k", algorithm: "RS256", kind: "rsa", key: issuers.RS256.publicKey } as never;
+    const noted = await notedIn((seen) => {
+      const keySets = () => ({ keysFor: () => later([watched(key, seen)]), has: () => true });
+      return makeAction(
+        jwtValidation,
+        {
+          issuer: { allow_list: [{ value: "i" }] },
+          http: { tokens: [{ type: "jwt", method: "header", name: "authorization", prefix: "Bearer " }] },
+          jws: {
+            allowed_algorithms: ["RS256"],
+            keys: { sources: { additional_jkus: ["https://i.example.com/keys"] } },
+          },
+        },
+        { keySets },
+        { ...makeManualClock(), now: () => (seen(), 0) },
+      ).run(exchange);
+    });
+    assert.ok(noted.length > 3);
+    assert.deepEqual(new Set(noted), new Set([42]));
+  });
+
+  it("D9: names the route while a webhook is verified after its body has come", async () => {
+    const noted = await notedIn((seen) => {
+      const exchange = exchangeOf({ method: "POST", headers: { "x-hub-signature-256": "sha256=00" } });
+      const { headers } = exchange.request;
+      const body = Buffer.from("{}");
+      const check = webhookCheck("github", "secret", {
+        maxBytes: 100,
+        demands: demandsOf({}),
+        taken: undefined,
+        clock: { ...makeManualClock(), now: () => (seen(), 0) },
+      });
+      return check(
+        Object.assign(exchange, { body: () => later(body), request: { ...exchange.request, headers } }),
+        false,
+      );
+    });
+    assert.ok(noted.length > 0);
+    assert.deepEqual(new Set(noted), new Set([42]));
+  });
+
+  it("D9: names the route while the answer to a request of a rule is read", async () => {
+    const answer: CallAttempt = { request: undefined, answer: undefined, fault: undefined, timeMs: 1 };
+    const noted = await notedIn((seen) =>
+      makeAction(
+        httpRequest,
+        { url: "https://a.example.com", method: "GET" },
+        { calls: { call: () => later([watched(answer, seen)]) } },
+      ).run(),
+    );
+    assert.ok(noted.length > 0);
+    assert.deepEqual(new Set(noted), new Set([42]));
+  });
+
+  it("D9: names the route while the answer to a recheck of a login is taken in", async () => {
+    const identity = { subject: "s", email: "", name: "", username: "" };
+    const noted = await notedIn((seen) => {
+      const record = { id: "s", accountId: "ac_1", identity, accessToken: "a", refreshToken: "", idToken: "" };
+      const session = { record, checked: seen };
+      const method = { renew: () => later({ tokens: {}, identity }) };
+      const context = { clock: makeManualClock(), reports: { renewed: seen } };
+      return recheck(session as never, method as never, 60, context as never);
+    });
+    assert.deepEqual(noted, [42, 42]);
+  });
+
+  it("D9: is written again behind every wait of a module", () => {
+    const rooms = ["policy/actions", "policy/parts", "traffic", "traffic/parts", "webhooks", "jose", "identity/guard"];
+    /** These waits have no code behind them that grows with what somebody sends. */
+    const others = ["policy/parts/event-stream.ts"];
+    const source = new URL("../", import.meta.url);
+    for (const file of rooms.flatMap((room) => readdirSync(new URL(room, source)).map((name) => `${room}/${name}`))) {
+      if (!file.endsWith(".ts") || file.endsWith(".test.ts") || others.includes(file)) continue;
+      const code = readFileSync(new URL(file, source), "utf8").replaceAll(
+        /here\(\s*await |return await |^\s*\*.*$/gm,
+        "",
+      );
+      assert.ok(!/\bawait /.test(code), `${file}: write "here(await …)", see sameWork() in src/lib/heartbeat.ts`);
+    }
   });
 });

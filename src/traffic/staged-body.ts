@@ -1,3 +1,4 @@
+import { sameWork } from "../lib/heartbeat.ts";
 import type { Transform } from "node:stream";
 import { contained } from "../lib/boundary.ts";
 import { GatheredBytes } from "../lib/gathered-bytes.ts";
@@ -6,8 +7,9 @@ import type { BodyStage } from "./body-stage.ts";
 
 /** Passes a whole body through the stages of response rules. Rejects if one of them fails. */
 export async function throughStages(body: Buffer, stages: readonly BodyStage[]): Promise<Buffer> {
+  const here = sameWork();
   let bytes = body;
-  for (const stage of stages) bytes = await through(streamOf(stage), bytes);
+  for (const stage of stages) bytes = here(await through(streamOf(stage), bytes));
   return bytes;
 }
 

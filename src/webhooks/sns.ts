@@ -1,3 +1,4 @@
+import { sameWork } from "../lib/heartbeat.ts";
 import { createVerify, X509Certificate } from "node:crypto";
 import { systemClock } from "../lib/clock.ts";
 import { openOutbound } from "../outbound/client.ts";
@@ -35,10 +36,11 @@ export function sns(fetchCertificate: FetchCertificate = (url) => download(url))
   return {
     isClaimed: () => true,
     async verify(_secret, { body }, now) {
+      const here = sameWork();
       const claim = readClaim(body, now);
       if (typeof claim === "string") return claim;
       const { signed, version, signature } = claim;
-      const certificate = await certificates.get(claim.url, now);
+      const certificate = here(await certificates.get(claim.url, now));
       if (!certificate) return "the signing certificate could not be fetched";
       if (now < certificate.validFromDate.getTime() || now > certificate.validToDate.getTime()) {
         return "the signing certificate is not valid now";
@@ -143,7 +145,8 @@ function ownOutbound(): Outbound {
 
 /** The text at `url`, when that is answered with 200 (control I7). */
 export async function download(url: string, outbound = ownOutbound()): Promise<string> {
-  const { status, text } = await outbound.send({ method: "GET", url: new URL(url) });
+  const here = sameWork();
+  const { status, text } = here(await outbound.send({ method: "GET", url: new URL(url) }));
   if (status !== 200) throw new Error(`fetch "${url}": the answer is ${status}`);
   return text;
 }

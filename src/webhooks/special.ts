@@ -1,4 +1,5 @@
 /** Schemes of one provider each that no table can describe. */
+import { sameWork } from "../lib/heartbeat.ts";
 import { createHmac, createPrivateKey, createSign, createVerify } from "node:crypto";
 import { escape } from "node:querystring";
 import { byText } from "./form.ts";
@@ -189,7 +190,8 @@ export function withBodyTime(scheme: Scheme, toleranceSeconds: number): Scheme {
   return {
     ...scheme,
     async verify(secret, message, now) {
-      const wrong = await scheme.verify(secret, message, now);
+      const here = sameWork();
+      const wrong = here(await scheme.verify(secret, message, now));
       if (wrong) return wrong;
       const { webhookTimestamp } = (parseJson(message.body) ?? {}) as { webhookTimestamp?: unknown };
       return staleness(typeof webhookTimestamp === "number" ? webhookTimestamp : Number.NaN, now, toleranceSeconds);

@@ -1,3 +1,4 @@
+import { sameWork } from "../lib/heartbeat.ts";
 import { providers } from "./providers.ts";
 import type { Sample, Scheme, Signed, WebhookMessage } from "./scheme.ts";
 import { signingSecretIssue } from "./secrets.ts";
@@ -28,10 +29,11 @@ export async function verifyWebhook(
   now: number,
   isStrict = false,
 ): Promise<Verdict> {
+  const here = sameWork();
   let first: string | undefined;
   for (const scheme of schemesOf(provider, isStrict)) {
     if (!scheme.isClaimed(message.headers)) continue;
-    const wrong = await scheme.verify(secret, message, now);
+    const wrong = here(await scheme.verify(secret, message, now));
     // Of the scheme that holds: the fields of another one are not covered by what was verified.
     if (wrong === undefined) return { wrong, messageId: scheme.messageId?.(message) };
     first ??= wrong;

@@ -1,4 +1,5 @@
 /** Starts a login: a state for the provider and a flow cookie for the browser. The server stores nothing. */
+import { resumed } from "../../lib/heartbeat.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { loginCookie } from "../../traffic/login.ts";
 import { answered } from "../../traffic/step.ts";
@@ -41,7 +42,7 @@ export function beginLogin(
   try {
     const turn = context.gate.enter();
     const begun = turn
-      ? turn.then(() => begin(guard, context, exchange, options))
+      ? turn.then(resumed(() => begin(guard, context, exchange, options)))
       : begin(guard, context, exchange, options);
     return begun instanceof Promise ? begun.catch(failed) : begun;
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Requires a login on a route. A request costs one hash, one look-up and one cached verdict. */
+import { resumed, sameWork } from "../../lib/heartbeat.ts";
 import { FieldBlock } from "../../lib/field-block.ts";
 import type { Exchange } from "../../traffic/exchange.ts";
 import { loginCookie } from "../../traffic/login.ts";
@@ -171,12 +172,13 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   }
 
   async #lookElsewhere(exchange: Exchange, cookie: string): Promise<Step> {
+    const here = sameWork();
     const { reports, sessions, isEnded } = this.#context;
-    const found = await reports.wanted(this.options.accountId, cookieHash(cookie));
+    const found = here(await reports.wanted(this.options.accountId, cookieHash(cookie)));
     const session = sessions.find(cookie) ?? (found && !isEnded(found.id) ? sessions.put(found) : undefined);
     return session === undefined
-      ? await this.#turnAway(exchange, wellFormedButUnknown)
-      : await this.#admit(exchange, session);
+      ? here(await this.#turnAway(exchange, wellFormedButUnknown))
+      : here(await this.#admit(exchange, session));
   }
 
   #admit(exchange: Exchange, session: Session): Step | Promise<Step> {
@@ -192,8 +194,9 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
    * refused.
    */
   async #onceKnown(exchange: Exchange, known: Promise<unknown>, goOn: () => Step | Promise<Step>): Promise<Step> {
+    const here = sameWork();
     try {
-      await known;
+      here(await known);
     } catch (error) {
       if (!(error instanceof LoginRefusal)) throw error;
       if (this.options.method.url === "") return this.#answer(exchange, error.reason, error.message);
@@ -212,8 +215,9 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
   }
 
   async #checked(exchange: Exchange, session: Session): Promise<Step> {
+    const here = sameWork();
     const { options } = this;
-    const outcome = await recheck(session, options.method, options.checkInterval, this.#context);
+    const outcome = here(await recheck(session, options.method, options.checkInterval, this.#context));
     if (outcome === "unchecked") {
       return this.#answer(exchange, "login_unchecked", "the provider has not answered for too long");
     }
@@ -233,10 +237,12 @@ export class Guard implements CompiledModule, LoginGuard, AssertionPlace {
     exchange.login = session.visitor ??= this.#visitorOf(session.record.identity, session);
     const assertion = assertions.of(session, this);
     if (assertion instanceof Promise) {
-      return assertion.then((kept) => {
-        exchange.request.headers.appendBlock(this.#blockOf(session, kept));
-        return this.#passedStep(session, verdict);
-      });
+      return assertion.then(
+        resumed((kept) => {
+          exchange.request.headers.appendBlock(this.#blockOf(session, kept));
+          return this.#passedStep(session, verdict);
+        }),
+      );
     }
     exchange.request.headers.appendBlock(this.#blockOf(session, assertion));
     return this.#passedStep(session, verdict);

@@ -1,4 +1,5 @@
 /** Checks with the provider whether the visitor's identity and groups still hold. Waiting requests share one call. */
+import { sameWork } from "../../lib/heartbeat.ts";
 import { hash } from "node:crypto";
 import type { LoginContext } from "./context.ts";
 import { LoginRefusal, tidyIdentity } from "../calls/identity.ts";
@@ -40,12 +41,15 @@ async function check(
   graceMs: number,
   context: LoginContext,
 ): Promise<CheckOutcome> {
+  const here = sameWork();
   const { clock, reports, log, end } = context;
   const { id, identity, accessToken, refreshToken, idToken } = session.record;
   if (!method.renew) return "ok";
   try {
-    if (await isAskedElsewhere(session, context)) return session.ended ? "ended" : "ok";
-    const renewed = await method.renew({ access: accessToken, refresh: refreshToken, id: idToken }, identity.subject);
+    if (here(await isAskedElsewhere(session, context))) return session.ended ? "ended" : "ok";
+    const renewed = here(
+      await method.renew({ access: accessToken, refresh: refreshToken, id: idToken }, identity.subject),
+    );
     if (session.ended) return "ended";
     const { access, refresh, id: token } = renewed.tokens;
     session.checked(
@@ -76,17 +80,18 @@ async function check(
  * used twice. Resolves with true when another edge's result has arrived. Rejects if no result arrives in time.
  */
 async function isAskedElsewhere(session: Session, { reports, clock }: LoginContext): Promise<boolean> {
+  const here = sameWork();
   const { id, accountId, refreshToken } = session.record;
   if (refreshToken === "") return false;
   const name = `renewal ${id} ${hash("sha256", refreshToken, "base64url")}`;
-  if ((await reports.claimHere(accountId, name, clock.now() + claimMs)) === "first") return false;
+  if (here(await reports.claimHere(accountId, name, clock.now() + claimMs)) === "first") return false;
   if (session.ended || session.record.refreshToken !== refreshToken) return true;
   const { promise, reject } = Promise.withResolvers<never>();
   const late = clock.after(elsewhereMs, () =>
     reject(new LoginRefusal("login_busy", "another edge is asking the provider and has no answer yet")),
   );
   try {
-    await Promise.race([session.nextCheckAway(), promise]);
+    here(await Promise.race([session.nextCheckAway(), promise]));
   } finally {
     late.cancel();
   }

@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { namedHost } from "../parts/named-host.ts";
 import { defineEnvironment } from "../../cel/checking/environment.ts";
 import { listOf, mapOf, objectType, types } from "../../cel/checking/types.ts";
@@ -124,9 +125,10 @@ export const httpRequest = defineAction({
     return {
       attach: callsOf,
       async run(context, calls) {
+        const here = sameWork();
         const call = describe(context);
         if (call instanceof Failure) return brokenBy(call);
-        const attempts = await (calls as HttpCaller).call(call);
+        const attempts = here(await (calls as HttpCaller).call(call));
         return outcomeOf(attempts, on_error === "halt");
       },
       rehearse(context) {

@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { namedHost } from "../parts/named-host.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { listOf, objectType, types } from "../../cel/checking/types.ts";
@@ -181,6 +182,7 @@ class TokenRefusal extends Error {
 }
 
 async function validate(checks: Checks, context: PolicyContext, keySets: KeySets): Promise<ActionOutcome> {
+  const here = sameWork();
   const tokens: Value[] = [];
   try {
     const issuers = textsOf(checks.issuers, context);
@@ -188,12 +190,12 @@ async function validate(checks: Checks, context: PolicyContext, keySets: KeySets
     const sources = textsOf(checks.sources, context);
     for (const place of checks.places) {
       const name = textOf(place.name, context);
-      const read = await tokenAt(place.method, name, textOf(place.prefix, context), context);
+      const read = here(await tokenAt(place.method, name, textOf(place.prefix, context), context));
       const { header, payload, signature } = read;
       const seen = { header, payload, signature: signature.toString("base64url") } as Record<string, Value>;
       const found = { ...seen, location: place.method, location_property: name, verified: false };
       const at = tokens.push(found) - 1;
-      await checkSignature(read, checks, sources, keySets);
+      here(await checkSignature(read, checks, sources, keySets));
       const fault = checkClaims(read, { issuers, audiences, types: tokenTypes[place.type] }, context.place.clock.now());
       if (fault) {
         const [reason, message] = claimFaults[fault];
@@ -236,7 +238,8 @@ async function tokenAt(
   prefix: string,
   { exchange }: PolicyContext,
 ): Promise<SignedToken> {
-  const text = exchange && (await findToken(exchange, { method, name, prefix }));
+  const here = sameWork();
+  const text = exchange && here(await findToken(exchange, { method, name, prefix }));
   if (text === undefined) throw new TokenRefusal("token_missing", `the ${method}'s "${name}" has no token`);
   try {
     return readSignedToken(text);
@@ -252,6 +255,7 @@ async function checkSignature(
   sources: readonly string[],
   keySets: KeySets,
 ): Promise<void> {
+  const here = sameWork();
   // Before anything is fetched for it.
   if (!algorithms.some((one) => one === token.algorithm)) {
     throw new TokenRefusal("token_algorithm_refused", "the token's algorithm is not allowed");
@@ -259,10 +263,10 @@ async function checkSignature(
   let isAnswered = false;
   let isTried = false;
   for (const url of sources) {
-    const keys = isHttps(url) ? await keySets.keysFor(url, token.keyId) : undefined;
+    const keys = isHttps(url) ? here(await keySets.keysFor(url, token.keyId)) : undefined;
     if (!keys) continue;
     isAnswered = true;
-    const verdict = await verifyToken(token, algorithms, keys);
+    const verdict = here(await verifyToken(token, algorithms, keys));
     if (verdict === "verified") return;
     isTried ||= verdict === "signature";
   }

@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -45,6 +46,7 @@ async function replaceBody(
   onError: "halt" | "continue",
   context: PolicyContext,
 ): Promise<ActionOutcome> {
+  const here = sameWork();
   const { exchange } = context;
   if (!exchange) return skippedAction("there is no request");
   const hidden = hiddenBy(exchange.request.headers);
@@ -53,13 +55,13 @@ async function replaceBody(
   if (list instanceof Failure) return brokenBy(list, "request_replacement_failed");
   let body: Buffer;
   try {
-    body = await exchange.body(maxBodyBytes);
+    body = here(await exchange.body(maxBodyBytes));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return brokenAction(error.reason, error.message);
   }
   if (!isUtf8(body)) return unreadable(onError, "request_replacement_failed", "the text is not UTF-8");
-  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId });
+  const replaced = here(await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner: context.place.accountId }));
   if (replaced instanceof ReplaceFault) return brokenBy(replaced, "request_replacement_failed");
   const { content, matches } = replaced;
   if (matches.length === 0) return skippedAction("no match found", { replacements: [] });

@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -78,9 +79,10 @@ async function replaceBody(
   onError: "halt" | "continue",
   owner: string,
 ): Promise<ActionOutcome> {
+  const here = sameWork();
   let body: Buffer;
   try {
-    body = await response.body(maxBodyBytes);
+    body = here(await response.body(maxBodyBytes));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     return error.reason === "payload_too_large"
@@ -88,7 +90,7 @@ async function replaceBody(
       : brokenAction(error.reason, error.message);
   }
   if (!isUtf8(body)) return unreadable(onError, reason, "the text is not UTF-8");
-  const replaced = await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner });
+  const replaced = here(await replaceInBytes(body, list, { maxLength: maxBodyBytes, owner }));
   if (replaced instanceof ReplaceFault) return brokenBy(replaced, reason);
   const { content, matches } = replaced;
   if (matches.length === 0) return skippedAction("no match found", { replacements: [] });

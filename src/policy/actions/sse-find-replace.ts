@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { Failure } from "../../cel/values/failure.ts";
 import { f } from "../../schema/fields.ts";
@@ -38,6 +39,7 @@ export const sseFindReplace = defineAction({
     return {
       haltsUnread: onError === "halt",
       async run(context) {
+        const here = sameWork();
         const { message } = context;
         if (!message) return skippedAction("there is no message");
         const list = replacementsOf(templates, context);
@@ -45,7 +47,7 @@ export const sseFindReplace = defineAction({
         if (list instanceof Failure) return brokenBy(list, "message_replacement_failed");
         if (!isUtf8(message)) return unreadable(onError, "message_replacement_failed", "the message is not UTF-8");
         const fields = list.map((one, index) => ({ ...one, field: names[index] ?? "data" }));
-        const replaced = await replaceInMessage(message, fields, context.place.accountId);
+        const replaced = here(await replaceInMessage(message, fields, context.place.accountId));
         if (replaced instanceof ReplaceFault) return brokenBy(replaced, "message_replacement_failed");
         const { content, matches } = replaced;
         if (matches.length === 0) return skippedAction("no match found", { replacements: [] });

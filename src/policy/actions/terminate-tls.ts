@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { listOf, types } from "../../cel/checking/types.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { readOwnCertificate } from "../../lib/certificates/own-certificate.ts";
@@ -121,9 +122,10 @@ async function end(
   demands: Handshake,
   certificate: OwnCertificate | undefined,
 ): Promise<ActionOutcome> {
+  const here = sameWork();
   const { open } = context;
   if (open?.endTls === undefined) return alreadyEnded(context.connection.tls, demands);
-  const ended = await open.endTls(demands, certificate);
+  const ended = here(await open.endTls(demands, certificate));
   if (ended instanceof Error) return brokenAction("policy_action_failed", ended.message);
   context.connection = open.facts;
   return done(`terminated TLS, version ${ended.version.replace("TLSv", "")}`, noError);

@@ -1,4 +1,5 @@
 /** Finding and replacing in the messages of an event stream (traffic policy, sse-find-replace). */
+import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { fieldOf, readMessage, renderMessage, withField } from "./event-message.ts";
 import type { EventField } from "./event-message.ts";
@@ -26,6 +27,7 @@ export async function replaceInMessage(
   replacements: readonly FieldReplacement[],
   owner: string,
 ): Promise<Replaced<Buffer> | ReplaceFault> {
+  const here = sameWork();
   if (!isUtf8(message)) return new ReplaceFault("the message is not UTF-8");
   const text = message.toString("utf8");
   // Only the stream begins with one; it is no part of the first field's name.
@@ -36,7 +38,7 @@ export async function replaceInMessage(
     const value = fieldOf(changed, field);
     if (value === undefined) continue;
     const bounds = { maxLength: maxGrowth * maxMessageBytes, owner };
-    const replaced = await replaceInText(value, [replacement], bounds);
+    const replaced = here(await replaceInText(value, [replacement], bounds));
     if (replaced instanceof ReplaceFault) return replaced;
     if (replaced.matches.length === 0) continue;
     matches.push(...replaced.matches.map((match) => ({ ...match, replacement_index: index })));

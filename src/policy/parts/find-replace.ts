@@ -3,6 +3,7 @@
  * is not interrupted, and a search for each match may add up to its square: what is short is done here, in slices between
  * which others run, and all else in a thread of its own.
  */
+import { sameWork } from "../../lib/heartbeat.ts";
 import { isUtf8 } from "node:buffer";
 import { replaceInThread } from "./replace-thread.ts";
 import { ReplaceFault, replacing, searchCost, searchTooLong, tooLong } from "./replacing.ts";
@@ -33,11 +34,12 @@ export async function replaceInText(
   replacements: readonly TextReplacement[],
   bounds: ReplaceBounds,
 ): Promise<Replaced<string> | ReplaceFault> {
+  const here = sameWork();
   const { maxLength, owner } = bounds;
   if (text.length > maxLength) return tooLong(maxLength);
   const cost = replacements.reduce((sum, { pattern }) => sum + searchCost(pattern, text.length), 0);
   if (cost > maxSearchHere) return replaceInThread({ text, replacements, maxLength, owner });
-  const replaced = await replaceHere(text, replacements, bounds);
+  const replaced = here(await replaceHere(text, replacements, bounds));
   const hasGrown = replaced instanceof ReplaceFault && replaced.message === searchTooLong;
   return hasGrown ? replaceInThread({ text, replacements, maxLength, owner }) : replaced;
 }
@@ -47,6 +49,7 @@ async function replaceHere(
   replacements: readonly TextReplacement[],
   { maxLength, worked = threadMs }: ReplaceBounds,
 ): Promise<Replaced<string> | ReplaceFault> {
+  const here = sameWork();
   const work = replacing(text, replacements, { maxLength, maxSearch: maxSearchHere });
   let spent = 0;
   for (;;) {
@@ -58,7 +61,7 @@ async function replaceHere(
     } while (performance.now() < slice);
     spent += worked() - started;
     if (spent > maxWorkMs) return new ReplaceFault("the replacements take too long", true);
-    await new Promise(setImmediate);
+    here(await new Promise(setImmediate));
   }
 }
 
@@ -68,9 +71,10 @@ export async function replaceInBytes(
   replacements: readonly TextReplacement[],
   bounds: ReplaceBounds,
 ): Promise<Replaced<Buffer> | ReplaceFault> {
+  const here = sameWork();
   if (bytes.length > bounds.maxLength) return tooLong(bounds.maxLength);
   if (!isUtf8(bytes)) return new ReplaceFault("the text is not UTF-8");
-  const replaced = await replaceInText(bytes.toString("utf8"), replacements, bounds);
+  const replaced = here(await replaceInText(bytes.toString("utf8"), replacements, bounds));
   if (replaced instanceof ReplaceFault) return replaced;
   if (replaced.matches.length === 0) return { content: bytes, matches: [] };
   return { content: Buffer.from(replaced.content, "utf8"), matches: replaced.matches };

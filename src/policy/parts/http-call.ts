@@ -2,6 +2,7 @@
  * Requests that policies send (traffic policy, http-request): to internal endpoints of the account, and outside only to
  * hosts that the server allows. Every address is checked again after each redirect (security I7).
  */
+import { sameWork } from "../../lib/heartbeat.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { AnswerTooLong } from "../../outbound/client.ts";
@@ -38,6 +39,7 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
   const underWay = new CallsUnderWay();
 
   const send = async (request: CallRequest, call: HttpCall, deadline: number): Promise<CallAnswer> => {
+    const here = sameWork();
     const { url } = request;
     const host = url.hostname.toLowerCase().replace(/\.$/, "");
     const timeoutMs = deadline - clock.monotonic();
@@ -55,14 +57,17 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
       return inside.send(request, origin, { timeoutMs, maxAnswerBytes });
     }
     if (!allows(host)) throw new Fault("refused", "this server does not allow policies to reach this host");
-    const { status, headers, body, address } = await outside.send({
-      ...request,
-      timeoutMs,
-      asker: call.origin.accountId,
-    });
+    const { status, headers, body, address } = here(
+      await outside.send({
+        ...request,
+        timeoutMs,
+        asker: call.origin.accountId,
+      }),
+    );
     return { status, headers: listed(headers), body, address };
   };
   const follow = async (call: HttpCall, deadline: number, sent: { request?: CallRequest }): Promise<CallAnswer> => {
+    const here = sameWork();
     if (!URL.canParse(call.url)) throw new Fault("refused", "the URL is invalid");
     let request: CallRequest = {
       method: call.method,
@@ -72,10 +77,10 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     };
     for (let redirects = 0; ; redirects += 1) {
       sent.request = request;
-      const answer = await send(request, call, deadline);
+      const answer = here(await send(request, call, deadline));
       const next = redirects < call.maxRedirects ? redirected(request, answer) : undefined;
       if (next === undefined) {
-        const body = await decodeContent(answer.body, answer.headers["content-encoding"], maxAnswerBytes);
+        const body = here(await decodeContent(answer.body, answer.headers["content-encoding"], maxAnswerBytes));
         if (!body)
           throw new Fault("too_long", `the answer is longer than ${maxAnswerBytes} bytes, or its encoding is invalid`);
         return { ...answer, body };
@@ -88,27 +93,29 @@ export function makeHttpCaller({ clock, inside, outside, allows }: HttpCallerOpt
     }
   };
   const attempt = async (call: HttpCall, deadline: number): Promise<CallAttempt> => {
+    const here = sameWork();
     const started = clock.monotonic();
     const sent: { request?: CallRequest } = {};
     let answer: CallAnswer | undefined;
     let fault: CallFault | undefined;
     try {
-      answer = await follow(call, deadline, sent);
+      answer = here(await follow(call, deadline, sent));
     } catch (error) {
       fault = faultOf(error, clock.monotonic() >= deadline - timerSlackMs);
     }
     return { request: sent.request, answer, fault, timeMs: clock.monotonic() - started };
   };
   const run = async (call: HttpCall): Promise<readonly CallAttempt[]> => {
+    const here = sameWork();
     const deadline = clock.monotonic() + call.timeoutMs;
     const attempts: CallAttempt[] = [];
     for (;;) {
-      const last = await attempt(call, deadline);
+      const last = here(await attempt(call, deadline));
       attempts.push(last);
       // What is refused now is refused again.
       if (attempts.length === maxAttempts || last.fault?.kind === "refused" || !call.retry?.(attempts)) return attempts;
       if (clock.monotonic() + pauseMs >= deadline) return attempts;
-      await new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+      here(await new Promise<void>((resolve) => void clock.after(pauseMs, resolve)));
     }
   };
   return {

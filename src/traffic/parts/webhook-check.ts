@@ -1,3 +1,4 @@
+import { sameWork } from "../../lib/heartbeat.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { answerChallenge, answerHandshake, refusalStatus } from "../../webhooks/challenge.ts";
 import type { WebhookDemands } from "../../webhooks/options.ts";
@@ -56,6 +57,7 @@ export function webhookCheck(
       : { by: name, outcome: "denied", reason, answer: { status, headers: {}, body: "" } };
 
   return async (exchange, isRehearsal) => {
+    const here = sameWork();
     const { request } = exchange;
     const { headers, method } = request;
     const head: Omit<WebhookMessage, "body"> = { method, url: publicUrl(exchange), headers };
@@ -67,7 +69,7 @@ export function webhookCheck(
     if (missing) return refused(missing);
     let body: Buffer;
     try {
-      body = await exchange.body(maxBytes);
+      body = here(await exchange.body(maxBytes));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return error.reason === "payload_too_large" ? tooLarge : denied(name, error.reason, error.message);
@@ -75,7 +77,7 @@ export function webhookCheck(
     const message = { ...head, body };
     const fetched = isRehearsal ? wouldFetch(provider, message, clock.now()) : undefined;
     if (fetched !== undefined) return skipped(name, `would fetch ${fetched} and verify the signature with it`);
-    const { wrong, messageId } = await verifyWebhook(provider, secret, message, clock.now(), newestSignatureOnly);
+    const { wrong, messageId } = here(await verifyWebhook(provider, secret, message, clock.now(), newestSignatureOnly));
     if (wrong) return refused(wrong);
     if (snsTopics.length > 0 && !snsTopics.includes(topicOf(body) ?? "")) return refused("it belongs to another topic");
     const challenge = answerChallenge(provider, secret, body);
