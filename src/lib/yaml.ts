@@ -4,6 +4,8 @@ import { visibleText } from "./visible-text.ts";
 import type * as Yaml from "yaml";
 import { JsonIssue, maxJsonDepth } from "./json.ts";
 import type { JsonObject } from "./json.ts";
+import { runAtOnce } from "./slices.ts";
+import type { Steps } from "./slices.ts";
 
 const require = createRequire(import.meta.url);
 /** Loaded with the first text: every start would wait for its seventy files. */
@@ -15,26 +17,40 @@ const library = (): typeof Yaml => require("yaml") as typeof Yaml;
  * @throws JsonIssue that says why and where
  */
 export function parseYamlObject(text: string): JsonObject {
-  const value = parseYaml(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new JsonIssue("is not a YAML object");
+  return yamlObjectOf(runAtOnce(yamlSteps(text)));
+}
+
+/** @throws JsonIssue for a list */
+export function yamlObjectOf({ value }: ReadYaml): JsonObject {
+  if (Array.isArray(value)) throw new JsonIssue("is not a YAML object");
   return value as JsonObject;
 }
 
 /** As `parseYamlObject`, of an object or a list. */
 export function parseYaml(text: string): unknown {
+  return runAtOnce(yamlSteps(text)).value;
+}
+
+/** A text that was read. */
+export interface ReadYaml {
+  readonly value: unknown;
+  /** The line, from 1, where the value at `path` begins; for a value that is absent, the line of its nearest holder. */
+  lineOf(path: readonly (string | number)[]): number | undefined;
+  /** The characters of the unquoted scalar at `path`, exactly as the author wrote them; undefined for any other node. */
+  written(path: readonly (string | number)[]): string | undefined;
+}
+
+/** Tokens between two steps. */
+const tokensPerStep = 64;
+
+/** As `parseYaml`, in steps. Only the last ones, which build the value, grow with the text: they are a small part. */
+export function* yamlSteps(text: string): Steps<ReadYaml> {
   let value: unknown;
+  let document: Yaml.Document.Parsed | undefined;
   try {
-    const documents = library().parseAllDocuments(text, {
-      version: "1.2",
-      schema: "core",
-      stringKeys: true,
-      logLevel: "silent",
-      prettyErrors: true,
-    });
-    if (!Array.isArray(documents) || documents.length !== 1) throw new JsonIssue("is not one YAML document");
-    const [document] = documents;
-    const problem = document?.errors[0] ?? document?.warnings[0];
-    if (problem) throw new JsonIssue(`is not valid YAML: ${problem.message.split("\n", 1)[0]?.replace(/:$/, "")}`);
+    const documents = yield* documentSteps(text);
+    if (documents.length !== 1) throw new JsonIssue("is not one YAML document");
+    [document] = documents;
     value = document?.toJS({ maxAliasCount: 0 });
   } catch (error) {
     if (error instanceof JsonIssue) throw error;
@@ -42,8 +58,50 @@ export function parseYaml(text: string): unknown {
     throw new JsonIssue(`is not valid YAML: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (typeof value !== "object" || value === null) throw new JsonIssue("is not a YAML object");
+  yield;
   checkPlain(value, 1);
-  return value;
+  return {
+    value,
+    lineOf(path) {
+      const place = document && placeIn(document, path);
+      return place && lineAt(text, place.start);
+    },
+    written(path) {
+      const place = document && placeIn(document, path);
+      return place?.isExact && place.style === "plain" ? text.slice(place.start, place.end) : undefined;
+    },
+  };
+}
+
+/** What `parseAllDocuments` of the library does, in steps. Throws the first problem. */
+function* documentSteps(text: string): Steps<readonly Yaml.Document.Parsed[]> {
+  const { Lexer, Parser, Composer, LineCounter } = library();
+  const lines = new LineCounter();
+  const parser = new Parser(lines.addNewLine);
+  const composer = new Composer({ version: "1.2", schema: "core", stringKeys: true, logLevel: "silent" });
+  const documents: Yaml.Document.Parsed[] = [];
+  const add = (document: Yaml.Document.Parsed): void => {
+    const problem = document.errors[0] ?? document.warnings[0];
+    if (problem) {
+      const { line, col } = lines.linePos(problem.pos[0]);
+      const [message] = problem.message.split("\n", 1);
+      throw new JsonIssue(`is not valid YAML: ${message} at line ${line}, column ${col}`);
+    }
+    documents.push(document);
+  };
+  lines.addNewLine(0);
+  let count = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) for (const document of composer.next(token)) add(document);
+    count += 1;
+    if (count % tokensPerStep === 0) yield;
+  }
+  for (const token of parser.end()) {
+    yield;
+    for (const document of composer.next(token)) add(document);
+  }
+  for (const document of composer.end()) add(document);
+  return documents;
 }
 
 function checkPlain(value: unknown, depth: number): void {
@@ -85,19 +143,25 @@ export interface YamlPlace {
 
 /** Reads a text once and says where what stands under a path is; of what is nowhere, its nearest holder. */
 export function yamlPlaces(text: string): (path: readonly (string | number)[]) => YamlPlace | undefined {
-  const { isNode, isScalar, parseAllDocuments } = library();
+  const { parseAllDocuments } = library();
   const [document] = parseAllDocuments(text, { version: "1.2", schema: "core", logLevel: "silent" });
-  return (path) => {
-    if (!document || !("getIn" in document)) return undefined;
-    for (let length = path.length; length >= 0; length -= 1) {
-      const node: unknown = document.getIn(path.slice(0, length), true);
-      const range = isNode(node) ? node.range : undefined;
-      if (!range) continue;
-      const type = isScalar(node) ? node.type : undefined;
-      return { start: range[0], end: range[1], style: styles[type ?? ""] ?? "other", isExact: length === path.length };
-    }
-    return undefined;
-  };
+  return (path) => (document && "getIn" in document ? placeIn(document, path) : undefined);
+}
+
+function placeIn(document: Yaml.Document.Parsed, path: readonly (string | number)[]): YamlPlace | undefined {
+  const { isNode, isScalar } = library();
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    const range = isNode(node) ? node.range : undefined;
+    if (!range) continue;
+    const type = isScalar(node) ? node.type : undefined;
+    return { start: range[0], end: range[1], style: styles[type ?? ""] ?? "other", isExact: length === path.length };
+  }
+  return undefined;
+}
+
+function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
 }
 
 const styles: Readonly<Record<string, YamlPlace["style"]>> = {
@@ -106,8 +170,3 @@ const styles: Readonly<Record<string, YamlPlace["style"]>> = {
   QUOTE_DOUBLE: "double",
   BLOCK_LITERAL: "block",
 };
-
-/** The line of a text, from 1, on which a place begins. */
-export function lineIn(text: string, { start }: YamlPlace): number {
-  return text.slice(0, start).split("\n").length;
-}

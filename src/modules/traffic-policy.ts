@@ -3,12 +3,15 @@ import { askedCodeLogin } from "../identity/asked-login.ts";
 import { askedSamlLogin } from "../identity/saml-login/asked-saml.ts";
 import type { SamlLogins } from "../identity/saml-login/saml-logins.ts";
 import type { Layer } from "../policy/language/action.ts";
-import { compilePolicy, policyModuleName } from "../policy/compile.ts";
+import { policyModuleName } from "../policy/compile.ts";
 import type { CompiledPolicy } from "../policy/compiled.ts";
 import { concealedPolicy } from "../policy/concealment.ts";
 import type { PolicyServices } from "../policy/language/context.ts";
 import { connectPhaseIssue, maxPolicyBytes, policyDoubts, policyIssue, policyText } from "../policy/document.ts";
 import { policyHooks } from "../policy/hooks.ts";
+import { layersWithSecrets } from "../policy/mentions.ts";
+import { preparedPolicy, sharedPolicy } from "../policy/prepared.ts";
+import { oneAfterAnother } from "../lib/slices.ts";
 import { f } from "../schema/fields.ts";
 import type { Place } from "../schema/object.ts";
 import { defineModule } from "../traffic/module.ts";
@@ -42,11 +45,18 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
         (place === "https_route" ? connectPhaseIssue(value, "value", "policy_connect_phase_refused") : undefined),
     ],
     doubts: ({ value }, place) => policyDoubts(value, layerOf(place), "value"),
+    prepare({ value }, place) {
+      // What the policy reads of secrets is looked up for every layer.
+      const layers = new Set([layerOf(place), ...layersWithSecrets(value)]);
+      const works = [...layers].flatMap((layer) => preparedPolicy(value, layer) ?? []);
+      return works.length === 0 ? undefined : { steps: oneAfterAnother(works), length: value.length };
+    },
     compile({ value }, scope, place) {
       const layer = layerOf(place);
       // All that have the text have what it compiles to.
       const policy = scope.shared(`${policyModuleName} ${layer} ${value}`, () => compiled(value, layer));
       return policyHooks(policy, {
+        policy,
         accountId: scope.accountId,
         ownerId: scope.ownerId,
         endpoint: { id: scope.ownerId, protocol: layer === "http" ? "https" : layer },
@@ -67,7 +77,7 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
 }
 
 function compiled(text: string, layer: Layer): CompiledPolicy {
-  const { policy, issues } = compilePolicy(text, layer);
+  const { policy, issues } = sharedPolicy(text, layer);
   const [first] = issues;
   if (first) throw new Error(`compile the policy: ${first.path} ${first.message}`);
   return policy;

@@ -6,6 +6,7 @@ import { tooMuchToCompile } from "../cel/syntax/compile-budget.ts";
 import type { CompileBudget } from "../cel/syntax/compile-budget.ts";
 import { compilePattern, patternSteps } from "../cel/values/regex.ts";
 import { parseFields } from "../schema/parse.ts";
+import type { Steps } from "../lib/slices.ts";
 import type { Issue } from "../schema/fields.ts";
 import type { ActionDeclaration, ActionScope, CompiledAction, Layer, Phase } from "./language/action.ts";
 import { actions, actionsByName, unsupportedActions } from "./actions/index.ts";
@@ -40,7 +41,7 @@ export interface ActionReader {
   ): { readonly program: Program; readonly checked: CheckedTree } | undefined;
 }
 
-export function compileActions(given: unknown, keys: Keys, reader: ActionReader): readonly CompiledActionOf[] {
+export function* compileActions(given: unknown, keys: Keys, reader: ActionReader): Steps<readonly CompiledActionOf[]> {
   const { findings } = reader;
   const path = pathOf(keys);
   if (given === undefined || given === null || (Array.isArray(given) && given.length === 0)) {
@@ -59,6 +60,7 @@ export function compileActions(given: unknown, keys: Keys, reader: ActionReader)
   let login: string | undefined;
   const compiled: CompiledActionOf[] = [];
   for (const [index, action] of given.entries()) {
+    yield;
     const found = compileAction(action, [...keys, index], reader);
     if (!found) continue;
     const { type, terminating } = found.declaration;

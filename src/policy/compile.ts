@@ -6,7 +6,9 @@ import type { Type } from "../cel/checking/types.ts";
 import type { CheckedTree } from "../cel/checking/checked.ts";
 import type { Environment } from "../cel/checking/environment.ts";
 import { CompileBudget } from "../cel/syntax/compile-budget.ts";
-import { parseYamlObject } from "../lib/yaml.ts";
+import { runAtOnce } from "../lib/slices.ts";
+import type { Steps } from "../lib/slices.ts";
+import { yamlObjectOf, yamlSteps } from "../lib/yaml.ts";
 import type { NamedSecret } from "../schema/fields.ts";
 import { denied, skipped } from "../traffic/step.ts";
 import type { Step } from "../traffic/step.ts";
@@ -30,7 +32,7 @@ export const maxRules = 100;
 export const maxExpressions = 25;
 const maxExpressionBytes = 4096;
 /** Steps of half a microsecond, to compile all expressions and regular expressions of one policy. */
-const policySteps = 400_000;
+const mostSteps = 400_000;
 
 export interface PolicyCompilation {
   /** To be run only when there are no issues. */
@@ -48,8 +50,13 @@ export interface PolicyCompilation {
 
 /** Reads, checks and compiles. Never throws. */
 export function compilePolicy(text: string, layer: Layer): PolicyCompilation {
+  return runAtOnce(policySteps(text, layer));
+}
+
+/** As `compilePolicy`, in steps: no step takes longer than one expression, one action or the reading of one text. */
+export function* policySteps(text: string, layer: Layer): Steps<PolicyCompilation> {
   const reader = new PolicyReader(text, layer);
-  const policy = reader.read();
+  const policy = yield* reader.read();
   const { issues, warnings, secrets, olderNames } = reader.findings;
   return { policy, issues, warnings, secrets, olderNames, steps: reader.steps };
 }
@@ -70,29 +77,29 @@ interface Read extends CompiledExpression {
 }
 
 class PolicyReader {
-  readonly findings: Findings;
+  readonly findings = new Findings();
   readonly #text: string;
   readonly #layer: Layer;
-  readonly #budget = new CompileBudget(policySteps);
+  readonly #budget = new CompileBudget(mostSteps);
   /** What tells of secrets beyond its phase. */
   readonly #carried = new Set<string>();
 
   constructor(text: string, layer: Layer) {
-    this.findings = new Findings(text);
     this.#text = text;
     this.#layer = layer;
   }
 
   get steps(): number {
-    return policySteps - this.#budget.steps;
+    return mostSteps - this.#budget.steps;
   }
 
-  read(): CompiledPolicy {
+  *read(): Steps<CompiledPolicy> {
     const phases: Partial<Record<Phase, readonly CompiledRule[]>> = {};
     let given: Readonly<Record<string, unknown>>;
     try {
       // JSON is YAML.
-      given = parseYamlObject(this.#text);
+      this.findings.yaml = yield* yamlSteps(this.#text);
+      given = yamlObjectOf(this.findings.yaml);
     } catch (error) {
       const { message } = error as Error;
       const hint = /tag/i.test(message) ? '; put quotes around an expression that begins with "!"' : "";
@@ -111,7 +118,7 @@ class PolicyReader {
       else if (phase !== name && Object.hasOwn(given, phase)) {
         const message = `is an older name of ${phase}, which is also present: use one of them`;
         this.findings.malformed(name, [name], message);
-      } else phases[phase] = this.#rules(value, phase, name);
+      } else phases[phase] = yield* this.#rules(value, phase, name);
     }
     return { enabled, phases, readsPath: this.findings.readsPath };
   }
@@ -122,7 +129,7 @@ class PolicyReader {
     this.findings.wrong(shortened(name), message, "policy_phase_unknown");
   }
 
-  #rules(given: unknown, phase: Phase, name: string): readonly CompiledRule[] {
+  *#rules(given: unknown, phase: Phase, name: string): Steps<readonly CompiledRule[]> {
     if (given === null) return [];
     if (!Array.isArray(given)) {
       this.findings.malformed(name, [name], "must be a list of rules: begin each with `-`");
@@ -140,7 +147,8 @@ class PolicyReader {
       logins: new Map(),
       budget: this.#budget,
     };
-    const rules = given.map((rule: unknown, index) => this.#rule(rule, index, [name, index], reader));
+    const rules: CompiledRule[] = [];
+    for (const [index, rule] of given.entries()) rules.push(yield* this.#rule(rule, index, [name, index], reader));
     const last = rules.findIndex(({ expressions, actions: own }) => expressions.length === 0 && own.some(isEnd));
     if (last >= 0 && last < rules.length - 1 && this.findings.issues.length === 0) {
       const rest = last + 2 < rules.length ? "and the rules after it never run" : "never runs";
@@ -149,7 +157,7 @@ class PolicyReader {
     return rules;
   }
 
-  #rule(given: unknown, index: number, keys: Keys, reader: PhaseReader): CompiledRule {
+  *#rule(given: unknown, index: number, keys: Keys, reader: PhaseReader): Steps<CompiledRule> {
     const { phase, environment } = reader;
     const path = pathOf(keys);
     const rule: CompiledRule = { phase, index, label: `${phase}[${index}]`, expressions: [], actions: [] };
@@ -168,8 +176,8 @@ class PolicyReader {
       this.findings.malformed(`${path}.name`, [...keys, "name"], "must be a text");
     }
     const label = isNamed ? `${rule.label} "${shortened(String(name))}"` : rule.label;
-    const expressions = this.#expressions(list, label, [...keys, "expressions"], reader);
-    const compiled = compileActions(given["actions"], [...keys, "actions"], {
+    const expressions = yield* this.#expressions(list, label, [...keys, "expressions"], reader);
+    const compiled = yield* compileActions(given["actions"], [...keys, "actions"], {
       ...reader,
       findings: this.findings,
       layer: this.#layer,
@@ -200,7 +208,12 @@ class PolicyReader {
     }
   }
 
-  #expressions(given: unknown, label: string, keys: Keys, { environment, taint }: PhaseReader): readonly Read[] {
+  *#expressions(
+    given: unknown,
+    label: string,
+    keys: Keys,
+    { environment, taint }: PhaseReader,
+  ): Steps<readonly Read[]> {
     if (given === undefined || given === null) return [];
     const path = pathOf(keys);
     if (!Array.isArray(given)) {
@@ -211,19 +224,22 @@ class PolicyReader {
       this.findings.wrong(path, `must have at most ${maxExpressions}, has ${given.length}`, "policy_rule_large");
       return [];
     }
-    return given.flatMap((source: unknown, index) => {
+    const read: Read[] = [];
+    for (const [index, source] of given.entries()) {
+      yield;
       const at = `${path}[${index}]`;
       if (typeof source !== "string" && typeof source !== "boolean") {
         this.findings.malformed(at, [...keys, index], "must be an expression, as a text");
-        return [];
+        continue;
       }
       const found = this.#program(String(source), at, environment, types.bool);
-      if (!found) return [];
+      if (!found) continue;
       // Its text may hold a credential, and not everybody who reads traces may read those (control K4).
       const what = `${label}: expression ${index + 1}`;
       const unmatched = skipped(policyModuleName, `${what} is false`);
-      return [{ ...found, taint, path: at, unmatched, undecided: undecidedSteps(`${what} failed`) }];
-    });
+      read.push({ ...found, taint, path: at, unmatched, undecided: undecidedSteps(`${what} failed`) });
+    }
+    return read;
   }
 
   #program(

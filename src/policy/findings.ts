@@ -4,8 +4,7 @@ import { issueAt, issueText } from "../cel/syntax/issue.ts";
 import type { Issue } from "../cel/syntax/issue.ts";
 import type { RefusalName } from "../lib/errors.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import { lineIn, yamlPlaces } from "../lib/yaml.ts";
-import type { YamlPlace } from "../lib/yaml.ts";
+import type { ReadYaml } from "../lib/yaml.ts";
 import type { Doubt } from "./lint/doubt.ts";
 import { capitalHeaderNames } from "./lint/header-names.ts";
 import { olderNames } from "./lint/older-names.ts";
@@ -36,12 +35,8 @@ export class Findings {
   readonly olderNames: OlderName[] = [];
   /** An expression or action reads the path of the URL. */
   readsPath = false;
-  readonly #text: string;
-  #places: ((keys: Keys) => YamlPlace | undefined) | undefined;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
+  /** The text, once it was read. */
+  yaml: ReadYaml | undefined;
 
   wrong(path: string, message: string, reason: RefusalName): void {
     if (this.issues.length < maxPolicyIssues) this.issues.push({ path, message, reason });
@@ -49,19 +44,13 @@ export class Findings {
 
   /** What is not of the form of a policy, with its line. */
   malformed(path: string, keys: Keys, message: string): void {
-    const place = this.issues.length < maxPolicyIssues ? this.#placeOf(keys) : undefined;
-    this.wrong(path, place ? `line ${lineIn(this.#text, place)}: ${message}` : message, "policy_unreadable");
+    const line = this.issues.length < maxPolicyIssues ? this.yaml?.lineOf(keys) : undefined;
+    this.wrong(path, line === undefined ? message : `line ${line}: ${message}`, "policy_unreadable");
   }
 
   /** The characters of the unquoted scalar at `keys`, exactly as the author wrote them. */
   written(keys: Keys): string | undefined {
-    const place = this.#placeOf(keys);
-    return place?.isExact && place.style === "plain" ? this.#text.slice(place.start, place.end) : undefined;
-  }
-
-  #placeOf(keys: Keys): YamlPlace | undefined {
-    this.#places ??= yamlPlaces(this.#text);
-    return this.#places(keys);
+    return this.yaml?.written(keys);
   }
 
   /** @param source the text that stands at `path` */

@@ -16,8 +16,13 @@ export function idsInPolicy(text: string): readonly string[] {
 
 /** What the policy reads by `secrets.get`, whatever it stands on. */
 export function secretsInPolicy(text: string): readonly NamedSecret[] {
+  return layersWithSecrets(text).flatMap((layer) => surveyPolicy(text, layer).secrets);
+}
+
+/** The layers that `secretsInPolicy` looks at. */
+export function layersWithSecrets(text: string): readonly Layer[] {
   if (!/\bsecrets\b/.test(text) && !text.includes("\\")) return [];
-  return (Object.keys(phasesOf) as Layer[]).flatMap((layer) => surveyPolicy(text, layer).secrets);
+  return Object.keys(phasesOf) as Layer[];
 }
 
 /** Addresses of identity providers that the policy, which stands on routes or endpoints of HTTP, sends visitors to or reads. */

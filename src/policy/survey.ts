@@ -2,10 +2,10 @@
 import { hash } from "node:crypto";
 import { Lru } from "../lib/collections/lru.ts";
 import type { NamedSecret } from "../schema/fields.ts";
-import { compilePolicy } from "./compile.ts";
 import type { PolicyCompilation } from "./compile.ts";
 import { endsTls } from "./hooks.ts";
 import type { Layer } from "./language/action.ts";
+import { sharedPolicy } from "./prepared.ts";
 
 export interface PolicySurvey extends Pick<PolicyCompilation, "issues" | "warnings" | "steps"> {
   readonly secrets: readonly NamedSecret[];
@@ -26,7 +26,7 @@ export function surveyPolicy(text: string, layer: Layer): PolicySurvey {
   const key = `${layer} ${hash("sha256", text, "base64")}`;
   const known = kept.get(key);
   if (known) return known;
-  const survey = made(compilePolicy(text, layer), layer);
+  const survey = made(sharedPolicy(text, layer), layer);
   kept.set(key, survey);
   return survey;
 }

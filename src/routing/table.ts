@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { modules } from "../modules/index.ts";
 import type { ModuleDeclaration } from "../traffic/module.ts";
 import type { Step } from "../traffic/step.ts";
-import type { ResourceObject } from "../schema/object.ts";
+import type { Place, ResourceObject } from "../schema/object.ts";
 import { Compilation } from "./compile/compilation.ts";
 import type { Again, Compiler, Owner } from "./compile/compilation.ts";
 import { changesAsEdges, objectsAsEdges } from "./compile/cloud-endpoints.ts";
@@ -24,6 +24,8 @@ import type {
 import type { Problem, RoutingChange } from "./planes/messages.ts";
 import { childrenKey, objectKey, ownerOf } from "./compile/object-set.ts";
 import { Ports } from "./compile/ports.ts";
+import { prepareModules } from "./compile/prepare.ts";
+import type { ModuleConfiguration } from "./compile/prepare.ts";
 import type { Unit } from "./compile/units.ts";
 import { docOf } from "../schema/doc.ts";
 import type { Doc } from "../schema/doc.ts";
@@ -41,6 +43,8 @@ export function makeRoutingTable(
 type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
 
 const none: readonly never[] = [];
+/** Whose work it is to prepare the configuration: the server's. */
+const configurationOwner = "";
 const edgeKinds: readonly string[] = ["https_edge", "tls_edge", "tcp_edge"];
 
 class Table implements RoutingTable {
@@ -70,6 +74,13 @@ class Table implements RoutingTable {
       this.#credentials,
     ] as readonly Compiler[];
     this.#compilers = new Map(compilers.map((compiler) => [compiler.kind, compiler]));
+  }
+
+  prepare(
+    objects: Iterable<ResourceObject>,
+    accountId: string = configurationOwner,
+  ): Promise<readonly unknown[]> | undefined {
+    return prepareModules(accountId, this.#toPrepare(objects));
   }
 
   load(revision: number, objects: Iterable<ResourceObject>): readonly Problem[] {
@@ -184,6 +195,15 @@ class Table implements RoutingTable {
 
   subscribe(listener: (changed: Changed) => void): void {
     this.#listeners.push(listener);
+  }
+
+  *#toPrepare(objects: Iterable<ResourceObject>): Iterable<ModuleConfiguration> {
+    for (const object of objectsAsEdges(objects)) {
+      const { kind, id, revision, doc } = object;
+      const place = kind === "https_edge_route" ? "https_route" : (kind as Place);
+      if (this.object(kind, id)?.revision === revision) continue;
+      yield* this.#compilation.configurations(doc, place);
+    }
   }
 
   /** Takes in one change, and notes what is to be compiled for it. */

@@ -14,6 +14,7 @@
 import type { ServerNames } from "../lib/server-names.ts";
 import type { ByteStream } from "../lib/io/byte-stream.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Steps } from "../lib/slices.ts";
 import type { Fields, Issue, StoredOf } from "../schema/fields.ts";
 import type { Place, ResourceObject } from "../schema/object.ts";
 import type { LoginGuard } from "./login.ts";
@@ -61,7 +62,18 @@ export interface ModuleDeclaration<F extends Fields = Fields> {
    * is called in the write, when the owner's id is known.
    */
   identify?(nowMs: number): Promise<(owner: ModuleOwner) => Partial<StoredOf<F>>>;
+  /**
+   * The part of `compile` that grows with the configuration, for a thread that carries traffic: undefined when nothing
+   * of it is left to do. What the steps return must be held until `compile` was called.
+   */
+  prepare?(config: StoredOf<F>, place: Place): Preparation | undefined;
   compile(config: StoredOf<F>, scope: Scope, place: Place): CompiledModule;
+}
+
+export interface Preparation {
+  readonly steps: Steps<unknown>;
+  /** Characters of configuration that the steps read. */
+  readonly length: number;
 }
 
 export interface ModuleOwner {

@@ -77,9 +77,11 @@ export interface BindProgress {
   isSilent?: boolean;
   /** What the answer waits for, once there is a tunnel: calls `done` once and soon. */
   ready?: (done: () => void) => void;
+  /** What was compiled beforehand, held until the options are; absent while nothing was. */
+  prepared?: unknown;
 }
 
-/** A name must be claimed first: then the bind is repeated. */
+/** A name must be claimed first, or options be compiled: then the bind is repeated. */
 export interface Unclaimed {
   /** Calls `done` once and soon. */
   claim(done: () => void): void;
@@ -115,8 +117,8 @@ export interface ServerHooks {
   /** A bind is not repeated any more: its agent has gone meanwhile. */
   abandoned(id: string, progress: BindProgress): void;
   label(session: AgentSession, id: string, request: LabelRequest, progress?: BindProgress): void;
-  /** Throws `Refusal`: the tunnel is then as it was. */
-  patch(session: AgentSession, tunnelId: string, change: TunnelChange): void;
+  /** Throws `Refusal`: the tunnel is then as it was. Repeated like a bind. */
+  patch(session: AgentSession, tunnelId: string, change: TunnelChange, progress?: BindProgress): Unclaimed | undefined;
   /** The agent or the end of its session takes a tunnel away. */
   unbind(session: AgentSession, tunnelId: string): void;
   /** Called once; every tunnel was unbound before. */

@@ -240,7 +240,7 @@ export class ServerSession implements AgentSession {
         );
       case streamType.patchTunnel:
         return this.#refusing(
-          () => this.#patch(message),
+          () => this.#patch(message, attempt),
           (error) => ({ Error: error }),
         );
       case streamType.serverInfo:
@@ -309,13 +309,12 @@ export class ServerSession implements AgentSession {
     bound(id);
   }
 
-  #patch(message: JsonObject): JsonObject {
+  #patch(message: JsonObject, attempt: Attempt): JsonObject | Unclaimed {
     const { id, change } = parsePatch(message);
     if (!this.#tunnels.has(id)) {
       throw new Refusal("agent_request_invalid", `change the tunnel "${id}": this session has no tunnel with this id`);
     }
-    this.#parts.hooks.patch(this, id, change);
-    return { Error: "" };
+    return this.#parts.hooks.patch(this, id, change, attempt.progress) ?? { Error: "" };
   }
 
   /** Ids that are not known are no error: Rust agents unbind twice (§4.4). */

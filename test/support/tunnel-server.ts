@@ -80,7 +80,7 @@ export class Register implements ServerHooks {
     this.#note(`label ${id}`);
   }
 
-  patch(_session: AgentSession, tunnelId: string, change: TunnelChange): void {
+  patch(_session: AgentSession, tunnelId: string, change: TunnelChange): undefined {
     this.#note(`patch ${tunnelId} ${Object.keys(change).join()}`);
   }
 

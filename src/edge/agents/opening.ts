@@ -18,7 +18,7 @@ import type { EndpointSiteOptions } from "./endpoint.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
 import type { ClaimedPlace, EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
 import type { AgentLimits } from "./limits.ts";
-import { compileOptions, likenessOf } from "./options.ts";
+import { compileOptions, likenessOf, prepareOptions } from "./options.ts";
 import { readTermination } from "./termination.ts";
 import { claimedName } from "./tunnel.ts";
 import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
@@ -36,6 +36,11 @@ export interface OpenedEndpoint extends Pick<ClaimedPlace, "replaces" | "isFresh
 }
 
 export interface Opening {
+  /** See `prepareOptions`. */
+  prepare(
+    session: Pick<AgentSession, "accountId">,
+    request: Pick<BindRequest, "proto" | "options">,
+  ): Promise<readonly unknown[]> | undefined;
   /**
    * Throws `Refusal`. `replaces` are the tunnels of the same credential that must be taken away first: their agent was
    * asked and is silent. `ask` is the session that must be asked before anything can be said.
@@ -71,6 +76,8 @@ export function makeOpening(options: OpeningOptions): Opening {
     return tunnel;
   };
   return {
+    prepare: ({ accountId }, { proto, options: asked }) =>
+      prepareOptions(asked, { accountId, places: places[proto] }, options.modules),
     endpoint(asking, progress) {
       checkTexts(asking.request, limits);
       const place = endpointPlaces.claim(asking);

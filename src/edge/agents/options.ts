@@ -7,6 +7,9 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../traffic/module.ts";
+import { maxPolicyBytes } from "../../policy/document.ts";
+import { prepareModules } from "../../routing/compile/prepare.ts";
+import type { ModuleConfiguration } from "../../routing/compile/prepare.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
 import { basicAuthOption, compileBasicAuth } from "./basic-auth.ts";
@@ -51,6 +54,7 @@ const inlinePolicy = "inline";
 const inlineAuthority = "inline";
 /** Of authorities' certificates, in base64. */
 const maxAuthorityBytes = 64 * 1024;
+const policyOption = "trafficpolicy";
 const olderPolicy = "policy";
 const headerMembers = ["add", "remove"];
 /** The module before which basic authentication acts, as the other ways to log in do. */
@@ -93,7 +97,7 @@ const trafficPolicy: Translation = {
 };
 
 const translations: Readonly<Record<string, Translation>> = {
-  trafficpolicy: trafficPolicy,
+  [policyOption]: trafficPolicy,
   [olderPolicy]: trafficPolicy,
   compression: { module: "compression", members: [], config: () => ({}) },
   forwarding: {
@@ -214,6 +218,30 @@ function optionOf(name: string, value: unknown, translation: Translation | undef
   if (typeof value === "string") return translation?.fromText?.(value);
   if (!isObject(value)) return undefined;
   return name.toLowerCase() === olderPolicy ? { value: JSON.stringify(value) } : value;
+}
+
+/**
+ * Does beforehand, in slices, what `compileOptions` would do at once; undefined where that is quick anyway. The result
+ * must be held until the options were compiled.
+ */
+export function prepareOptions(
+  options: Option,
+  owner: Pick<OptionsOwner, "accountId" | "places">,
+  modules: readonly ModuleDeclaration[],
+): Promise<readonly unknown[]> | undefined {
+  const { accountId, places = httpPlaces } = owner;
+  return prepareModules(accountId, configurations());
+
+  function* configurations(): Iterable<ModuleConfiguration> {
+    for (const [name, value] of Object.entries(options)) {
+      if (name.toLowerCase() !== policyOption && name.toLowerCase() !== olderPolicy) continue;
+      const policy = optionOf(name, value, trafficPolicy)?.["value"];
+      const module = modules.find((one) => one.name === trafficPolicy.module);
+      const place = places.find((one) => module?.on.includes(one));
+      if (typeof policy !== "string" || policy.length > maxPolicyBytes || !module || !place) continue;
+      yield [module, { value: policy }, place];
+    }
+  }
 }
 
 function compileOwn(name: string, value: unknown): CompiledModule {

@@ -1,11 +1,12 @@
 /** What the register says to the agent protocol: who may connect, and what becomes of a request for a tunnel. */
 import { internalNameOf } from "../../lib/internal-names.ts";
 import { timestamp } from "../../lib/clock.ts";
+import { letGo, reportFailure } from "../../lib/boundary.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SessionReport, Upward } from "../../routing/planes/messages.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
-import type { AgentSession, ServerHooks } from "../../tunnel/server-hooks.ts";
+import type { AgentSession, BindProgress, BindRequest, ServerHooks, Unclaimed } from "../../tunnel/server-hooks.ts";
 import type { Credentials, Grant } from "./credentials.ts";
 import { admitsAgent } from "./enforcement.ts";
 import type { Elsewhere } from "./elsewhere.ts";
@@ -82,6 +83,7 @@ function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
 function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof SessionHooks> {
   const { tunnels, opening, log, names } = options;
   const room = roomFor(options);
+  const prepare = preparerOf(opening);
 
   /** A tunnel of this edge that a newer one takes the name from. */
   const makeWay = (tunnel: Tunnel): void => {
@@ -94,6 +96,8 @@ function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof Ses
       let tunnel: Tunnel;
       try {
         const { grant, before } = room(session, id);
+        const unprepared = prepare(id, session, request, progress);
+        if (unprepared) return unprepared;
         const canClaim = names?.canAsk(progress) ?? true;
         const opened = opening.endpoint({ grant, session, id, request, asked, canClaim }, progress);
         if ("ask" in opened) return opened;
@@ -124,17 +128,56 @@ function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof Ses
       names?.publish(id, progress);
       tunnels.open(tunnel);
     },
-    patch(session, tunnelId, change) {
+    patch(session, tunnelId, change, progress = {}) {
       const tunnel = tunnels.byId(tunnelId);
       if (tunnel?.session !== session) throw new Refusal("agent_request_invalid", `there is no tunnel "${tunnelId}"`);
+      const { endpoint: present } = tunnel;
+      if (present) {
+        const asked = { proto: present.proto, options: { TrafficPolicy: change.trafficPolicy } };
+        const unprepared = prepare(tunnelId, session, asked, progress);
+        if (unprepared) return unprepared;
+      }
       const endpoint = opening.changed(tunnel, change);
       tunnels.change(tunnel, endpoint, change.metadata ?? tunnel.metadata);
       log.info("tunnel changed", { tunnel: tunnelId, session: session.id, what: Object.keys(change) });
+      return undefined;
     },
     unbind(session, tunnelId) {
       const tunnel = tunnels.byId(tunnelId);
       if (tunnel?.session === session) tunnels.withdraw(tunnel);
     },
+  };
+}
+
+type Prepare = (
+  tunnelId: string,
+  session: AgentSession,
+  request: Pick<BindRequest, "proto" | "options">,
+  progress: BindProgress,
+) => Unclaimed | undefined;
+
+/** Has long options compiled in slices first. Messages about one tunnel take effect in the order in which they came. */
+function preparerOf(opening: Opening): Prepare {
+  const underWay = new Map<string, Promise<void>>();
+  return (tunnelId, session, request, progress) => {
+    if (progress.prepared !== undefined) return undefined;
+    progress.prepared = [];
+    const before = underWay.get(tunnelId);
+    const work = opening.prepare(session, request);
+    if (!before && !work) return undefined;
+    const done = (async () => {
+      await before;
+      try {
+        progress.prepared = await work;
+      } catch (error) {
+        reportFailure("message", error);
+      }
+    })();
+    const forget = (): void => {
+      if (underWay.get(tunnelId) === done) underWay.delete(tunnelId);
+    };
+    underWay.set(tunnelId, done);
+    return { claim: (repeat) => letGo("message", done.then(forget).then(repeat)) };
   };
 }
 

@@ -630,4 +630,31 @@ describe("tunnels", () => {
     await Promise.all(all);
     await registry.command(session.id, question);
   });
+
+  it("D9: a large policy is compiled first, and later changes of its tunnel take effect after it", async () => {
+    const { connect, token, registry, bind } = one();
+    const session = connect(token);
+    const { id } = bind(session);
+    const policy = (name: string, rules: number) =>
+      JSON.stringify({
+        on_http_request: Array.from({ length: rules }, () => ({ name, actions: [{ type: "deny", config: {} }] })),
+      });
+    const order: string[] = [];
+    const change = (name: string, rules: number): Promise<void> => {
+      const progress = {};
+      return new Promise((changed) => {
+        const attempt = (): void => {
+          const waits = registry.patch(session, id, { trafficPolicy: policy(name, rules) }, progress);
+          if (waits) return waits.claim(attempt);
+          order.push(name);
+          changed();
+        };
+        attempt();
+      });
+    };
+    const changes = [change("large", 60), change("small", 1)];
+    assert.deepEqual(order, [], "neither was compiled in this turn");
+    await Promise.all(changes);
+    assert.deepEqual(order, ["large", "small"]);
+  });
 });

@@ -1,6 +1,7 @@
-import { letGo } from "../../lib/boundary.ts";
+import { letGo, reportFailure } from "../../lib/boundary.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Metrics } from "../../lib/metrics.ts";
+import { InOrder } from "../../lib/slices.ts";
 import { loginKinds } from "../../identity/engine.ts";
 import type { SamlLogins } from "../../identity/saml-login/saml-logins.ts";
 import type { Logins } from "../../identity/engine.ts";
@@ -60,62 +61,63 @@ export function followControlPlane(options: ControlLineOptions): void {
     letGo("message", sent, () => link.send(unanswered(asked, "the edge could not answer")));
   };
 
-  link.lost?.(() => shared?.names.reachable(false));
-  link.receive((message) => {
+  const inOrder = new InOrder();
+  link.lost?.(() => inOrder.add(() => void shared?.names.reachable(false)));
+  const take = (message: Downward): Promise<void> | undefined => {
     switch (message.type) {
       case "snapshot":
         shared?.names.reachable(true);
-        configuration.snapshot(message);
-        return;
+        return configuration.snapshot(message);
       case "changes":
-        configuration.changes(message);
-        return;
+        return configuration.changes(message);
       case "command":
       case "question":
         answerWith(message, options.answer(message));
-        return;
+        return undefined;
       case "relay":
         answerWith(message.message, relayed(options, message, message.message));
-        return;
+        return undefined;
       case "login_stored":
         logins.reports.stored(message.call);
-        return;
+        return undefined;
       case "message_claimed":
         logins.reports.claimed(message.call, message.outcome);
-        return;
+        return undefined;
       case "metadata_looked_for":
         logins.reports.metadataLookedFor(message.call, message.isNew);
-        return;
+        return undefined;
       case "login_found":
         logins.reports.found(message.call, message.object ? recordOf(message.object) : undefined);
-        return;
+        return undefined;
       case "traffic_wanted":
         traffic.want(message.wanted);
-        return;
+        return undefined;
       case "traffic_taken":
         traffic.taken(message.batch);
-        return;
+        return undefined;
       case "directory":
         shared?.elsewhere.follow(message.news);
         reached.put({ change: message.change });
         link.send({ type: "directory_taken", number: message.number });
-        return;
+        return undefined;
       case "published":
         shared?.names.published(message.tunnelId);
-        return;
+        return undefined;
       case "claimed":
         shared?.names.answered(message.call, message.answer);
-        return;
+        return undefined;
       case "tunnel_taken":
         shared?.tunnelTaken(message);
-        return;
+        return undefined;
       case "session_taken":
         shared?.sessionTaken(message);
-        return;
+        return undefined;
       case "metrics_request":
         link.send({ type: "metrics", call: message.call, text: metrics.render() });
+        return undefined;
     }
-  });
+  };
+  link.receive((message) => inOrder.add(() => take(message)));
   link.send(hello);
 }
 
@@ -130,8 +132,9 @@ function helloOf({ edgeId, httpsPort, places: { address, port } }: ControlLineOp
 }
 
 interface Configuration {
-  snapshot(message: Extract<Downward, { readonly type: "snapshot" }>): void;
-  changes(message: Extract<Downward, { readonly type: "changes" }>): void;
+  /** The promise of either: what follows must wait for it. */
+  snapshot(message: Extract<Downward, { readonly type: "snapshot" }>): Promise<void> | undefined;
+  changes(message: Extract<Downward, { readonly type: "changes" }>): Promise<void> | undefined;
 }
 
 /** Puts configuration into effect. @param askAnew has the control plane send a snapshot */
@@ -161,6 +164,23 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
       askAnew();
     }
   };
+  /** What was compiled beforehand, until the publication that needs it is in effect. */
+  const held = new Set<unknown>();
+  /** Compiles the slow parts of a publication in slices. Then applies all of it in one step. */
+  const whenPrepared = (what: string, objects: readonly ResourceObject[], apply: () => void) => {
+    const prepared = table.prepare(objects);
+    if (!prepared) {
+      putIntoEffect(what, apply);
+      return undefined;
+    }
+    return prepared
+      .then((result) => void held.add(result))
+      .catch((error: unknown) => reportFailure("message", error))
+      .then(() => {
+        putIntoEffect(what, apply);
+        held.clear();
+      });
+  };
   return {
     snapshot({ revision, objects: part, packed, last }) {
       // the rest of an earlier one never came: the control plane was started anew
@@ -168,16 +188,16 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
       arrivingRevision = revision;
       for (const object of part) arriving.push(object);
       if (packed?.kind === sessionKind) arrivingLogins.push(packed);
-      if (!last) return;
-      putIntoEffect("snapshot", () => {
-        const [objects, sessions] = [arriving, arrivingLogins];
-        [arriving, arrivingLogins] = [[], []];
+      if (!last) return undefined;
+      const [objects, sessions] = [arriving, arrivingLogins];
+      [arriving, arrivingLogins] = [[], []];
+      // Logins are many, and nothing of the table is compiled from them.
+      const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
+      return whenPrepared("snapshot", routed, () => {
         certificates.load(objects);
         challenges.load(objects);
         logins.load(objects, sessions);
         saml.load(objects);
-        // Logins are many, and nothing of the table is compiled from them.
-        const routed = objects.filter(({ kind }) => !loginKinds.has(kind));
         const problems = table.load(revision, routed);
         isLost = false;
         log.info("configuration loaded", { revision, objects: objects.length, logins: logins.context.sessions.size });
@@ -186,12 +206,13 @@ function followConfiguration(options: ControlLineOptions, askAnew: () => void): 
       });
     },
     changes({ revision, changes }) {
-      putIntoEffect("change", () => {
+      const routed = changes.filter(({ kind }) => !loginKinds.has(kind));
+      const objects = routed.flatMap(({ object }) => object ?? []);
+      return whenPrepared("change", objects, () => {
         certificates.change(changes);
         challenges.change(changes);
         logins.change(changes);
         saml.change(changes);
-        const routed = changes.filter(({ kind }) => !loginKinds.has(kind));
         applied(revision, table.change(revision, routed));
       });
     },

@@ -8,10 +8,11 @@ import type { Handshake } from "../../traffic/handshake.ts";
 import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 import { catalogue } from "../../lib/errors.ts";
+import type { ResourceObject } from "../../schema/object.ts";
 import type { CompiledRoute, ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
 import { nearRoutes } from "../../routing/sites/near-routes.ts";
 import { codeOf, outcomeOf, stepReports } from "../../routing/planes/questions.ts";
-import type { EdgeAnswer, EdgeQuestion, ExplanationReport } from "../../routing/planes/questions.ts";
+import type { EdgeAnswer, EdgeQuestion, ExplanationReport, RouteDraft } from "../../routing/planes/questions.ts";
 import { refused } from "../../routing/sites/refusals.ts";
 import { decideConnection, decideOpened } from "../connections/decide.ts";
 import { ClientConnection } from "../http/client-connection.ts";
@@ -43,6 +44,11 @@ export interface EdgeExplainer {
 /** A described client has no port of its own; this one is never an address's own (RFC 6335 §6). */
 const describedPort = 1024;
 const unknown: EdgeAnswer = Object.freeze({ name: "unknown" as const });
+
+/** The draft of a route as an object, to be compiled only. */
+function draftObject(accountId: string, { routeId: id, fields }: RouteDraft): ResourceObject {
+  return { kind: "https_edge_route", id, account_id: accountId, revision: -1, doc: fields };
+}
 
 type Decided = Pick<ExplanationReport, "edge" | "route" | "near" | "response" | "requestHeaders"> & {
   readonly steps: readonly Step[];
@@ -80,6 +86,8 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
 
   return {
     async request({ accountId, siteId, isEndpoint = false, request: described, draft }) {
+      const held = new Set<unknown>();
+      if (draft) held.add(await table.prepare([draftObject(accountId, draft)], accountId));
       const edge = table.object("https_edge", siteId);
       const lookup = described.scheme === "http" ? sites.http : sites.https;
       const request = receiveDescribed(described, limits);
@@ -103,6 +111,7 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
       if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
       if (site.accountId !== accountId) return unknown;
       const asked = draft ? drafted(site, draft.routeId, table.draftedRoute(draft.routeId, draft.fields)) : site;
+      held.clear();
       const client = new ClientConnection(
         facts(described.source, request.host, request.scheme),
         // Of several endpoints of one URL, the one that is asked about.

@@ -57,6 +57,8 @@ export const defaultPolicyServices: PolicyServices = Object.freeze({
 
 /** The route, edge or endpoint that a policy is attached to. */
 export interface PolicyPlace {
+  /** Held as long as the policy runs, so that whoever has the same text can share what it compiles to. */
+  readonly policy?: object;
   readonly accountId: string;
   readonly ownerId: string;
   readonly endpoint: PolicyEndpoint;

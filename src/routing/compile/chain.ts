@@ -113,7 +113,7 @@ export function compileChain(
   };
 }
 
-function isBlock(config: unknown): config is Readonly<Record<string, unknown>> {
+export function isBlock(config: unknown): config is Readonly<Record<string, unknown>> {
   return typeof config === "object" && config !== null && !Array.isArray(config);
 }
 

@@ -4,12 +4,13 @@ import { markOf } from "../../lib/work-mark.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { Place, ResourceObject } from "../../schema/object.ts";
 import { AccountRestrictions } from "./account-restrictions.ts";
-import { CompileError, compileChain, emptyChain } from "./chain.ts";
+import { CompileError, compileChain, emptyChain, isBlock } from "./chain.ts";
 import type { Chain } from "./chain.ts";
 import type { ConnectionSite, Site } from "../sites/compiled.ts";
 import { Hosts } from "./hosts.ts";
 import type { Problem } from "../planes/messages.ts";
 import { objectKey, ObjectSet } from "./object-set.ts";
+import type { ModuleConfiguration } from "./prepare.ts";
 import { Secrets } from "./secrets.ts";
 import { Units } from "./units.ts";
 import type { Unit } from "./units.ts";
@@ -84,6 +85,15 @@ export class Compilation {
     } catch (error) {
       owner.problem = problemOf(object, error instanceof CompileError ? error.module : undefined, error);
       return emptyChain;
+    }
+  }
+
+  /** The enabled modules of an object, with their configurations. */
+  *configurations(doc: ResourceObject["doc"], place: Place): Iterable<ModuleConfiguration> {
+    const declared: ReadonlyMap<string, ModuleDeclaration> | undefined = this.#modules[place];
+    for (const name in doc) {
+      const [module, config] = [declared?.get(name), doc[name]];
+      if (module && isBlock(config) && config["enabled"] !== false) yield [module, config, place];
     }
   }
 

@@ -125,6 +125,12 @@ export interface RoutingTable {
   readonly revision: number;
   /** Whether work of this mark has held a thread before: it is not taken up again. */
   refuses(mark: number): boolean;
+  /**
+   * Does beforehand, in slices, what `load` and `change` would do at once for these objects. Undefined where that is
+   * quick anyway. The result must be held until they are in effect. The work of one account never delays another's for
+   * long.
+   */
+  prepare(objects: Iterable<ResourceObject>, accountId?: string): Promise<readonly unknown[]> | undefined;
   /** Replaces everything. Returns what could not be compiled. */
   load(revision: number, objects: Iterable<ResourceObject>): readonly Problem[];
   /** Applies one committed write; costs what it changes. Returns new and cleared problems. */

@@ -1,0 +1,92 @@
+/** Long work on a thread that also carries traffic: done in short slices, with turns of the event loop between them. */
+import { contain, letGo } from "./boundary.ts";
+
+/** Work that yields wherever other work may run. */
+export type Steps<Result> = Generator<undefined, Result, undefined>;
+
+/** Work does not begin another step in the same turn after this time. */
+const sliceMs = 2;
+
+export function runAtOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+export function* oneAfterAnother<Result>(works: readonly Steps<Result>[]): Steps<readonly Result[]> {
+  const results: Result[] = [];
+  for (const work of works) results.push(yield* work);
+  return results;
+}
+
+/** One piece of work: it runs for one slice and returns whether it has ended. */
+type Slice = () => boolean;
+
+/** By owner. Each turn runs one slice; the owners take turns, and the work of one owner runs in order. */
+const waiting = new Map<string, Slice[]>();
+
+/** Runs the steps in slices. @param owner whose work this is: one owner's work never delays another's for long */
+export function runInSlices<Result>(owner: string, steps: Steps<Result>): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>();
+  const slice = (): boolean => {
+    const end = performance.now() + sliceMs;
+    try {
+      for (;;) {
+        const { done, value } = steps.next();
+        if (done) {
+          resolve(value);
+          return true;
+        }
+        if (performance.now() >= end) return false;
+      }
+    } catch (error) {
+      reject(error as Error);
+      return true;
+    }
+  };
+  if (waiting.size === 0) setImmediate(turn);
+  const own = waiting.get(owner);
+  if (own) own.push(slice);
+  else waiting.set(owner, [slice]);
+  return promise;
+}
+
+function turn(): void {
+  const [owner, slices] = waiting.entries().next().value as [string, Slice[]];
+  waiting.delete(owner);
+  if (slices[0]?.() === true) slices.shift();
+  // Behind the other owners.
+  if (slices.length > 0) waiting.set(owner, slices);
+  if (waiting.size > 0) setImmediate(turn);
+}
+
+/** Runs tasks in the order in which they were added. A task that returns a promise delays the tasks after it. */
+export class InOrder {
+  #waiting: (() => Promise<void> | undefined)[] = [];
+  #isBusy = false;
+
+  add(task: () => Promise<void> | undefined): void {
+    if (this.#isBusy) this.#waiting.push(task);
+    else this.#run(task);
+  }
+
+  #run(task: () => Promise<void> | undefined): void {
+    const promise = task();
+    if (!promise) return;
+    this.#isBusy = true;
+    letGo(
+      "message",
+      promise.finally(() => this.#next()),
+    );
+  }
+
+  #next(): void {
+    this.#isBusy = false;
+    while (!this.#isBusy) {
+      const task = this.#waiting.shift();
+      if (!task) return;
+      contain("message", () => this.#run(task));
+    }
+  }
+}
