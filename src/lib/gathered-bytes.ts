@@ -1,5 +1,7 @@
 /** Pieces shorter than this are copied together: as an object of its own each would cost several times what is in it. */
 const smallBytes = 2048;
+/** What a piece that waits alone takes at least: the object and its place in a queue. */
+export const leastPieceBytes = 256;
 const firstBlockBytes = 1024;
 const maxBlockBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);

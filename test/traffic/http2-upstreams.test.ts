@@ -379,6 +379,67 @@ const violations: Readonly<Record<string, readonly Buffer[]>> = {
   "a frame inside a header block": [settings, frame(1, 0, 1, ok), frame(6, 0, 0, Buffer.alloc(8))],
 };
 
+/** Frames of HTTP/2 that come on a connection, behind the preface. */
+function eachFrame(socket: Socket, take: (type: number, streamId: number) => void): void {
+  let rest = Buffer.alloc(0);
+  let isGreeted = false;
+  socket.on("data", (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes]);
+    if (!isGreeted && rest.length < 24) return;
+    if (!isGreeted) rest = rest.subarray(24);
+    isGreeted = true;
+    while (rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3)) {
+      take(rest.readUInt8(3), rest.readUInt32BE(5));
+      rest = rest.subarray(9 + rest.readUIntBE(0, 3));
+    }
+  });
+}
+
+describe("a service of HTTP/2 that declares a length and ends the stream later", { timeout: 60_000 }, () => {
+  const ends: Readonly<Record<string, (streamId: number) => Buffer>> = {
+    "with trailers": (id) => frame(1, 5, id, literal("x-after", "all")),
+    "with an empty frame": (id) => frame(0, 1, id),
+  };
+  for (const protocol of protocols)
+    for (const [how, end] of Object.entries(ends))
+      it(`is asked for the next thing when its stream has ended, over ${protocol}, ${how}`, async () => {
+        let refused = 0;
+        let served = 0;
+        const { port } = await listening(
+          createTcp((socket) => {
+            let isOpen = false;
+            socket.write(settings);
+            eachFrame(socket, (type, id) => {
+              if (type !== 1) return;
+              if (isOpen) {
+                refused += 1;
+                socket.write(frame(3, 0, id, Buffer.from([0, 0, 0, 7])));
+                return;
+              }
+              isOpen = true;
+              served += 1;
+              socket.write(
+                Buffer.concat([
+                  frame(1, 4, id, ok, literal("content-length", "5")),
+                  frame(0, 0, id, Buffer.from("all")),
+                ]),
+              );
+              socket.write(frame(0, 0, id, Buffer.from("of")));
+              setTimeout(() => {
+                isOpen = false;
+                socket.write(end(id));
+              }, 10);
+            });
+          }),
+        );
+        const { hostname } = await (await connected(port)).bind({ forwardsProto: "http2" });
+        for (let count = 0; count < 3; count += 1) {
+          assert.deepEqual(await askedOf(protocol, hostname), { status: 200, body: "allof" });
+        }
+        assert.deepEqual([served, refused], [3, 0]);
+      });
+});
+
 describe("W4: a service that violates HTTP/2", { timeout: 60_000 }, () => {
   for (const [what, frames] of Object.entries(violations)) {
     it(`W4: a service that violates HTTP/2 is disconnected for ${what}, and the client gets no response of it`, async () => {

@@ -1,8 +1,9 @@
-/** Responses over HTTP/2 that clients read slowly: the minimum rate, and how much may wait at the edge. */
+/** Responses that their clients hardly take: how slowly they may, and how much of them waits at the edge. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { createServer } from "../../src/lib/http.ts";
-import { eventually } from "../support/front.ts";
+import { eventually, withFront } from "../support/front.ts";
+import type { Answerer } from "../support/front.ts";
 import { codes, frame, RawH2, types, uint32 } from "../support/h2-frames.ts";
 import { startH2Server } from "../support/h2-server.ts";
 import type { H2Server } from "../support/h2-server.ts";
@@ -100,5 +101,50 @@ describe("a response over HTTP/2", () => {
     }
     assert.equal(received, 16 * kibibyte);
     assert.ok(frames < 32, `${frames} frames`);
+  });
+});
+
+describe("a response over HTTP/1.1", () => {
+  const largeBytes = 32 * 1024 * kibibyte;
+  const heldMost = 512 * kibibyte;
+
+  it("D3: responses over HTTP/1.1 that clients do not take are counted in the sums, and cut when those are exceeded", async () => {
+    const answer: Answerer = ({ socket }) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${largeBytes}\r\n\r\n`);
+      socket.write(Buffer.alloc(largeBytes));
+    };
+    await withFront(answer, { limits: { maxHeldBytes: heldMost } }, async (front, first) => {
+      const { counters } = front.context;
+      const slow = [first, ...Array.from({ length: 11 }, () => front.connect())];
+      for (const client of slow) {
+        client.socket.pause();
+        client.send("GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
+      }
+      await eventually(() => front.finished.length > 0 && counters.heldBytes > 0);
+      assert.ok(front.finished.every(({ cutShort }) => cutShort));
+      await eventually(() => front.lines.join("").includes("too much data is waiting for slow clients"));
+      // The account may hold half. The one that finds the sum exceeded has added to it.
+      assert.ok(counters.heldBytes <= heldMost / 2 + 128 * kibibyte, `${counters.heldBytes}`);
+      assert.deepEqual([...counters.heldByAccount], [["ac_1", counters.heldBytes]]);
+      for (const client of slow) client.socket.destroy();
+      await eventually(() => counters.openConnections === 0);
+      assert.deepEqual([counters.heldBytes, counters.heldByAccount.size], [0, 0]);
+    });
+  });
+
+  it("D2: a response over HTTP/1.1 that its client stops taking is cut when the time is up", async () => {
+    const answer: Answerer = ({ socket }) => {
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${largeBytes}\r\n\r\n`);
+      socket.write(Buffer.alloc(largeBytes));
+    };
+    await withFront(answer, {}, async (front, client) => {
+      client.socket.pause();
+      client.send("GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
+      await eventually(() => front.context.counters.heldBytes > 0);
+      front.clock.pass(front.context.limits.writeTimeoutMs + 1000);
+      await eventually(() => front.finished.length === 1);
+      assert.equal(front.finished[0]?.cutShort, true);
+      assert.equal(front.context.counters.heldBytes, 0);
+    });
   });
 });

@@ -39,6 +39,11 @@ export class Holding {
     this.add(-byteCount);
   }
 
+  /** From now on so many bytes wait. */
+  set(byteCount: number): void {
+    this.add(byteCount - this.#bytes);
+  }
+
   clear(): void {
     if (this.#bytes > 0) this.remove(this.#bytes);
   }

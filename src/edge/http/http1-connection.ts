@@ -12,10 +12,11 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import { ClientConnection } from "./client-connection.ts";
 import type { ClientSide } from "./client-side.ts";
 import type { HttpContext, ServedConnection, SiteLookup } from "./context.ts";
-import { reportFailure } from "../../lib/boundary.ts";
+import { contained, reportFailure } from "../../lib/boundary.ts";
 import type { Timer } from "../../lib/clock.ts";
 import type { Timed } from "../../lib/deadlines.ts";
 import { HttpExchange } from "./exchange.ts";
+import { Holding } from "./holding.ts";
 import { answerMalformed } from "./http1-malformed.ts";
 import { Http1Output } from "./http1-output.ts";
 import {
@@ -81,6 +82,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   #awaitsContinue = false;
   #unconsumed = 0;
   #windowBytes = 0;
+  /** What waits for the client while it is slow. */
+  #holding: Holding | undefined;
   /** What the client still sends behind our end. */
   #rest: UnreadRest | undefined;
 
@@ -90,7 +93,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#shared = shared;
     shared.carrier = this;
     this.#context = context;
-    this.#output = new Http1Output(socket);
+    this.#output = new Http1Output(socket, () => this.drained());
     this.#reader = new Http1Reader(socket, context.limits, this);
     this.#bornAt = context.deadlines.now;
     this.expiresAt = this.#bornAt + context.limits.headTimeoutMs;
@@ -242,6 +245,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   drained(): void {
     if (!this.isBlocked) return;
     this.isBlocked = false;
+    this.#stopCounting();
     if (this.#reader.state === betweenRequests) {
       this.#next();
       return;
@@ -265,6 +269,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   closed(): void {
     if (this.#reader.state === closed) return;
     this.#reader.finish(closed);
+    this.#stopCounting();
     const { connections, counters } = this.#context;
     this.#watch.cancel();
     connections.delete(this);
@@ -315,7 +320,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   }
 
   sendBody(bytes: Buffer): boolean {
-    if (this.#output.body(bytes)) return true;
+    if (this.#output.body(bytes) && !this.isBlocked) return true;
     this.#blocked();
     return false;
   }
@@ -335,7 +340,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       return;
     }
     this.#reader.state = betweenRequests;
-    if (this.#socket.writableNeedDrain) this.#blocked();
+    if (this.isBlocked || this.#socket.writableNeedDrain) this.#blocked();
     else this.#next();
   }
 
@@ -376,9 +381,43 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (!this.#reader.hasHeld && this.#unconsumed < readAheadBytes && this.#socket.isPaused()) this.#socket.resume();
   }
 
+  /** The client does not take the response as fast as it comes. It must take all that waits in time. */
   #blocked(): void {
+    this.#count();
+    if (this.isBlocked) return;
     this.isBlocked = true;
     this.expiresAt = this.#context.deadlines.now + this.#context.limits.writeTimeoutMs;
+  }
+
+  /** Counts what waits for the client among what the edge may hold. */
+  #count(): void {
+    const exchange = this.#exchange;
+    if (this.#holding === undefined && exchange === undefined) return;
+    const holding = (this.#holding ??= new Holding(exchange as HttpExchange));
+    holding.set(this.#output.waitingBytes);
+    // Not from inside of the exchange that is just sending.
+    if (holding.isTooMuch)
+      queueMicrotask(
+        contained(
+          "connection",
+          () => this.#giveUp(),
+          () => this.#socket.destroy(),
+        ),
+      );
+  }
+
+  #stopCounting(): void {
+    this.#holding?.clear();
+    this.#holding = undefined;
+  }
+
+  /** More waits at the edge than may. */
+  #giveUp(): void {
+    if (!this.isBlocked || this.#reader.state === closed) return;
+    const { log } = this.#context;
+    log.info("response cut off: too much data is waiting for slow clients", { request: this.#exchange?.id });
+    if (this.#shared.scheme === "http") this.#socket.resetAndDestroy();
+    this.destroy();
   }
 
   /** Closes behind what was written; what the client still sends is thrown away for a while. */

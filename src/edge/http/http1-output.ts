@@ -5,7 +5,8 @@ import { putBytes, putLatin1, reserve, slab } from "../../http1/slab.ts";
 import { writeChunk, writeLastChunk } from "../../http1/write-chunk.ts";
 import { trafficIdLength } from "../../lib/traffic-ids.ts";
 import type { TrafficId } from "../../lib/traffic-ids.ts";
-import { reportFailure } from "../../lib/boundary.ts";
+import { contained, reportFailure } from "../../lib/boundary.ts";
+import { leastPieceBytes } from "../../lib/gathered-bytes.ts";
 import { phase, putOff } from "../../lib/turn.ts";
 import type { TurnTask } from "../../lib/turn.ts";
 import { corkForTurn } from "../../lib/io/socket-stream.ts";
@@ -14,6 +15,9 @@ import { corkForTurn } from "../../lib/io/socket-stream.ts";
 const joinBytes = 16 * 1024;
 /** Status line, framing and connection fields at most, besides reason, fields and request id. */
 const headBytes = 160;
+
+/** Pieces that may wait for a client: what the queue of the socket counts is bytes alone. */
+const maxPieces = 64;
 
 const nothing = Buffer.alloc(0);
 
@@ -27,6 +31,14 @@ function statusStart(status: number): string {
 /** Writes responses to a client's socket: head and small body in one write behind the turn, large bodies corked for it. */
 export class Http1Output implements TurnTask {
   readonly #socket: Socket;
+  readonly #drained: () => void;
+  /** What was written in earlier turns still waits for the client. */
+  #isBackedUp = false;
+  /** Pieces that wait since then. */
+  #pieces = 0;
+  /** `write` returned false although the socket had room. */
+  #isHeld = false;
+  #took: (() => void) | undefined;
   /** Written to the slab but not to the socket: [start, end) of `#bytes`. */
   #bytes: Buffer = nothing;
   #start = 0;
@@ -34,8 +46,15 @@ export class Http1Output implements TurnTask {
   #isWaiting = false;
   #chunked = false;
 
-  constructor(socket: Socket) {
+  /** @param drained called after a `write` that returned false, unless the socket calls it; harmless when repeated */
+  constructor(socket: Socket, drained: () => void) {
     this.#socket = socket;
+    this.#drained = drained;
+  }
+
+  /** Bytes that wait for the client. Each piece counts as what it takes at least. */
+  get waitingBytes(): number {
+    return Math.max(this.#socket.writableLength, this.#pieces * leastPieceBytes);
   }
 
   /**
@@ -100,10 +119,9 @@ export class Http1Output implements TurnTask {
         this.#end += length;
         return true;
       }
-      corkForTurn(this.#socket);
       this.flush();
-    } else corkForTurn(this.#socket);
-    return this.#socket.write(bytes);
+    }
+    return this.#put(bytes);
   }
 
   turn(): void {
@@ -119,9 +137,43 @@ export class Http1Output implements TurnTask {
 
   flush(): void {
     if (this.#end === this.#start) return;
-    this.#socket.write(this.#bytes.subarray(this.#start, this.#end));
+    this.#put(this.#bytes.subarray(this.#start, this.#end));
     this.#start = this.#end = 0;
     // A block lasts as long as somebody holds it, and connections are idle for long.
     this.#bytes = nothing;
+  }
+
+  #put(bytes: Uint8Array): boolean {
+    const socket = this.#socket;
+    if (!this.#isBackedUp && (socket.writableLength === 0 || socket.writableCorked > 0)) {
+      corkForTurn(socket);
+      return socket.write(bytes);
+    }
+    return this.#putBehind(bytes);
+  }
+
+  /** For a client that takes its response slowly: few pieces wait, and small ones hold no block that others share. */
+  #putBehind(bytes: Uint8Array): boolean {
+    this.#isBackedUp = true;
+    this.#pieces += 1;
+    this.#took ??= contained(
+      "connection",
+      () => this.#tookAll(),
+      () => this.#socket.destroy(),
+    );
+    corkForTurn(this.#socket);
+    const hasRoom = this.#socket.write(bytes.length <= joinBytes ? Buffer.from(bytes) : bytes, this.#took);
+    if (hasRoom && this.#pieces < maxPieces) return true;
+    this.#isHeld ||= hasRoom;
+    return false;
+  }
+
+  #tookAll(): void {
+    if (this.#socket.writableLength > 0) return;
+    this.#isBackedUp = false;
+    this.#pieces = 0;
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
+    this.#drained();
   }
 }

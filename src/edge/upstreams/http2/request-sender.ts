@@ -1,4 +1,5 @@
 import type { FieldTable } from "../../../http1/field-table.ts";
+import { GatheredBytes } from "../../../lib/gathered-bytes.ts";
 import type { RequestRead } from "../../../http1/read-request.ts";
 import type { ByteStream } from "../../../lib/io/byte-stream.ts";
 import {
@@ -36,8 +37,7 @@ export class RequestSender implements RequestSink {
   #greeted = false;
   #window = defaultWindow;
   #streamWindow = defaultWindow;
-  #queue: Buffer[] = [];
-  #queued = 0;
+  readonly #queue = new GatheredBytes();
   /** What to send behind the queue. */
   #ending: { readonly trailers: FieldTable | undefined } | undefined;
   #isBlocked = false;
@@ -56,7 +56,7 @@ export class RequestSender implements RequestSink {
 
   /** Whether more may be written; where not, `drained` says when. */
   get hasRoom(): boolean {
-    this.#isHeld = this.#queued > maxQueuedBytes || this.#isBlocked;
+    this.#isHeld = this.#queue.length > maxQueuedBytes || this.#isBlocked;
     return !this.#isHeld;
   }
 
@@ -67,16 +67,14 @@ export class RequestSender implements RequestSink {
     this.streamId += 2;
     this.isOpen = true;
     this.#streamWindow = this.peer.initialWindow;
-    this.#queue = [];
-    this.#queued = 0;
+    this.#queue.clear();
     this.#ending = undefined;
     this.#send(renderRequestHead(this.streamId, head, !hasBody, this.#tableShrunk()));
   }
 
   requestBody(bytes: Buffer): void {
     if (this.#fault !== "") return;
-    this.#queue.push(bytes);
-    this.#queued += bytes.length;
+    this.#queue.add(bytes);
     this.#pump();
   }
 
@@ -125,7 +123,7 @@ export class RequestSender implements RequestSink {
 
   goesOn(): boolean {
     this.#pump();
-    if (!this.#isHeld || this.#isBlocked || this.#queued > maxQueuedBytes) return false;
+    if (!this.#isHeld || this.#isBlocked || this.#queue.length > maxQueuedBytes) return false;
     this.#isHeld = false;
     return true;
   }
@@ -142,25 +140,20 @@ export class RequestSender implements RequestSink {
   }
 
   #pump(): void {
-    while (this.#queued > 0 && !this.#isBlocked) {
+    while (this.#queue.length > 0 && !this.#isBlocked) {
       const room = Math.min(this.#window, this.#streamWindow, maxFrameBytes);
       if (room <= 0) return;
-      const first = this.#queue[0] as Buffer;
-      const isWhole = first.length <= room;
-      const part = isWhole ? first : first.subarray(0, room);
-      if (isWhole) this.#queue.shift();
-      else this.#queue[0] = first.subarray(room);
-      this.#queued -= part.length;
+      const part = this.#queue.takeFirst(room);
       this.#window -= part.length;
       this.#streamWindow -= part.length;
       this.#data(part);
     }
-    if (this.#queued === 0 && this.#ending) this.#end(this.#ending.trailers);
+    if (this.#queue.length === 0 && this.#ending) this.#end(this.#ending.trailers);
   }
 
   #data(part: Buffer): void {
     const header = Buffer.allocUnsafe(frameHeaderBytes);
-    const isLast = this.#queued === 0 && this.#ending !== undefined && this.#ending.trailers === undefined;
+    const isLast = this.#queue.length === 0 && this.#ending !== undefined && this.#ending.trailers === undefined;
     putFrameHeader(header, 0, part.length, frameType.data, isLast ? flag.endStream : 0, this.streamId);
     if (isLast) this.#ending = undefined;
     this.#send(header);

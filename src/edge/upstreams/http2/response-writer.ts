@@ -15,8 +15,12 @@ const lineEnd = Buffer.from("\r\n");
 export class ResponseWriter {
   readonly #write: (bytes: Buffer, bodyBytes: number) => void;
   #isHead = false;
-  /** A head that stands for the whole response waits for the stream's end, or the next request would come before. */
-  #held: string | undefined;
+  /**
+   * What completes the response in HTTP/1.1, a head alone or the last piece of a declared length: it waits for the end of
+   * the stream. Otherwise the next request would begin before the service has ended this one.
+   */
+  #held: Buffer | undefined;
+  #heldBody = 0;
   #begun = false;
   #isChunked = false;
   /** Bytes of the body still to come, of a length that was declared. */
@@ -35,6 +39,7 @@ export class ResponseWriter {
   start(isHead: boolean): void {
     this.#isHead = isHead;
     this.#held = undefined;
+    this.#heldBody = 0;
     this.#begun = false;
     this.#isChunked = false;
     this.#left = 0;
@@ -62,13 +67,13 @@ export class ResponseWriter {
   #final(start: string, status: number, contentLength: number, endStream: boolean): string {
     const isBare = this.#isHead || isBodiless(status);
     if (isBare) {
-      this.#held = `${start}\r\n`;
+      this.#held = Buffer.from(`${start}\r\n`, "latin1");
     } else if (contentLength >= 0) {
       this.#left = contentLength;
-      if (contentLength === 0) this.#held = `${start}\r\n`;
+      if (contentLength === 0) this.#held = Buffer.from(`${start}\r\n`, "latin1");
       else if (!endStream) this.#write(Buffer.from(`${start}\r\n`, "latin1"), 0);
     } else if (endStream) {
-      this.#held = `${start}content-length: 0\r\n\r\n`;
+      this.#held = Buffer.from(`${start}content-length: 0\r\n\r\n`, "latin1");
     } else {
       this.#isChunked = true;
       this.#write(Buffer.from(`${start}transfer-encoding: chunked\r\n\r\n`, "latin1"), 0);
@@ -80,9 +85,11 @@ export class ResponseWriter {
   body(bytes: Buffer): string {
     const { length } = bytes;
     if (!this.#isChunked) {
-      if (this.#held !== undefined || length > this.#left) return "more DATA than there can be";
+      if (length > this.#left) return "more DATA than there can be";
+      if (length === 0) return "";
       this.#left -= length;
-      this.#write(bytes, length);
+      if (this.#left > 0) this.#write(bytes, length);
+      else [this.#held, this.#heldBody] = [bytes, length];
       return "";
     }
     const size = Buffer.from(`${length.toString(16)}\r\n`);
@@ -96,14 +103,14 @@ export class ResponseWriter {
     return "";
   }
 
-  /** The stream has ended. Returns what is wrong, or "". */
+  /** The stream has ended. Trailers behind a declared length are left out: HTTP/1.1 has no place for them. Returns what is wrong, or "". */
   end(trailers: FieldTable | undefined): string {
     if (this.#isChunked) {
       writeLastChunk({ write: this.#takes }, trailers);
       return "";
     }
     if (this.#left > 0) return "less DATA than content-length";
-    if (this.#held !== undefined) this.#write(Buffer.from(this.#held, "latin1"), 0);
+    if (this.#held !== undefined) this.#write(this.#held, this.#heldBody);
     return "";
   }
 
