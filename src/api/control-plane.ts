@@ -25,9 +25,10 @@ import { makeToldLogOuts } from "./console/told-log-outs.ts";
 import { appliedEverywhere, trackApplied } from "./edges/applied.ts";
 import { openKeyRing } from "./http/authenticate.ts";
 import type { KeyRing } from "./http/authenticate.ts";
+import { Replica } from "../directory/replica.ts";
 import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
-import type { Edges } from "./edges/edges.ts";
+import type { EdgeLine, Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
 import { shareProblems } from "./edges/shared-problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
@@ -42,7 +43,6 @@ import { operatorKeys } from "./events/targets/operator-keys.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
-import type { LiveObjects } from "./edges/live-objects.ts";
 import { endGoneLogins } from "./logins/gone-logins.ts";
 import { keepLoginKeys } from "./logins/keys.ts";
 import { keepIdpDomain } from "./logins/idp-domain.ts";
@@ -136,15 +136,13 @@ async function serve(
   exportOutboundCounters(metrics);
   exportFailures(metrics);
   const edges = makeEdges(links);
+  /** Of this node. */
+  const agents = new Replica<EdgeLine>();
   const liveObjects = openLiveObjects(
     store,
+    () => (directory ? [agents, directory.agents] : [agents]),
     () => nodes.all(),
-    () => directory?.agents,
   );
-  /** Of this node alone. */
-  const here: Pick<LiveObjects, "count"> = {
-    count: (of) => liveObjects.count(of) - (directory?.agents.count(of) ?? 0),
-  };
   const keys = openKeyRing(store, clock);
   let directory: NodeDirectory | undefined;
   const queries = makeEdgeQueries(edges, clock, () => directory);
@@ -158,8 +156,8 @@ async function serve(
     revision: () => store.revision,
     applied: () => applied.everywhere() ?? 0,
     edges: () => edges.joined().length,
-    sessions: () => here.count("sessions"),
-    tunnels: () => here.count("tunnels"),
+    sessions: () => agents.count("sessions"),
+    tunnels: () => agents.count("tunnels"),
     problems: () => problems.count(),
   });
   let { apiUrl } = options;
@@ -167,7 +165,7 @@ async function serve(
   const nodes = openNodes({
     store,
     queries,
-    liveObjects: here,
+    agents,
     applied,
     version,
     region,
@@ -189,10 +187,9 @@ async function serve(
     startPublishing(store, edges),
     events,
     problems,
-    liveObjects,
     queries,
     logins.book,
-    keepDirectory(links.length, directory),
+    keepDirectory({ lineCount: links.length, nodes: directory, agents }),
   ]);
   const grounds = {
     edges,

@@ -1,7 +1,7 @@
 /** Currently served endpoints: `/endpoints`. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newId } from "../../src/lib/ids.ts";
+import { endpointIdOf, newId } from "../../src/lib/ids.ts";
 import { startApi } from "../support/api.ts";
 import type { ApiResponse, Body, TestApi } from "../support/api.ts";
 import { databases } from "../support/postgres.ts";
@@ -305,7 +305,8 @@ for (const database of databases) {
     it(`cloud endpoints on ${database.name} share their URL with an endpoint of an agent only if both are pooled`, async () => {
       api.edge.send({ type: "hello", edgeId: "edge" });
       const account = (await api.ok("GET", "/accounts")).accounts.find(({ name }: Body) => name === "default");
-      const [tunnelId, endpointId] = [newId("tn", Date.now()), newId("ep", Date.now())];
+      const tunnelId = newId("tn", Date.now());
+      const endpointId = endpointIdOf(tunnelId);
       const tunnel = (publicUrl: string, pooled: boolean) => ({
         type: "tunnel_opened" as const,
         tunnel: {

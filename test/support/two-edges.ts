@@ -35,7 +35,7 @@ export async function startTwoEdges(
   const authority = await createAuthority({ commonName: "Nodes", now: Date.now() });
   const nodes = { listen: { host: "127.0.0.1", port: 0 }, authority };
   const peers = (): PeerOptions => ({ count: 2, ...(way === "unix" ? { beside: room.place() } : { nodes }) });
-  const directory = keepDirectory(2);
+  const directory = keepDirectory({ lineCount: 2 });
   let held: (() => void)[] | undefined;
   const start = (at: number): Promise<TestEdge> => {
     const line: { -readonly [K in keyof EdgeLine]: EdgeLine[K] } = { edgeId: undefined, send: () => {} };

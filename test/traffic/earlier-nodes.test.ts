@@ -63,7 +63,7 @@ describe("a server beside those of the version before", () => {
       reached: async () => [],
       clock: systemClock,
     });
-    const directory = keepDirectory(1, nodes);
+    const directory = keepDirectory({ lineCount: 1, nodes });
     const line: { -readonly [K in keyof EdgeLine]: EdgeLine[K] } = { edgeId: undefined, send() {} };
     const authority = await createAuthority({ commonName: "Nodes", now: Date.now() });
     const peers = { count: 1, nodes: { listen: { host: "127.0.0.1", port: 0 }, authority } };

@@ -1,69 +1,74 @@
 /**
- * Which edge has which session and tunnel: told to every other edge, so that a visitor of any reaches the agents of all.
- * Claims of names are decided here, one after another. Its sources are the lines to the edges of this process, and what
- * other nodes tell.
+ * The directory of this node: which of its edges has which session and tunnel. It sends each edge what the others have, so
+ * that visitors of any edge reach all agents, shares it with the other nodes, and decides on claims of names.
  */
-import type { DirectoryNews, SharedTunnel } from "../../routing/planes/directory.ts";
-import type { SessionReport, TunnelReport, Upward } from "../../routing/planes/messages.ts";
+import { makeNameClaims } from "../../directory/names.ts";
+import type { NameClaims } from "../../directory/names.ts";
+import { newsOf } from "../../directory/news.ts";
+import type { DirectoryNews, SessionEntry, SharedTunnel, TunnelEntry } from "../../directory/news.ts";
+import { Replica } from "../../directory/replica.ts";
+import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
+import type { Upward } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
-import { makeNameClaims } from "./name-claims.ts";
-import type { NameClaims } from "./name-claims.ts";
 import { trackPublications } from "./publications.ts";
 
-/** What the directory has to do with other nodes. */
+/** The other nodes, as the directory of this node uses them. */
 export interface OtherNodes {
   /** Claims that hold over all nodes, where `local` are those of this one. */
-  claims(local: NameClaims): NameClaims;
-  /** What is at this node, for the others. */
+  claims(local: NameClaims<EdgeLine>): NameClaims<EdgeLine>;
+  /** Shares an edge of this node with the others. */
   putEdge(edgeId: string, port: number): void;
-  putSession(edgeId: string, session: SessionReport): void;
-  putTunnel(edgeId: string, tunnel: TunnelReport, shared: SharedTunnel): void;
-  /** Something else on this machine listens there: tunnels are not given the port for some time. */
+  /** Shares what an edge of this node has. */
+  put(entry: SessionEntry | TunnelEntry): void;
+  /** Another program listens on the port on this machine: for some time, no tunnel gets it. */
   occupied(edgeId: string, port: number): void;
   remove(id: string): void;
-  /** Calls `done` once the edges of the others serve all that was put; not much later, where one does not. */
+  /** Calls `done` once the edges of the others serve everything that was put, or after a short time if one does not. */
   told(done: () => void): void;
-  /** All that others have. */
+  /** Everything that the others have. */
   news(): readonly DirectoryNews[];
   edgeIds(): readonly string[];
-  /** Up to which change what they have is told. */
+  /** The last change of the others that `news` contains. */
   change(): number;
-  /** Called once. `told` gets news of others in order; `taken` what of this node's another one has by now, or its name. */
+  /** Called once. `told` gets news of the others in order. `taken` gets what moved from this node to another, or lost its name. */
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void;
 }
 
-/** What one edge has. */
-interface Holding {
+/** An edge that reaches the agents of others. */
+interface SharingEdge {
   readonly edgeId: string;
   readonly address: string;
-  readonly sessions: Map<string, SessionReport>;
-  readonly tunnels: Map<string, SharedTunnel>;
-  /** It has told everything that it had when it said hello. */
+  /** It has reported everything that it had when it said hello. */
   isTold: boolean;
 }
 
-/**
- * @param lineCount how many edges there are to be: the rest of a crash is cleared away once all are there again
- * @param nodes undefined for a server that is alone
- */
-export function keepDirectory(lineCount: number, nodes?: OtherNodes): EdgeObserver {
-  const directory = new Directory(lineCount, nodes);
+export interface DirectoryOptions {
+  /** How many edges the node has: what a crash left behind is removed once all are back. */
+  readonly lineCount: number;
+  /** Undefined for a server that is alone. */
+  readonly nodes?: OtherNodes | undefined;
+  /** Where the agents of this node's edges are kept. */
+  readonly agents?: Replica<EdgeLine>;
+}
+
+export function keepDirectory(options: DirectoryOptions): EdgeObserver {
+  const directory = new Directory(options);
   return { receive: (message, line) => directory.receive(message, line) };
 }
 
 class Directory {
   readonly #lineCount: number;
   readonly #nodes: OtherNodes | undefined;
-  readonly #holdings = new Map<EdgeLine, Holding>();
-  readonly #lineOfTunnel = new Map<string, EdgeLine>();
-  readonly #lineOfSession = new Map<string, EdgeLine>();
-  readonly #claims: NameClaims;
+  readonly #agents: Replica<EdgeLine>;
+  readonly #edges = new Map<EdgeLine, SharingEdge>();
+  readonly #claims: NameClaims<EdgeLine>;
   readonly #publications = trackPublications(() => this.#nodes?.change() ?? 0);
 
-  constructor(lineCount: number, nodes: OtherNodes | undefined) {
+  constructor({ lineCount, nodes, agents = new Replica() }: DirectoryOptions) {
     this.#lineCount = lineCount;
     this.#nodes = nodes;
-    const local = makeNameClaims();
+    this.#agents = agents;
+    const local = makeNameClaims<EdgeLine>();
     this.#claims = nodes?.claims(local) ?? local;
     nodes?.follow(
       (news) => this.#tellAll(news),
@@ -72,38 +77,45 @@ class Directory {
   }
 
   receive(message: Upward, line: EdgeLine): void {
-    if (message.type === "hello") {
-      const { edgeId, peerAddress, peerPort } = message;
-      if (peerAddress !== undefined || peerPort !== undefined) this.#join(edgeId, peerAddress ?? "", line);
-      if (peerPort !== undefined) this.#nodes?.putEdge(edgeId, peerPort);
-      return;
-    }
-    const holding = this.#holdings.get(line);
-    if (!holding) return;
     switch (message.type) {
-      case "gone":
-        // What it had is told to be over; that it is gone, once another is there in its place.
-        return this.#leave(line);
-      case "told":
-        holding.isTold = true;
-        this.#tell({ what: "told", edgeId: holding.edgeId }, line);
-        return this.#tellEdges();
-      case "session_opened":
-        return this.#openSession(message.session, line, holding);
-      case "session_closed":
-        return this.#closeSession(message.sessionId, line, holding);
-      case "tunnel_opened":
-        if (message.shared) this.#openTunnel(message.tunnel, message.shared, line, holding);
+      case "hello": {
+        const { edgeId, peerAddress, peerPort } = message;
+        this.#leave(line);
+        if (peerAddress !== undefined || peerPort !== undefined) this.#join(edgeId, peerAddress ?? "", line);
+        if (peerPort !== undefined) this.#nodes?.putEdge(edgeId, peerPort);
         return;
+      }
+      case "gone":
+        // The others learn now that its agents have gone, and that the edge has gone once another takes its place.
+        return this.#leave(line);
+      case "session_opened":
+        return this.#openSession(message.session, line);
+      case "session_closed":
+        return this.#closeSession(message.sessionId, line);
+      case "tunnel_opened":
+        return this.#openTunnel(message.tunnel, message.shared, line);
       case "tunnel_closed":
-        return this.#closeTunnel(message.tunnelId, line, holding, message.finishes);
+        return this.#closeTunnel(message.tunnelId, line, message.finishes);
+    }
+    const edge = this.#edges.get(line);
+    if (edge) this.#receiveShared(message, line, edge);
+  }
+
+  /** What only an edge that has others reports. */
+  #receiveShared(message: Upward, line: EdgeLine, edge: SharingEdge): void {
+    const { edgeId } = edge;
+    switch (message.type) {
+      case "told":
+        edge.isTold = true;
+        this.#tell({ what: "told", edgeId }, line);
+        return this.#tellEdges();
       case "claim": {
         const { call } = message;
         return this.#claims.claim(message.claim, line, (answer) => line.send({ type: "claimed", call, answer }));
       }
       case "port_occupied":
-        this.#nodes?.occupied(holding.edgeId, message.port);
-        return this.#tell({ what: "port_occupied", edgeId: holding.edgeId, port: message.port }, line);
+        this.#nodes?.occupied(edgeId, message.port);
+        return this.#tell({ what: "port", edgeId, port: message.port }, line);
       case "directory_taken":
         return this.#publications.taken(line, message.number);
       case "claim_dropped":
@@ -112,123 +124,145 @@ class Directory {
   }
 
   #tell(news: DirectoryNews, from: EdgeLine): void {
-    for (const line of this.#holdings.keys()) if (line !== from) this.#publications.send(line, [news]);
+    for (const line of this.#edges.keys()) if (line !== from) this.#publications.send(line, [news]);
   }
 
   #tellAll(news: readonly DirectoryNews[]): void {
-    if (news.length > 0) for (const line of this.#holdings.keys()) this.#publications.send(line, news);
+    if (news.length > 0) for (const line of this.#edges.keys()) this.#publications.send(line, news);
   }
 
-  /** Which edges there are; while some of them are still to come, nobody knows. */
+  /** Sends the list of edges, once it is complete. */
   #tellEdges(): void {
-    const all = [...this.#holdings.values()];
+    const all = [...this.#edges.values()];
     if (all.length < this.#lineCount || !all.every(({ isTold }) => isTold)) return;
     const elsewhere = this.#nodes?.edgeIds() ?? [];
-    for (const [line, { edgeId }] of this.#holdings) {
+    for (const [line, { edgeId }] of this.#edges) {
       const edgeIds = all.flatMap((one) => (one.edgeId === edgeId ? [] : [one.edgeId]));
       this.#publications.send(line, [{ what: "edges", edgeIds: [...edgeIds, ...elsewhere] }]);
     }
   }
 
   #join(edgeId: string, address: string, line: EdgeLine): void {
-    this.#leave(line);
-    const news = [...[...this.#holdings.values()].flatMap(newsOf), ...(this.#nodes?.news() ?? [])];
-    this.#holdings.set(line, { edgeId, address, sessions: new Map(), tunnels: new Map(), isTold: false });
-    this.#publications.send(line, news);
+    const news = [...this.#edges].flatMap(([one, edge]) => this.#newsOf(one, edge));
+    this.#edges.set(line, { edgeId, address, isTold: false });
+    this.#publications.send(line, [...news, ...(this.#nodes?.news() ?? [])]);
     this.#tell({ what: "edge", edgeId, address }, line);
   }
 
+  #newsOf(line: EdgeLine, { edgeId, address, isTold }: SharingEdge): DirectoryNews[] {
+    const news = this.#agents.entriesAt(line, edgeId).flatMap(newsOf);
+    return [{ what: "edge", edgeId, address }, ...news, ...(isTold ? [{ what: "told" as const, edgeId }] : [])];
+  }
+
   #leave(line: EdgeLine): void {
-    const holding = this.#holdings.get(line);
-    if (!holding) return;
-    for (const id of holding.tunnels.keys()) this.#closeTunnel(id, line, holding);
-    for (const id of holding.sessions.keys()) this.#closeSession(id, line, holding);
-    this.#holdings.delete(line);
-    this.#nodes?.remove(holding.edgeId);
+    const edge = this.#edges.get(line);
+    if (!edge) return this.#agents.leave(line);
+    const entries = this.#agents.entriesAt(line, edge.edgeId);
+    for (const one of entries) if (one.what === "tunnel") this.#closeTunnel(idOf(one), line);
+    for (const one of entries) if (one.what === "session") this.#closeSession(one.session.id, line);
+    this.#agents.leave(line);
+    this.#edges.delete(line);
+    this.#nodes?.remove(edge.edgeId);
     this.#claims.leave(line);
     this.#publications.leave(line);
   }
 
-  #openSession(session: SessionReport, line: EdgeLine, holding: Holding): void {
+  #openSession(session: SessionReport, line: EdgeLine): void {
     const { id } = session;
-    const before = this.#lineOfSession.get(id);
-    this.#lineOfSession.set(id, line);
-    holding.sessions.set(id, session);
+    const edge = this.#edges.get(line);
+    const before = edge && this.#agents.placeOfSession(id);
+    this.#agents.putSession(session, line);
+    if (!edge) return;
     if (before && before !== line) {
       this.#takeSession(id, before);
       this.#nodes?.remove(id);
     }
-    this.#nodes?.putSession(holding.edgeId, session);
-    this.#tell({ what: "session", edgeId: holding.edgeId, session }, line);
+    const entry: SessionEntry = { what: "session", edgeId: edge.edgeId, session };
+    this.#nodes?.put(entry);
+    this.#tell(entry, line);
   }
 
-  #closeSession(id: string, line: EdgeLine, holding: Holding): void {
-    if (!holding.sessions.delete(id)) return;
-    if (this.#lineOfSession.get(id) === line) {
-      this.#lineOfSession.delete(id);
-      this.#nodes?.remove(id);
-    }
-    this.#tell({ what: "session_closed", edgeId: holding.edgeId, sessionId: id }, line);
+  #closeSession(id: string, line: EdgeLine): void {
+    const edge = this.#edges.get(line);
+    const isLatest = edge && this.#agents.placeOfSession(id) === line;
+    if (!this.#agents.closeSession(id, line) || !edge) return;
+    if (isLatest) this.#nodes?.remove(id);
+    this.#tell({ what: "session_closed", edgeId: edge.edgeId, sessionId: id }, line);
   }
 
-  #openTunnel(report: TunnelReport, tunnel: SharedTunnel, line: EdgeLine, holding: Holding): void {
-    const { id, endpoint, accountId } = tunnel;
-    const before = this.#lineOfTunnel.get(id);
+  #openTunnel(tunnel: TunnelReport, shared: SharedTunnel | undefined, line: EdgeLine): void {
+    const edge = this.#edges.get(line);
+    const { id } = tunnel;
+    const entry: TunnelEntry = {
+      what: "tunnel",
+      edgeId: edge?.edgeId ?? "",
+      tunnel,
+      ...(shared && { shared }),
+    };
+    const before = edge && this.#agents.placeOfTunnel(id);
+    const former = this.#nameAt(id, line);
+    this.#agents.putTunnel(entry, line);
+    if (!edge || !shared) return;
     if (before && before !== line) {
       this.#takeTunnel(id, before, true);
       this.#nodes?.remove(id);
     }
-    this.#lineOfTunnel.set(id, line);
-    const former = holding.tunnels.get(id)?.endpoint;
-    if (former && former.name !== endpoint?.name) this.#claims.release(former.name, id, line);
-    holding.tunnels.set(id, tunnel);
-    if (endpoint) {
-      const made = this.#claims.open(endpoint.name, { tunnelId: id, accountId, pool: endpoint.pool, line });
-      for (const one of made) this.#takeTunnel(one.tunnelId, one.line, false);
-    }
-    this.#nodes?.putTunnel(holding.edgeId, report, tunnel);
-    this.#tell({ what: "tunnel", edgeId: holding.edgeId, tunnel }, line);
-    const others = [...this.#holdings.keys()].filter((one) => one !== line);
+    if (former !== "" && former !== shared.endpoint?.name) this.#claims.release(former, id, line);
+    this.#serveName(shared, line);
+    this.#nodes?.put(entry);
+    for (const news of newsOf(entry)) this.#tell(news, line);
+    const others = [...this.#edges.keys()].filter((one) => one !== line);
     const published = (): void => line.send({ type: "published", tunnelId: id });
     this.#publications.afterwards(others, () => (this.#nodes ? this.#nodes.told(published) : published()));
-    this.#claims.settle(endpoint?.name);
+    this.#claims.settle(shared.endpoint?.name);
   }
 
-  #closeTunnel(id: string, line: EdgeLine, holding: Holding, finishes = false): void {
-    const tunnel = holding.tunnels.get(id);
-    if (!tunnel) return;
-    holding.tunnels.delete(id);
-    if (tunnel.endpoint) this.#claims.release(tunnel.endpoint.name, id, line);
-    if (this.#lineOfTunnel.get(id) === line) {
-      this.#lineOfTunnel.delete(id);
-      this.#nodes?.remove(id);
-    }
-    this.#tell({ what: "tunnel_closed", edgeId: holding.edgeId, tunnelId: id, finishes }, line);
+  /** The tunnel serves its name from now on. The tunnels that it replaces are closed. */
+  #serveName({ id, accountId, endpoint }: SharedTunnel, line: EdgeLine): void {
+    if (!endpoint) return;
+    const { name, pool } = endpoint;
+    const replaced = this.#claims.open(name, { tunnelId: id, accountId, pool, place: line });
+    for (const one of replaced) this.#takeTunnel(one.tunnelId, one.place, false);
   }
 
-  /** Another node has it, where its agent has moved to, or its name. */
+  #closeTunnel(id: string, line: EdgeLine, finishes = false): void {
+    const edge = this.#edges.get(line);
+    const isLatest = edge && this.#agents.placeOfTunnel(id) === line;
+    const name = this.#nameAt(id, line);
+    if (!this.#agents.closeTunnel(id, line) || !edge) return;
+    if (name !== "") this.#claims.release(name, id, line);
+    if (isLatest) this.#nodes?.remove(id);
+    this.#tell({ what: "tunnel_closed", edgeId: edge.edgeId, tunnelId: id, finishes }, line);
+  }
+
+  /** The agent is at another node now, or a tunnel of another node has the name. */
   #taken(id: string, moved: boolean): void {
-    this.#takeSession(id, this.#lineOfSession.get(id));
-    this.#takeTunnel(id, this.#lineOfTunnel.get(id), moved);
+    this.#takeSession(id, this.#agents.placeOfSession(id));
+    this.#takeTunnel(id, this.#agents.placeOfTunnel(id), moved);
   }
 
   #takeSession(sessionId: string, from: EdgeLine | undefined): void {
-    const session = from && this.#holdings.get(from)?.sessions.get(sessionId);
-    const startedMs = session?.startedMs;
+    const startedMs = from && this.#agents.session(sessionId, from)?.startedMs;
     if (startedMs !== undefined) from?.send({ type: "session_taken", sessionId, startedMs });
   }
 
   #takeTunnel(tunnelId: string, from: EdgeLine | undefined, moved: boolean): void {
-    const tunnel = from && this.#holdings.get(from)?.tunnels.get(tunnelId);
+    const tunnel = from && this.#sharedAt(tunnelId, from);
     if (tunnel) from.send({ type: "tunnel_taken", tunnelId, moved, startedAt: tunnel.startedAt });
+  }
+
+  /** The name that a tunnel serves at an edge; "" if it serves none. */
+  #nameAt(tunnelId: string, line: EdgeLine): string {
+    const number = this.#agents.tunnelNumber(tunnelId, line);
+    return number === undefined ? "" : this.#agents.rows.nameOf(number);
+  }
+
+  #sharedAt(tunnelId: string, line: EdgeLine): SharedTunnel | undefined {
+    const number = this.#agents.tunnelNumber(tunnelId, line);
+    return number === undefined ? undefined : this.#agents.entry(number).shared;
   }
 }
 
-function newsOf({ edgeId, address, sessions, tunnels, isTold }: Holding): DirectoryNews[] {
-  return [
-    { what: "edge", edgeId, address },
-    ...Array.from(sessions.values(), (session) => ({ what: "session" as const, edgeId, session })),
-    ...Array.from(tunnels.values(), (tunnel) => ({ what: "tunnel" as const, edgeId, tunnel })),
-    ...(isTold ? [{ what: "told" as const, edgeId }] : []),
-  ];
+function idOf({ tunnel, shared }: TunnelEntry): string {
+  return (shared ?? (tunnel as TunnelReport)).id;
 }

@@ -1,8 +1,8 @@
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
-import { makeLabelIndex } from "./label-index.ts";
-import type { LabelIndex, Labels } from "./label-index.ts";
+import { makeLabelIndex } from "../../directory/labels.ts";
+import type { LabelIndex, Labels } from "../../directory/labels.ts";
 
 export function labelsOf(backend: StoredObject): Labels {
   return docOf(backend, tunnelGroupBackend).labels;

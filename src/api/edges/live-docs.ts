@@ -1,10 +1,11 @@
 /** What an edge reports of agents, as objects like the stored ones. */
 import { isInternalName } from "../../lib/internal-names.ts";
+import { hostOf, hostportOf } from "../../directory/served-names.ts";
+import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
 import { credential as credentials } from "../../resources/credential.ts";
 import { endpoint as endpoints } from "../../resources/endpoint.ts";
 import { tunnelSession } from "../../resources/tunnel-session.ts";
 import { tunnel } from "../../resources/tunnel.ts";
-import type { SessionReport, TunnelReport } from "../../routing/planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
@@ -32,17 +33,6 @@ function liveObject<D>(
   doc: D,
 ): StoredObject<D> {
   return { kind, id, account_id: accountId, revision: 0, created_at: startedAt, doc };
-}
-
-/** Host and port that a public URL is reached at. */
-export function hostportOf(publicUrl: string): string {
-  const url = new URL(publicUrl);
-  const port = url.port === "" ? { "http:": "80", "https:": "443", "tls:": "443" }[url.protocol] : url.port;
-  return `${url.hostname}:${port ?? "0"}`;
-}
-
-export function hostOf(hostport: string): string {
-  return hostport.slice(0, hostport.lastIndexOf(":"));
 }
 
 function sessionDoc(report: SessionReport): DocOf<typeof tunnelSession> {

@@ -1,10 +1,9 @@
 /** Claims of names where several nodes give them out: granted here first, and then by the database. */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
-import type { Claim, ClaimAnswer } from "../../routing/planes/directory.ts";
+import type { Claim, ClaimAnswer, NameClaims } from "../../directory/names.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "./edges.ts";
-import type { NameClaims } from "./name-claims.ts";
 
 /** How long after a name was found granted to another it is asked for again. */
 const againMs = 20;
@@ -15,7 +14,7 @@ interface Wanted {
   readonly line: EdgeLine;
 }
 
-export function shareNameClaims(local: NameClaims, presence: Presence, clock: Clock): NameClaims {
+export function shareNameClaims(local: NameClaims<EdgeLine>, presence: Presence, clock: Clock): NameClaims<EdgeLine> {
   const wanted = new Map<string, Wanted>();
 
   const ask = async (one: Wanted, answer: (answer: ClaimAnswer) => void): Promise<void> => {
@@ -51,10 +50,10 @@ export function shareNameClaims(local: NameClaims, presence: Presence, clock: Cl
         else answer(said);
       });
     },
-    open(name, holder) {
-      const one = wanted.get(holder.tunnelId);
-      if (one?.claim.name === name) wanted.delete(holder.tunnelId);
-      return local.open(name, holder);
+    open(name, tunnel) {
+      const one = wanted.get(tunnel.tunnelId);
+      if (one?.claim.name === name) wanted.delete(tunnel.tunnelId);
+      return local.open(name, tunnel);
     },
     drop(tunnelId, line) {
       const one = wanted.get(tunnelId);

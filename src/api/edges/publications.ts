@@ -1,5 +1,5 @@
 /** The news that edges are told of one another, and which of them are in effect where. */
-import type { DirectoryNews } from "../../routing/planes/directory.ts";
+import type { DirectoryNews } from "../../directory/news.ts";
 import type { EdgeLine } from "./edges.ts";
 
 export interface Publications {

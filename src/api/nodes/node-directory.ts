@@ -1,6 +1,6 @@
 /**
- * What of agents is at which node: this node's is put where the others find it, and theirs is told to its edges as if it
- * were at edges of this node, and kept for whoever asks.
+ * The directory over all nodes. This node shares what its edges have, and its edges receive what the other nodes share as
+ * if it were at other edges of this node.
  */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -8,10 +8,11 @@ import type { Presence } from "../../storage/cluster/presence.ts";
 import type { OtherNodes } from "../edges/directory.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import type { EdgeLine } from "../edges/edges.ts";
-import type { OtherAgents } from "../edges/other-agents.ts";
+import type { Entry } from "../../directory/news.ts";
+import type { AgentReader } from "../../directory/reader.ts";
 import { shareNameClaims } from "../edges/node-claims.ts";
 import { NodeEntries } from "./node-entries.ts";
-import type { Entry, NodeEntriesOptions } from "./node-entries.ts";
+import type { NodeEntriesOptions } from "./node-entries.ts";
 
 export interface NodeDirectoryOptions extends NodeEntriesOptions {
   readonly presence: Presence;
@@ -27,7 +28,7 @@ export interface NodeDirectory extends OtherNodes {
   lines(): readonly EdgeLine[];
   /** The edge of another node that has a session. */
   lineOf(sessionId: string): EdgeLine | undefined;
-  readonly agents: OtherAgents;
+  readonly agents: AgentReader;
   /** Where this node's edges are reached, with commas between them; undefined while none is there. */
   address(): string | undefined;
 }
@@ -54,11 +55,12 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
       own.set(edgeId, at);
       put(edgeId, { what: "edge", edgeId, address: `tls:${at}` });
     },
-    putSession: (edgeId, session) => put(session.id, { what: "session", edgeId, session }),
-    putTunnel(edgeId, tunnel, shared) {
-      const { endpoint, accountId } = shared;
-      const name = endpoint && { name: endpoint.name, accountId, pool: endpoint.pool };
-      put(tunnel.id, { what: "tunnel", edgeId, tunnel, shared }, name);
+    put(entry) {
+      if (entry.what === "session") return put(entry.session.id, entry);
+      const { shared } = entry;
+      if (!shared) return;
+      const { id, endpoint, accountId } = shared;
+      put(id, entry, endpoint && { name: endpoint.name, accountId, pool: endpoint.pool });
     },
     occupied(edgeId, port) {
       const id = `${edgeId}:${port}`;

@@ -1,51 +1,42 @@
-/** What other nodes have, as they tell of it: entries of presence, and the news that edges of this node get of them. */
-import type { DirectoryNews } from "../../routing/planes/directory.ts";
-import type { Downward, SessionReport } from "../../routing/planes/messages.ts";
+/** What the other nodes have: entries of presence, kept in a replica and sent to the edges of this node as news. */
+import { newsOf } from "../../directory/news.ts";
+import type { DirectoryNews, EdgeEntry, Entry, PortEntry } from "../../directory/news.ts";
+import { Replica } from "../../directory/replica.ts";
+import type { Downward } from "../../routing/planes/messages.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 import type { ProblemsEntry } from "../edges/shared-problems.ts";
 import type { DeliveryEntry } from "../events/shared-deliveries.ts";
-import { KnownAgents } from "./known-agents.ts";
-import type { TunnelEntry } from "./known-agents.ts";
 
-type EdgeEntry = { readonly what: "edge"; readonly edgeId: string; readonly address: string; readonly node?: string };
-type SessionEntry = { readonly what: "session"; readonly edgeId: string; readonly session: SessionReport };
-/** Something else on the machine of an edge listens there. */
-type PortEntry = { readonly what: "port"; readonly edgeId: string; readonly port: number };
-export type Entry = EdgeEntry | PortEntry | SessionEntry | TunnelEntry;
-
-/** What rests on what. */
+/** An entry is of use only after the entries of the kinds before it. */
 const order = ["edge", "port", "session", "tunnel"];
 
+/** An edge of another node. */
 interface OtherEdge {
-  readonly entry: EdgeEntry;
+  entry: EdgeEntry;
   readonly line: EdgeLine;
-  /** No other edge had or will have it. */
-  readonly number: number;
 }
 
-/** What is not about agents. */
+/** Entries that are not about agents. */
 export type OtherEntry = DeliveryEntry | ProblemsEntry;
 
 export interface NodeEntriesOptions {
   readonly presence: Pick<Presence, "follow">;
-  /** Sends a message to an edge of another node, by way of one of this. */
+  /** Sends a message to an edge of another node through an edge of this node. */
   readonly relay: (place: { readonly edgeId: string; readonly address: string }, message: Downward) => void;
-  /** Told of what other nodes say of anything but agents; undefined: what was said under the id is taken back. */
+  /** Receives the entries of other nodes that are not about agents. Undefined: the entry with the id was removed. */
   readonly heard: (id: string, entry: OtherEntry | undefined) => void;
 }
 
 export class NodeEntries {
-  readonly agents = new KnownAgents();
+  readonly agents = new Replica<OtherEdge>();
   readonly #options: NodeEntriesOptions;
   readonly #edges = new Map<string, OtherEdge>();
-  readonly #byNumber = new Map<number, OtherEdge>();
   readonly #ports = new Map<string, PortEntry>();
-  /** Ids of what is not about agents. */
+  /** Ids of entries that are not about agents. */
   readonly #rest = new Set<string>();
-  /** What rests on something that is not there yet. */
+  /** Entries that need another entry, which has not arrived yet. */
   #early = new Map<string, Entry>();
-  #lastNumber = 0;
 
   constructor(options: NodeEntriesOptions) {
     this.#options = options;
@@ -56,8 +47,7 @@ export class NodeEntries {
   }
 
   lineOf(sessionId: string): EdgeLine | undefined {
-    const number = this.agents.edgeOfSession(sessionId);
-    return number === undefined ? undefined : this.#byNumber.get(number)?.line;
+    return this.agents.placeOfSession(sessionId)?.line;
   }
 
   edgeIds(): readonly string[] {
@@ -65,15 +55,9 @@ export class NodeEntries {
   }
 
   news(): readonly DirectoryNews[] {
-    const news: DirectoryNews[] = [];
-    for (const { entry } of this.#edges.values()) news.push(newsOf(entry));
-    for (const port of this.#ports.values()) news.push(newsOf(port));
-    for (const { edge, ...one } of this.agents.all()) {
-      const edgeId = this.#byNumber.get(edge)?.entry.edgeId;
-      if (edgeId === undefined) continue;
-      news.push(newsOf("session" in one ? { what: "session", edgeId, session: one.session } : one.entry));
-    }
-    return news;
+    const edges = Array.from(this.#edges.values(), ({ entry }) => entry);
+    const agents = [...this.#edges].flatMap(([edgeId, edge]) => this.agents.entriesAt(edge, edgeId));
+    return [...edges, ...this.#ports.values(), ...agents].flatMap(newsOf);
   }
 
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void {
@@ -110,26 +94,24 @@ export class NodeEntries {
   }
 
   #put(id: string, entry: Entry, news: DirectoryNews[]): void {
-    const { what, edgeId } = entry;
-    if (what === "edge") {
-      if (!this.#edges.has(edgeId)) news.push(newsOf(entry));
-      this.#putEdge(entry);
-      return;
-    }
-    const number = this.#edges.get(edgeId)?.number;
-    if (number === undefined || (what === "tunnel" && !this.agents.hasSession(entry.shared.sessionId, number))) {
+    const { agents } = this;
+    if (entry.what === "edge") return this.#putEdge(entry, news);
+    const edge = this.#edges.get(entry.edgeId);
+    const session = entry.what === "tunnel" ? entry.shared?.sessionId : undefined;
+    if (!edge || (session !== undefined && agents.sessionNumber(session, edge) === undefined)) {
       this.#early.set(id, entry);
       return;
     }
-    news.push(newsOf(entry));
-    if (what === "port") {
+    news.push(...newsOf(entry));
+    if (entry.what === "port") {
       this.#ports.set(id, entry);
       return;
     }
-    const { agents } = this;
-    const before = what === "session" ? agents.putSession(entry.session, number) : agents.putTunnel(entry, number);
-    // It has moved: where it was, it is over.
-    if (before !== number) this.#over(what, id, before, news);
+    // The agent has moved: the edge that had it before has it no more.
+    const before = entry.what === "session" ? agents.closeSession(id) : agents.closeTunnel(id);
+    if (entry.what === "session") agents.putSession(entry.session, edge);
+    else agents.putTunnel(entry, edge);
+    if (before !== edge) this.#over(entry.what, id, before, news);
   }
 
   #remove(id: string, news: DirectoryNews[]): void {
@@ -141,19 +123,18 @@ export class NodeEntries {
     if (edge) {
       news.push({ what: "gone", edgeId: id });
       this.#edges.delete(id);
-      this.#byNumber.delete(edge.number);
-      this.agents.leave(edge.number);
+      this.agents.leave(edge);
       return;
     }
     this.#over("session", id, this.agents.closeSession(id), news);
     this.#over("tunnel", id, this.agents.closeTunnel(id), news);
   }
 
-  /** @param number of the edge that had it, if any had */
-  #over(what: "session" | "tunnel", id: string, number: number | undefined, news: DirectoryNews[]): void {
-    const edgeId = number === undefined ? undefined : this.#byNumber.get(number)?.entry.edgeId;
-    if (edgeId === undefined) return;
-    // Whoever has a tunnel cuts what must not go on.
+  /** @param edge that had it, if any */
+  #over(what: "session" | "tunnel", id: string, edge: OtherEdge | undefined, news: DirectoryNews[]): void {
+    if (!edge) return;
+    const { edgeId } = edge.entry;
+    // The edge that has the tunnel cuts the connections that must not continue.
     news.push(
       what === "session"
         ? { what: "session_closed", edgeId, sessionId: id }
@@ -161,15 +142,20 @@ export class NodeEntries {
     );
   }
 
-  #putEdge(entry: EdgeEntry): void {
-    const { edgeId, address } = entry;
-    const before = this.#edges.get(edgeId);
-    const send = (message: Downward): void => this.#options.relay({ edgeId, address }, message);
-    this.#lastNumber += 1;
-    const { number, line } = before ?? { number: this.#lastNumber, line: { edgeId, send } };
-    const edge = { entry, number, line };
+  #putEdge(entry: EdgeEntry, news: DirectoryNews[]): void {
+    const { edgeId } = entry;
+    const known = this.#edges.get(edgeId);
+    if (known) {
+      known.entry = entry;
+      return;
+    }
+    const send = (message: Downward): void => {
+      const { address } = edge.entry;
+      this.#options.relay({ edgeId, address }, message);
+    };
+    const edge: OtherEdge = { entry, line: { edgeId, send } };
     this.#edges.set(edgeId, edge);
-    this.#byNumber.set(number, edge);
+    news.push(entry);
   }
 }
 
@@ -178,22 +164,8 @@ function entryOf({ body, node }: { readonly body: string; readonly node: string 
   return entry.what === "edge" ? { ...entry, node } : entry;
 }
 
-/** Without what only a newer version knows. */
+/** Without the kinds that only a newer version knows. */
 function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E[]): readonly E[] {
   const known = entries.filter(({ what }) => order.includes(what));
   return known.sort((one, other) => order.indexOf(one.what) - order.indexOf(other.what));
-}
-
-function newsOf(entry: Entry): DirectoryNews {
-  const { edgeId } = entry;
-  switch (entry.what) {
-    case "edge":
-      return { what: "edge", edgeId, address: entry.address, ...(entry.node !== undefined && { node: entry.node }) };
-    case "port":
-      return { what: "port_occupied", edgeId, port: entry.port };
-    case "session":
-      return { what: "session", edgeId, session: entry.session };
-    case "tunnel":
-      return { what: "tunnel", edgeId, tunnel: entry.shared };
-  }
 }

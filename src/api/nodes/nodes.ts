@@ -1,4 +1,5 @@
 /** The nodes that there are, as objects like the stored ones. */
+import type { AgentReader } from "../../directory/reader.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
@@ -6,7 +7,6 @@ import { node as nodes } from "../../resources/node.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
-import type { LiveObjects } from "../edges/live-objects.ts";
 import type { AppliedRevisions } from "../edges/applied.ts";
 
 export interface Nodes {
@@ -20,7 +20,8 @@ export interface Nodes {
 export interface NodesOptions {
   readonly store: Store;
   readonly queries: Pick<EdgeQueries, "metrics">;
-  readonly liveObjects: Pick<LiveObjects, "count">;
+  /** The agents of this node. */
+  readonly agents: Pick<AgentReader, "count">;
   readonly applied: Pick<AppliedRevisions, "everywhere">;
   readonly version: string;
   readonly region: string;
@@ -37,7 +38,7 @@ const countEveryMs = 5000;
 const open = /^postern_(?:http|spliced)_connections(?:\{.*\})? (\d+)$/gm;
 
 export function openNodes(options: NodesOptions): Nodes {
-  const { store, queries, liveObjects, applied, version, region, apiUrl, peerAddress, clock } = options;
+  const { store, queries, agents, applied, version, region, apiUrl, peerAddress, clock } = options;
   const startedAt = timestamp(clock.now());
   const membership = store.node;
   const id = membership?.id ?? newId(nodes.idPrefix, clock.now());
@@ -82,7 +83,7 @@ export function openNodes(options: NodesOptions): Nodes {
       peer_address: peerAddress() ?? null,
       started_at: startedAt,
       configuration_revision: applied.everywhere() ?? 0,
-      agents: liveObjects.count("sessions"),
+      agents: agents.count("sessions"),
       connections,
       lease: membership ? (membership.isAlive() ? "held" : "over") : "none",
       renewed_at: timestamp(membership?.renewedAt ?? clock.now()),
@@ -91,7 +92,7 @@ export function openNodes(options: NodesOptions): Nodes {
     apiUrl: apiUrl(),
     peerAddress: peerAddress(),
     revision: applied.everywhere() ?? 0,
-    agents: liveObjects.count("sessions"),
+    agents: agents.count("sessions"),
     connections,
   }));
   const timer = membership && clock.every(countEveryMs, () => void count());

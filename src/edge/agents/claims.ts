@@ -1,8 +1,13 @@
-/** Names that agents publish at, host names or ports: who serves one, who may have one, and who just had one. */
+/**
+ * The names at this edge, host names or ports: the tunnels that serve each name, and the account that had it last. The rule
+ * is `mayHave`, with two additions: configuration reserves names, and a restarted agent replaces its earlier tunnels.
+ */
 import { Refusal } from "../../lib/errors.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
-import { keepsCompany } from "./company.ts";
+import { mayHave, sharesName } from "../../directory/names.ts";
+import type { NameHolder } from "../../directory/names.ts";
+import { sharingKey } from "./company.ts";
 import type { Company } from "./company.ts";
 import type { Tunnel } from "./tunnel.ts";
 
@@ -97,37 +102,28 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
     for (const listener of listeners) listener(name);
   };
 
-  const joins = (name: Name, { accountId }: Claimant, company: Company | undefined): boolean => {
+  const holdersOf = (name: Name): readonly NameHolder[] => {
     const tunnels = at(name);
-    return (
-      company !== undefined &&
-      tunnels.length > 0 &&
-      tunnels.every((one) => one.session.accountId === accountId && keepsCompany(one.company, company))
-    );
-  };
-  /** Whether another account has the name, or just had it. */
-  const isForeign = (name: Name, accountId: string): boolean => {
-    const holder = at(name)[0]?.session;
-    if (holder) return holder.accountId !== accountId;
+    if (tunnels.length > 0) return tunnels.map((tunnel) => new TunnelHolder(tunnel));
     const before = former.get(name);
-    return before !== undefined && before.accountId !== accountId && before.until > monotonic();
+    if (before === undefined || before.until <= monotonic()) return [];
+    return [{ tunnelId: "", accountId: before.accountId, pool: undefined, state: "left" }];
   };
-  /** Why `claimant` cannot have the name, or undefined. Says nothing of other accounts. */
+  /** Why `claimant` cannot have the name, or undefined. The text does not describe other accounts. */
   const obstacle = (name: Name, claimant: Claimant, company: Company | undefined): string | undefined => {
-    const { accountId, credentialId } = claimant;
+    const { accountId } = claimant;
     const reserved = reservation(name, accountId, false, poolOf(company));
     if (reserved !== undefined) return reserved;
-    if (joins(name, claimant, company)) return undefined;
     const tunnels = at(name);
+    const claim = { accountId, pool: sharingKey(company), replaces: replaceable(tunnels, claimant) };
+    // An account that serves one name of a host keeps the other accounts from both.
+    const ofSibling = tunnels.length === 0 && sibling ? holdersOf(sibling(name)) : [];
+    if (mayHave(claim, holdersOf(name), ofSibling) === "granted") return undefined;
     const holder = tunnels[0]?.session;
-    if (isOneAgents(tunnels) && holder?.credentialId === credentialId) return undefined;
-    if (holder?.accountId === accountId) {
-      const pooled = [...tunnels.map((one) => one.company), company].some((one) => poolOf(one) !== undefined);
-      const hint = pooled ? "; several endpoints can serve one URL if each requests pooling" : "";
-      return `${describeHolder(holder)} serves it${hint}`;
-    }
-    const isTaken = isForeign(name, accountId) || (sibling !== undefined && isForeign(sibling(name), accountId));
-    return isTaken ? "it is not available" : undefined;
+    if (holder?.accountId !== accountId) return "it is not available";
+    const pooled = [...tunnels.map((one) => one.company), company].some((one) => poolOf(one) !== undefined);
+    const hint = pooled ? "; several endpoints can serve one URL if each requests pooling" : "";
+    return `${describeHolder(holder)} serves it${hint}`;
   };
   return {
     tunnel: (name) => at(name)[0],
@@ -136,7 +132,9 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
     claim(name, claimant, company) {
       const why = obstacle(name, claimant, company);
       if (why !== undefined) throw new Refusal("agent_name_taken", `publish "${shown(name)}": ${why}`);
-      return joins(name, claimant, company) ? none : at(name);
+      const { accountId } = claimant;
+      const claim = { accountId, pool: sharingKey(company) };
+      return at(name).filter((tunnel) => !sharesName(new TunnelHolder(tunnel), claim));
     },
     isFree: (name, claimant, company) => obstacle(name, claimant, company) === undefined,
     isLastHere(name, { credentialId }) {
@@ -178,6 +176,34 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
 }
 
 const none: readonly Tunnel[] = Object.freeze([]);
+
+/** A tunnel as the rule sees it. The pool of another edge's tunnel is read from its row only when the rule needs it. */
+class TunnelHolder implements NameHolder {
+  readonly state = "serves";
+  readonly #tunnel: Tunnel;
+
+  constructor(tunnel: Tunnel) {
+    this.#tunnel = tunnel;
+  }
+
+  get tunnelId(): string {
+    return this.#tunnel.id;
+  }
+
+  get accountId(): string {
+    return this.#tunnel.session.accountId;
+  }
+
+  get pool(): string | undefined {
+    return sharingKey(this.#tunnel.company);
+  }
+}
+
+/** Ids of the tunnels that an agent of the same credential may replace: all are one agent's. */
+function replaceable(tunnels: readonly Tunnel[], { credentialId }: Claimant): readonly string[] {
+  const isReplaceable = isOneAgents(tunnels) && tunnels[0]?.session.credentialId === credentialId;
+  return isReplaceable ? tunnels.map(({ id }) => id) : [];
+}
 
 /** Whether they are tunnels that one agent has in its sessions, or a single one. */
 function isOneAgents(tunnels: readonly Tunnel[]): boolean {

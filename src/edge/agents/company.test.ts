@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { companyOf, keepsCompany } from "./company.ts";
+import { companyOf, sharingKey } from "./company.ts";
 
 const session = { credentialId: "cr_1", agentId: "a".repeat(32) };
 const request = {
@@ -16,7 +16,7 @@ function may(
   asked: Partial<Parameters<typeof companyOf>[1]> = {},
 ): boolean {
   const other = companyOf({ ...session, ...asking }, { ...request, ...asked });
-  return keepsCompany(companyOf(session, request), other);
+  return sharingKey(companyOf(session, request)) === sharingKey(other);
 }
 
 it("company is kept by the sessions of one agent for one tunnel, and by nothing that differs", () => {
@@ -34,7 +34,7 @@ it("company is kept within a pool whoever asks for it, and an agent's own are kn
   const pooled = { ...request, pools: true };
   const own = companyOf(session, pooled);
   const other = companyOf({ credentialId: "cr_2", agentId: "" }, { ...pooled, options: {} });
-  assert.equal(keepsCompany(own, other), true);
+  assert.equal(sharingKey(own), sharingKey(other));
   assert.equal(own?.agent, companyOf(session, pooled)?.agent);
   assert.notEqual(own?.agent, other?.agent);
 });

@@ -26,7 +26,8 @@ export function companyOf(
   return isPool ? { key: proto, isPool, likeness: undefined, agent } : { key, isPool, likeness, agent };
 }
 
-/** Whether one may serve a name together with the other. */
-export function keepsCompany(one: Company | undefined, other: Company | undefined): boolean {
-  return one !== undefined && one.key === other?.key && one.likeness === other.likeness;
+/** The same text for tunnels that may serve a name together; undefined for a tunnel that serves its name alone. */
+export function sharingKey(company: Company | undefined): string | undefined {
+  if (company?.likeness === undefined) return company?.key;
+  return `${company.key.length} ${company.key} ${company.likeness}`;
 }

@@ -1,5 +1,5 @@
 /** What other edges hold, as the control plane tells it: tunnels that visitors here reach as if they were here. */
-import type { DirectoryNews } from "../../routing/planes/directory.ts";
+import type { DirectoryNews } from "../../directory/news.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import { RemoteAgents } from "./remote-agents.ts";
 import type { RemoteAgentsOptions } from "./remote-agents.ts";
@@ -85,8 +85,8 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
         stale.delete(news.sessionId);
         return agents.closeSession(number, news.sessionId);
       case "tunnel":
-        stale.delete(news.tunnel.id);
-        return agents.putTunnel(number, news.tunnel);
+        stale.delete(news.shared.id);
+        return agents.putTunnel(number, news.shared);
       case "tunnel_closed":
         stale.delete(news.tunnelId);
         return agents.closeTunnel(number, news.tunnelId, news.finishes);
@@ -95,7 +95,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
   const take = (news: DirectoryNews): void => {
     if (news.what === "edges") return keepOnly(news.edgeIds);
     if (news.what === "edge") return join(news);
-    if (news.what === "port_occupied") return options.avoidPort(news.port);
+    if (news.what === "port") return options.avoidPort(news.port);
     const other = others.get(news.edgeId);
     if (other) tell(news, other);
   };

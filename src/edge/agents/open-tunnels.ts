@@ -1,7 +1,7 @@
 /** The tunnels that are open, each where traffic finds it: at a host name, at a port, or in the groups of its labels. */
 import type { Log } from "../../lib/log.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
-import type { SharedTunnel } from "../../routing/planes/directory.ts";
+import type { SharedTunnel } from "../../directory/news.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { EndpointAddresses, PortRange } from "./addresses.ts";
 import type { TunnelGroups } from "./groups.ts";

@@ -5,7 +5,7 @@ import { nameOf } from "../../lib/plain-names.ts";
 import { markOf } from "../../lib/work-mark.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { endpointIdOf } from "../../lib/ids.ts";
-import type { SharedTunnel } from "../../routing/planes/directory.ts";
+import type { SharedTunnel } from "../../directory/news.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Place } from "../../schema/object.ts";

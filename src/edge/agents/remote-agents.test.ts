@@ -7,7 +7,7 @@ import { silentLog } from "../../lib/log.ts";
 import { makeMetrics } from "../../lib/metrics.ts";
 import { fingerprint, hashToken, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import { makeRoutingTable } from "../../routing/table.ts";
-import type { DirectoryNews } from "../../routing/planes/directory.ts";
+import type { DirectoryNews } from "../../directory/news.ts";
 import type { AgentSession, Asked, BindProgress, BindRequest } from "../../tunnel/server-hooks.ts";
 import { makePeers } from "../peers/peers.ts";
 import type { PeerHost } from "../peers/arriving-stream.ts";
@@ -61,7 +61,7 @@ function tunnelOf(id: string, host: string, more: Partial<BindRequest> = {}, ses
     http2: false,
     proxyProtocol: 0,
   } as const;
-  return { what: "tunnel", edgeId: "ed_2", tunnel: { id, sessionId, startedAt, ...common, endpoint } };
+  return { what: "tunnel", edgeId: "ed_2", shared: { id, sessionId, startedAt, ...common, endpoint } };
 }
 
 function closed(tunnelId: string): DirectoryNews {

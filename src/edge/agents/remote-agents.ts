@@ -1,9 +1,9 @@
 /** What all other edges hold, which visitors here reach as if it were here: rows, and objects of what somebody has come for. */
-import { AgentRows } from "../../lib/agent-rows.ts";
-import type { TunnelParts } from "../../lib/agent-rows.ts";
+import { AgentRows } from "../../directory/rows.ts";
+import type { TunnelParts } from "../../directory/rows.ts";
 import type { Log } from "../../lib/log.ts";
-import type { SharedTunnel } from "../../routing/planes/directory.ts";
-import type { SessionReport } from "../../routing/planes/messages.ts";
+import type { SharedTunnel } from "../../directory/news.ts";
+import type { SessionReport } from "../../directory/reports.ts";
 import type { Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import type { OpenTunnels } from "./open-tunnels.ts";

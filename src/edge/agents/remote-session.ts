@@ -1,5 +1,5 @@
 import { Refusal } from "../../lib/errors.ts";
-import type { SessionReport } from "../../routing/planes/messages.ts";
+import type { SessionReport } from "../../directory/reports.ts";
 import type { MuxStream, StreamWatcher } from "../../tunnel/mux/stream.ts";
 import type { AgentSession, PendingStream, ProxyHeader, TakeStream } from "../../tunnel/server-hooks.ts";
 import type { Peers } from "../peers/peers.ts";

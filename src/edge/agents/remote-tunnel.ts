@@ -2,9 +2,9 @@
  * A tunnel of another edge that somebody has come for. Each edge has all of them, and visitors of most go elsewhere: until
  * then it is a row (see `AgentRows`).
  */
-import type { TunnelParts } from "../../lib/agent-rows.ts";
+import type { TunnelParts } from "../../directory/rows.ts";
 import type { Log } from "../../lib/log.ts";
-import type { SharedTunnel } from "../../routing/planes/directory.ts";
+import type { SharedTunnel } from "../../directory/news.ts";
 import type { BindRequest } from "../../tunnel/server-hooks.ts";
 import { companyOf } from "./company.ts";
 import type { Company } from "./company.ts";

@@ -1,7 +1,7 @@
 /** Public names where several edges give them out: each is claimed at the control plane before an agent is told of it. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
-import type { ClaimAnswer } from "../../routing/planes/directory.ts";
+import type { ClaimAnswer } from "../../directory/names.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { BindProgress, Unclaimed } from "../../tunnel/server-hooks.ts";
 import type { OpenedEndpoint } from "./opening.ts";

@@ -1,6 +1,6 @@
 import { timestamp } from "../../lib/clock.ts";
-import type { SharedTunnel } from "../../routing/planes/directory.ts";
-import type { TunnelReport } from "../../routing/planes/messages.ts";
+import type { SharedTunnel } from "../../directory/news.ts";
+import type { TunnelReport } from "../../directory/reports.ts";
 import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
 import type { Beside } from "../../traffic/upstream-plan.ts";
 import type { Company } from "./company.ts";

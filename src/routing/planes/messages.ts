@@ -6,7 +6,9 @@
 import type { ClaimOutcome, LoginReport } from "../../identity/sessions/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
-import type { Claim, ClaimAnswer, DirectoryNews, SharedTunnel } from "./directory.ts";
+import type { Claim, ClaimAnswer } from "../../directory/names.ts";
+import type { DirectoryNews, SharedTunnel } from "../../directory/news.ts";
+import type { SessionReport, TunnelReport } from "../../directory/reports.ts";
 import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
@@ -176,52 +178,6 @@ export interface Problem {
   readonly accountId: string;
   readonly module: string | undefined;
   readonly message: string | undefined;
-}
-
-export interface SessionReport {
-  readonly id: string;
-  readonly accountId: string;
-  readonly credentialId: string;
-  /** As `AgentSession` has it; absent for "". */
-  readonly agentId?: string;
-  readonly agentVersion: string;
-  readonly ip: string;
-  readonly os: string;
-  readonly metadata: string;
-  readonly region: string;
-  /** RFC 3339. */
-  readonly startedAt: string;
-  /** The same, milliseconds since 1970; absent from nodes of earlier versions. */
-  readonly startedMs?: number;
-  /** Always `ngrok/2` for the multiplexed protocol (semantics, "Sessions of agents"). */
-  readonly transport: string;
-}
-
-export interface TunnelReport {
-  readonly id: string;
-  readonly accountId: string;
-  readonly sessionId: string;
-  readonly credentialId: string;
-  /** RFC 3339. */
-  readonly startedAt: string;
-  readonly metadata: string;
-  readonly forwardsTo: string;
-  readonly region: string;
-  /** For an endpoint of its own. */
-  readonly endpoint?:
-    | {
-        readonly id: string;
-        readonly proto: "http" | "https" | "tcp" | "tls";
-        readonly publicUrl: string;
-        /** As the agent calls and describes it. */
-        readonly name?: string;
-        readonly description?: string;
-        /** Others of the account may serve its URL beside it. */
-        readonly pooled?: boolean;
-      }
-    | undefined;
-  /** For a backend tunnel. */
-  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One end of the line between the planes. */

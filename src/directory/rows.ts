@@ -2,10 +2,10 @@
  * Sessions and tunnels of agents that are connected elsewhere. Every node and edge knows all of them, and nobody comes for
  * most: they are rows, of which whoever comes for one makes an object.
  */
-import { timestamp } from "./clock.ts";
-import { Digests } from "./collections/digests.ts";
+import { timestamp } from "../lib/clock.ts";
+import { Digests } from "../lib/collections/digests.ts";
 import { FoldedRows } from "./folded-rows.ts";
-import { hostOfName } from "./plain-names.ts";
+import { hostOfName } from "../lib/plain-names.ts";
 
 /** What a session is known by; the rest of it is kept as JSON. */
 export interface SessionParts {
@@ -26,7 +26,7 @@ export interface TunnelParts {
   readonly startedAt: number;
 }
 
-/** Sessions of one id, at different places, are different ones; a tunnel is at one place. */
+/** Places may have sessions and tunnels of the same id: each is a row. */
 export class AgentRows<S extends SessionParts> {
   readonly #sessions = new FoldedRows(5, partOfSession);
   readonly #tunnels = new FoldedRows(8, (at, own, owner) => partOfTunnel(at, own, () => this.session(owner)));
@@ -119,13 +119,16 @@ export class AgentRows<S extends SessionParts> {
     this.#forget(session);
   }
 
-  tunnelNumber(id: string): number | undefined {
-    return this.#tunnels.find(ownOf(id)).find((number) => this.tunnelId(number) === id);
+  /** The tunnel of an id, the latest of all places unless one is given. */
+  tunnelNumber(id: string, place?: number): number | undefined {
+    const isIt = (one: number): boolean =>
+      this.tunnelId(one) === id && (place === undefined || this.placeOf(this.sessionOf(one)) === place);
+    return this.#tunnels.find(ownOf(id)).findLast(isIt);
   }
 
   /** That of an object whose id was made of the tunnel's, such as its endpoint's. */
   tunnelOfPart(id: string): number | undefined {
-    return this.#tunnels.find(ownOf(id))[0];
+    return this.#tunnels.find(ownOf(id)).at(-1);
   }
 
   /** Those that serve a name, in the order in which they were opened. */

@@ -2,10 +2,10 @@
  * Very many JSON texts that are nearly alike, each under a number: a row is what it has for itself, and the number of the
  * pattern that it shares (see `Patterns`). Rows are in arrays and buffers, where the collector has nothing to look at.
  */
-import { Digests } from "./collections/digests.ts";
-import { PackedTexts } from "./collections/packed-texts.ts";
-import { isFoldable, Patterns } from "./patterns.ts";
-import type { PartAt } from "./patterns.ts";
+import { Digests } from "../lib/collections/digests.ts";
+import { PackedTexts } from "../lib/collections/packed-texts.ts";
+import { isFoldable, Patterns } from "../lib/patterns.ts";
+import type { PartAt } from "../lib/patterns.ts";
 
 /** Between the parts of a row: none of them has one. */
 const cut = "\n";

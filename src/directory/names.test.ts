@@ -1,22 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Claim } from "../../routing/planes/directory.ts";
-import type { EdgeLine } from "./edges.ts";
-import { makeNameClaims } from "./name-claims.ts";
+import type { Claim } from "./names.ts";
+import { makeNameClaims } from "./names.ts";
 
 const name = "app.example.com";
 
 function two() {
-  const claims = makeNameClaims();
-  const lines = ["edge_1", "edge_2"].map((edgeId): EdgeLine => ({ edgeId, send() {} }));
-  const [first, second] = lines as [EdgeLine, EdgeLine];
+  const claims = makeNameClaims<string>();
+  const [first, second] = ["edge_1", "edge_2"] as const;
   const answers: string[] = [];
-  const claim = (tunnelId: string, line: EdgeLine, more: Partial<Claim> = {}): void =>
+  const claim = (tunnelId: string, line: string, more: Partial<Claim> = {}): void =>
     claims.claim({ name, tunnelId, accountId: "ac_1", replaces: [], ...more }, line, (answer) =>
       answers.push(`${tunnelId} ${answer}`),
     );
-  const open = (tunnelId: string, line: EdgeLine, pool?: string): readonly string[] => {
-    const made = claims.open(name, { tunnelId, accountId: "ac_1", pool, line }).map((one) => one.tunnelId);
+  const open = (tunnelId: string, line: string, pool?: string): readonly string[] => {
+    const made = claims.open(name, { tunnelId, accountId: "ac_1", pool, place: line }).map((one) => one.tunnelId);
     claims.settle(name);
     return made;
   };

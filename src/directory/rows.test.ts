@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { seededRandom } from "../../test/support/random.ts";
-import { AgentRows } from "./agent-rows.ts";
-import type { SessionParts } from "./agent-rows.ts";
+import { AgentRows } from "./rows.ts";
+import type { SessionParts } from "./rows.ts";
 
 interface Session extends SessionParts {
   readonly os: string;

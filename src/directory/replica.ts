@@ -1,0 +1,254 @@
+/**
+ * The sessions and tunnels of agents, at the edges that have them. The control plane keeps one replica of its edges and
+ * one of the other nodes' edges. Each edge keeps one of the other edges.
+ */
+import { endpointIdOf } from "../lib/ids.ts";
+import { hostOfName } from "../lib/plain-names.ts";
+import { makeLabelIndex } from "./labels.ts";
+import type { Labels } from "./labels.ts";
+import type { SessionEntry, TunnelEntry } from "./news.ts";
+import type { AgentReader } from "./reader.ts";
+import type { SessionReport, TunnelReport } from "./reports.ts";
+import { AgentRows } from "./rows.ts";
+import { nameOfEntry } from "./served-names.ts";
+
+type AccountIndex = Readonly<Record<"sessions" | "tunnels", Map<string, Set<number>>>>;
+
+/**
+ * A place is an object that stands for an edge. While an agent moves, two places may have the same session or tunnel:
+ * queries without a place return the latest.
+ */
+export class Replica<Place extends object> implements AgentReader {
+  /** The rows of sessions and tunnels, by number. A row's place is a number in here, too. */
+  readonly rows = new AgentRows<SessionReport>();
+  readonly #numbers = new Map<Place, number>();
+  readonly #places = new Map<number, Place>();
+  #lastPlace = 0;
+  readonly #labelled = makeLabelIndex<number>();
+  /** Row numbers by account. Made for the first query by account. */
+  #byAccount: AccountIndex | undefined;
+  #changes = 0;
+
+  get changes(): number {
+    return this.#changes;
+  }
+
+  count(of: "sessions" | "tunnels"): number {
+    return of === "sessions" ? this.rows.sessionCount : this.rows.tunnelCount;
+  }
+
+  /** Replaces the same session at the same place. */
+  putSession(session: SessionReport, place: Place): void {
+    this.closeSession(session.id, place);
+    const number = this.rows.openSession(session, this.#numberOf(place));
+    if (this.#byAccount) addTo(this.#byAccount.sessions, session.accountId, number);
+    this.#changes += 1;
+  }
+
+  /** Returns the place that had the session. */
+  closeSession(id: string, from?: Place): Place | undefined {
+    const number = this.sessionNumber(id, from);
+    if (number === undefined) return undefined;
+    const place = this.placeAt(this.rows.placeOf(number));
+    if (this.#byAccount) removeFrom(this.#byAccount.sessions, this.rows.accountOf(number), number);
+    this.rows.closeSession(number);
+    this.#changes += 1;
+    return place;
+  }
+
+  /** Replaces the same tunnel at the same place. Returns the number of the row. */
+  putTunnel(entry: TunnelEntry, place: Place): number {
+    const known = entry.shared ?? (entry.tunnel as TunnelReport);
+    const { id, sessionId, accountId, startedAt, labels } = known;
+    this.closeTunnel(id, place);
+    const reported = this.sessionNumber(sessionId, place);
+    const session = reported ?? this.rows.openSession(unreportedSession(known), this.#numberOf(place));
+    const startedMs = typeof startedAt === "string" ? Date.parse(startedAt) : startedAt;
+    const parts = { id, name: nameOfEntry(entry), startedAt: startedMs };
+    const number = this.rows.openTunnel(parts, session, JSON.stringify(entry));
+    if (reported === undefined) this.rows.closeSession(session);
+    if (labels) this.#labelled.add(accountId, id, labels, number);
+    if (this.#byAccount) addTo(this.#byAccount.tunnels, accountId, number);
+    this.#changes += 1;
+    return number;
+  }
+
+  /** The agent changed the tunnel. Its session, name and start stay the same. */
+  changeTunnel(number: number, entry: TunnelEntry): void {
+    this.rows.changeTunnel(number, JSON.stringify(entry));
+    this.#changes += 1;
+  }
+
+  /** Returns the place that had the tunnel. */
+  closeTunnel(id: string, from?: Place): Place | undefined {
+    const { rows } = this;
+    const number = this.tunnelNumber(id, from);
+    if (number === undefined) return undefined;
+    const session = rows.sessionOf(number);
+    const [place, accountId] = [this.placeAt(rows.placeOf(session)), rows.accountOf(session)];
+    if (this.#byAccount) removeFrom(this.#byAccount.tunnels, accountId, number);
+    // Only tunnels without a name have labels.
+    const labels = rows.nameOf(number) === "" ? labelsOf(this.entry(number)) : undefined;
+    rows.closeTunnel(number);
+    if (labels) {
+      this.#labelled.remove(accountId, id, labels);
+      const other = rows.tunnelNumber(id);
+      if (other !== undefined) this.#labelled.add(accountId, id, labelsOf(this.entry(other)), other);
+    }
+    this.#changes += 1;
+    return place;
+  }
+
+  /** The edge has gone, with everything that it had. */
+  leave(place: Place): void {
+    const { sessions, tunnels } = this.#numbersAt(place);
+    for (const number of tunnels) this.closeTunnel(this.rows.tunnelId(number), place);
+    for (const number of sessions) this.closeSession(this.rows.sessionId(number), place);
+    const number = this.#numbers.get(place);
+    if (number !== undefined) this.#places.delete(number);
+    this.#numbers.delete(place);
+  }
+
+  /** Everything at a place: sessions first. @param edgeId of the edge that the place stands for */
+  entriesAt(place: Place, edgeId: string): (SessionEntry | TunnelEntry)[] {
+    const { sessions, tunnels } = this.#numbersAt(place);
+    return [
+      ...sessions.map((number) => ({ what: "session" as const, edgeId, session: this.rows.session(number) })),
+      ...tunnels.map((number) => this.entry(number)),
+    ];
+  }
+
+  /** Ids of all sessions and tunnels. */
+  *allIds(): Iterable<string> {
+    for (const number of this.rows.sessionNumbers()) yield this.rows.sessionId(number);
+    for (const number of this.rows.tunnelNumbers()) yield this.rows.tunnelId(number);
+  }
+
+  has(id: string): boolean {
+    return this.sessionNumber(id) !== undefined || this.tunnelNumber(id) !== undefined;
+  }
+
+  /** The number of a session's row. */
+  sessionNumber(id: string, place?: Place): number | undefined {
+    return this.rows.sessionNumber(id, place && (this.#numbers.get(place) ?? 0));
+  }
+
+  /** The number of a tunnel's row. */
+  tunnelNumber(id: string, place?: Place): number | undefined {
+    return this.rows.tunnelNumber(id, place && (this.#numbers.get(place) ?? 0));
+  }
+
+  placeOfSession(id: string): Place | undefined {
+    const number = this.sessionNumber(id);
+    return number === undefined ? undefined : this.placeAt(this.rows.placeOf(number));
+  }
+
+  placeOfTunnel(id: string): Place | undefined {
+    const number = this.tunnelNumber(id);
+    return number === undefined ? undefined : this.placeAt(this.rows.placeOf(this.rows.sessionOf(number)));
+  }
+
+  /** @param number of the place, as rows have it */
+  placeAt(number: number): Place | undefined {
+    return this.#places.get(number);
+  }
+
+  /** @param number of the tunnel's row */
+  entry(number: number): TunnelEntry {
+    return JSON.parse(this.rows.json(number)) as TunnelEntry;
+  }
+
+  session(id: string, place?: Place): SessionReport | undefined {
+    const number = this.sessionNumber(id, place);
+    return number === undefined ? undefined : this.rows.session(number);
+  }
+
+  tunnel(id: string): TunnelReport | undefined {
+    const number = this.tunnelNumber(id);
+    return number === undefined ? undefined : this.entry(number).tunnel;
+  }
+
+  tunnelOfEndpoint(id: string): TunnelReport | undefined {
+    const number = this.rows.tunnelOfPart(id);
+    const tunnel = number === undefined ? undefined : this.entry(number).tunnel;
+    return tunnel?.endpoint?.id === id ? tunnel : undefined;
+  }
+
+  *ids(of: "sessions" | "tunnels" | "endpoints", accountId: string): Iterable<string> {
+    const { rows } = this;
+    const { sessions, tunnels } = (this.#byAccount ??= indexByAccount(rows));
+    if (of === "sessions") {
+      for (const number of sessions.get(accountId) ?? []) yield rows.sessionId(number);
+      return;
+    }
+    for (const number of tunnels.get(accountId) ?? []) {
+      if (of === "tunnels") yield rows.tunnelId(number);
+      else if (rows.nameOf(number) !== "") yield endpointIdOf(rows.tunnelId(number));
+    }
+  }
+
+  atHost(host: string): readonly TunnelReport[] {
+    return this.rows.atHost(host).flatMap((number) => this.entry(number).tunnel ?? []);
+  }
+
+  hasForeignBelow(domain: string, accountId: string): boolean {
+    const { rows } = this;
+    for (const number of rows.tunnelNumbers()) {
+      if (!hostOfName(rows.nameOf(number)).endsWith(`.${domain}`)) continue;
+      if (rows.accountOf(rows.sessionOf(number)) !== accountId) return true;
+    }
+    return false;
+  }
+
+  having(accountId: string, labels: Labels): readonly string[] {
+    return this.#labelled.having(accountId, labels);
+  }
+
+  #numbersAt(place: Place): { readonly sessions: readonly number[]; readonly tunnels: readonly number[] } {
+    const { rows } = this;
+    const at = this.#numbers.get(place);
+    return {
+      sessions: [...rows.sessionNumbers()].filter((number) => rows.placeOf(number) === at),
+      tunnels: [...rows.tunnelNumbers()].filter((number) => rows.placeOf(rows.sessionOf(number)) === at),
+    };
+  }
+
+  #numberOf(place: Place): number {
+    const known = this.#numbers.get(place);
+    if (known !== undefined) return known;
+    this.#lastPlace += 1;
+    this.#numbers.set(place, this.#lastPlace);
+    this.#places.set(this.#lastPlace, place);
+    return this.#lastPlace;
+  }
+}
+
+/** Stands for the session of a tunnel if that was not reported. Queries do not find it. */
+function unreportedSession(tunnel: { readonly sessionId: string; readonly accountId: string }): SessionReport {
+  const { sessionId: id, accountId } = tunnel;
+  const unknown = { credentialId: "", agentVersion: "", ip: "", os: "", metadata: "", region: "" };
+  return { id, accountId, ...unknown, startedAt: "", transport: "" };
+}
+
+function labelsOf({ tunnel, shared }: TunnelEntry): Labels {
+  return shared?.labels ?? tunnel?.labels ?? {};
+}
+
+function indexByAccount(rows: AgentRows<SessionReport>): AccountIndex {
+  const index = { sessions: new Map<string, Set<number>>(), tunnels: new Map<string, Set<number>>() };
+  for (const number of rows.sessionNumbers()) addTo(index.sessions, rows.accountOf(number), number);
+  for (const number of rows.tunnelNumbers()) addTo(index.tunnels, rows.accountOf(rows.sessionOf(number)), number);
+  return index;
+}
+
+function addTo(index: Map<string, Set<number>>, accountId: string, number: number): void {
+  const numbers = index.get(accountId);
+  if (numbers) numbers.add(number);
+  else index.set(accountId, new Set([number]));
+}
+
+function removeFrom(index: Map<string, Set<number>>, accountId: string, number: number): void {
+  const numbers = index.get(accountId);
+  numbers?.delete(number);
+  if (numbers?.size === 0) index.delete(accountId);
+}

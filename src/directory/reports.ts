@@ -1,0 +1,47 @@
+/** What an edge reports of an agent's session and of its tunnels. The management API shows these fields. */
+
+export interface SessionReport {
+  readonly id: string;
+  readonly accountId: string;
+  readonly credentialId: string;
+  /** As `AgentSession` has it; absent for "". */
+  readonly agentId?: string;
+  readonly agentVersion: string;
+  readonly ip: string;
+  readonly os: string;
+  readonly metadata: string;
+  readonly region: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** The same, milliseconds since 1970; absent from nodes of earlier versions. */
+  readonly startedMs?: number;
+  /** Always `ngrok/2` for the multiplexed protocol (semantics, "Sessions of agents"). */
+  readonly transport: string;
+}
+
+export interface TunnelReport {
+  readonly id: string;
+  readonly accountId: string;
+  readonly sessionId: string;
+  readonly credentialId: string;
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly metadata: string;
+  readonly forwardsTo: string;
+  readonly region: string;
+  /** Absent for a backend tunnel. */
+  readonly endpoint?:
+    | {
+        readonly id: string;
+        readonly proto: "http" | "https" | "tcp" | "tls";
+        readonly publicUrl: string;
+        /** As the agent calls and describes it. */
+        readonly name?: string;
+        readonly description?: string;
+        /** Other endpoints of the account may serve the same URL. */
+        readonly pooled?: boolean;
+      }
+    | undefined;
+  /** For a backend tunnel. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
