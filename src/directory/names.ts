@@ -42,8 +42,8 @@ export type Claimant = Pick<Claim, "accountId" | "pool" | "replaces"> & { readon
  * The rule. Decides on a claim, given the holders of the name and of the other name of the same host (`siblingOf`).
  *
  * A tunnel may have a name if every holder of the name shares it (same account and pool) or makes way for the tunnel (same
- * account, listed in `replaces`), and if every holder of the sibling is of the same account. While a holder that does not
- * share the name has yet to serve it, the claim waits. The function `presence_claim` in the database is the same rule.
+ * account, listed in `replaces`), and if every holder of the sibling is of the same account. A claim waits for a tunnel
+ * that was granted the name and does not share it. The function `presence_claim` in the database is the same rule.
  */
 export function mayHave(
   claimant: Claimant,
@@ -51,11 +51,12 @@ export function mayHave(
   ofSibling: readonly NameHolder[] = [],
 ): NameDecision {
   const { accountId } = claimant;
-  let decision: NameDecision = ofSibling.some((one) => one.accountId !== accountId) ? "conflict" : "granted";
+  if (ofSibling.some((one) => one.accountId !== accountId)) return "conflict";
+  let decision: NameDecision = "granted";
   for (const holder of holders) {
     const one = decideBeside(claimant, holder);
-    if (one === "pending") return one;
-    if (one === "conflict") decision = one;
+    if (one === "conflict") return one;
+    if (one === "pending") decision = one;
   }
   return decision;
 }

@@ -254,3 +254,30 @@ export async function claimManyAtOnce(transaction: Transaction): Promise<void> {
   ];
   for (const text of steps) await sql.raw(text).execute(transaction);
 }
+
+/**
+ * A claim is decided as `mayHave` decides it: a tunnel makes way only for its own account, and a name whose sibling another
+ * account has is refused without waiting.
+ */
+export async function decideAsTheRule(transaction: Transaction): Promise<void> {
+  await sql
+    .raw(`create or replace function presence_claim(of_node text, of_epoch bigint, of_name text, of_entry text,
+    of_account text, of_pool text, replaced text[]) returns text language plpgsql as $$
+  declare other presence_names;
+  begin
+    if not presence_alive(of_node, of_epoch) then return 'lost'; end if;
+    for other in select * from presence_others(of_name, of_entry, of_account, of_pool) as held
+      order by held.name = of_name and not held.is_served loop
+      if other.name = of_name and not other.is_served then return 'pending'; end if;
+      if other.name <> of_name or other.account_id <> of_account or not other.entry = any(replaced) then
+        return 'conflict';
+      end if;
+    end loop;
+    insert into presence_names (name, entry, node, epoch, account_id, pool, is_served)
+      values (of_name, of_entry, of_node, of_epoch, of_account, of_pool, false)
+      on conflict (name, entry) do update set node = excluded.node, epoch = excluded.epoch,
+        account_id = excluded.account_id, pool = excluded.pool;
+    return 'granted';
+  end $$`)
+    .execute(transaction);
+}

@@ -5,6 +5,7 @@ import { createNodeTables } from "../cluster/tables.ts";
 import {
   claimManyAtOnce,
   createPresenceTables,
+  decideAsTheRule,
   keepPlainNamesToAccounts,
   leaveMovedEntries,
 } from "../cluster/presence-tables.ts";
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   { name: "0008-moved-entries", up: prepareForMovedEntries },
   { name: "0009-many-claims", up: prepareForManyClaims },
   { name: "0010-packed", up: leaveToPack },
+  { name: "0011-name-rule", up: prepareForNameRule },
 ];
 
 /** What a step is recorded with. */
@@ -310,4 +312,8 @@ async function prepareForMovedEntries(transaction: Transaction, { isSharable }: 
 
 async function prepareForManyClaims(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
   if (isSharable) await claimManyAtOnce(transaction);
+}
+
+async function prepareForNameRule(transaction: Transaction, { isSharable }: ColumnTypes): Promise<void> {
+  if (isSharable) await decideAsTheRule(transaction);
 }
