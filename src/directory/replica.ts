@@ -5,14 +5,19 @@
 import { endpointIdOf } from "../lib/ids.ts";
 import { hostOfName } from "../lib/plain-names.ts";
 import { makeLabelIndex } from "./labels.ts";
-import type { Labels } from "./labels.ts";
-import type { SessionEntry, TunnelEntry } from "./news.ts";
+import type { LabelIndex, Labels } from "./labels.ts";
+import type { SessionEntry, SharedTunnel, TunnelEntry } from "./news.ts";
 import type { AgentReader } from "./reader.ts";
 import type { SessionReport, TunnelReport } from "./reports.ts";
 import { AgentRows } from "./rows.ts";
 import { nameOfEntry } from "./served-names.ts";
 
-type AccountIndex = Readonly<Record<"sessions" | "tunnels", Map<string, Set<number>>>>;
+/** Row numbers by account, and tunnels by label. */
+interface Index {
+  readonly sessions: Map<string, Set<number>>;
+  readonly tunnels: Map<string, Set<number>>;
+  readonly labels: LabelIndex<number>;
+}
 
 /**
  * A place is an object that stands for an edge. While an agent moves, two places may have the same session or tunnel:
@@ -24,9 +29,8 @@ export class Replica<Place extends object> implements AgentReader {
   readonly #numbers = new Map<Place, number>();
   readonly #places = new Map<number, Place>();
   #lastPlace = 0;
-  readonly #labelled = makeLabelIndex<number>();
-  /** Row numbers by account. Made for the first query by account. */
-  #byAccount: AccountIndex | undefined;
+  /** Made for the first query that needs it: edges have none. */
+  #index: Index | undefined;
   #changes = 0;
 
   get changes(): number {
@@ -41,7 +45,7 @@ export class Replica<Place extends object> implements AgentReader {
   putSession(session: SessionReport, place: Place): void {
     this.closeSession(session.id, place);
     const number = this.rows.openSession(session, this.#numberOf(place));
-    if (this.#byAccount) addTo(this.#byAccount.sessions, session.accountId, number);
+    if (this.#index) addTo(this.#index.sessions, session.accountId, number);
     this.#changes += 1;
   }
 
@@ -49,8 +53,8 @@ export class Replica<Place extends object> implements AgentReader {
   closeSession(id: string, from?: Place): Place | undefined {
     const number = this.sessionNumber(id, from);
     if (number === undefined) return undefined;
-    const place = this.placeAt(this.rows.placeOf(number));
-    if (this.#byAccount) removeFrom(this.#byAccount.sessions, this.rows.accountOf(number), number);
+    const place = this.placeOfSessionRow(number);
+    if (this.#index) removeFrom(this.#index.sessions, this.rows.accountOf(number), number);
     this.rows.closeSession(number);
     this.#changes += 1;
     return place;
@@ -58,8 +62,8 @@ export class Replica<Place extends object> implements AgentReader {
 
   /** Replaces the same tunnel at the same place. Returns the number of the row. */
   putTunnel(entry: TunnelEntry, place: Place): number {
-    const known = entry.shared ?? (entry.tunnel as TunnelReport);
-    const { id, sessionId, accountId, startedAt, labels } = known;
+    const known = knownOf(entry);
+    const { id, sessionId, startedAt } = known;
     this.closeTunnel(id, place);
     const reported = this.sessionNumber(sessionId, place);
     const session = reported ?? this.rows.openSession(unreportedSession(known), this.#numberOf(place));
@@ -67,8 +71,7 @@ export class Replica<Place extends object> implements AgentReader {
     const parts = { id, name: nameOfEntry(entry), startedAt: startedMs };
     const number = this.rows.openTunnel(parts, session, JSON.stringify(entry));
     if (reported === undefined) this.rows.closeSession(session);
-    if (labels) this.#labelled.add(accountId, id, labels, number);
-    if (this.#byAccount) addTo(this.#byAccount.tunnels, accountId, number);
+    if (this.#index) indexTunnel(this.#index, entry, number);
     this.#changes += 1;
     return number;
   }
@@ -81,19 +84,19 @@ export class Replica<Place extends object> implements AgentReader {
 
   /** Returns the place that had the tunnel. */
   closeTunnel(id: string, from?: Place): Place | undefined {
-    const { rows } = this;
     const number = this.tunnelNumber(id, from);
     if (number === undefined) return undefined;
-    const session = rows.sessionOf(number);
-    const [place, accountId] = [this.placeAt(rows.placeOf(session)), rows.accountOf(session)];
-    if (this.#byAccount) removeFrom(this.#byAccount.tunnels, accountId, number);
+    const place = this.placeOfTunnelRow(number);
+    const index = this.#index;
     // Only tunnels without a name have labels.
-    const labels = rows.nameOf(number) === "" ? labelsOf(this.entry(number)) : undefined;
-    rows.closeTunnel(number);
-    if (labels) {
-      this.#labelled.remove(accountId, id, labels);
-      const other = rows.tunnelNumber(id);
-      if (other !== undefined) this.#labelled.add(accountId, id, labelsOf(this.entry(other)), other);
+    const labelled = index && this.rows.nameOf(number) === "" ? this.entry(number) : undefined;
+    if (index) removeFrom(index.tunnels, this.rows.accountOf(this.rows.sessionOf(number)), number);
+    this.rows.closeTunnel(number);
+    if (index && labelled) {
+      const { accountId, labels = {} } = knownOf(labelled);
+      index.labels.remove(accountId, id, labels);
+      const other = this.tunnelNumber(id);
+      if (other !== undefined) indexTunnel(index, this.entry(other), other);
     }
     this.#changes += 1;
     return place;
@@ -101,12 +104,22 @@ export class Replica<Place extends object> implements AgentReader {
 
   /** The edge has gone, with everything that it had. */
   leave(place: Place): void {
-    const { sessions, tunnels } = this.#numbersAt(place);
-    for (const number of tunnels) this.closeTunnel(this.rows.tunnelId(number), place);
-    for (const number of sessions) this.closeSession(this.rows.sessionId(number), place);
+    for (const id of this.idsAt(place)) {
+      this.closeTunnel(id, place);
+      this.closeSession(id, place);
+    }
     const number = this.#numbers.get(place);
     if (number !== undefined) this.#places.delete(number);
     this.#numbers.delete(place);
+  }
+
+  /** Ids of everything at a place: tunnels first. */
+  idsAt(place: Place): readonly string[] {
+    const { sessions, tunnels } = this.#numbersAt(place);
+    return [
+      ...tunnels.map((number) => this.rows.tunnelId(number)),
+      ...sessions.map((number) => this.rows.sessionId(number)),
+    ];
   }
 
   /** Everything at a place: sessions first. @param edgeId of the edge that the place stands for */
@@ -140,17 +153,17 @@ export class Replica<Place extends object> implements AgentReader {
 
   placeOfSession(id: string): Place | undefined {
     const number = this.sessionNumber(id);
-    return number === undefined ? undefined : this.placeAt(this.rows.placeOf(number));
+    return number === undefined ? undefined : this.placeOfSessionRow(number);
   }
 
   placeOfTunnel(id: string): Place | undefined {
     const number = this.tunnelNumber(id);
-    return number === undefined ? undefined : this.placeAt(this.rows.placeOf(this.rows.sessionOf(number)));
+    return number === undefined ? undefined : this.placeOfTunnelRow(number);
   }
 
-  /** @param number of the place, as rows have it */
-  placeAt(number: number): Place | undefined {
-    return this.#places.get(number);
+  /** @param number of a tunnel's row */
+  placeOfTunnelRow(number: number): Place | undefined {
+    return this.placeOfSessionRow(this.rows.sessionOf(number));
   }
 
   /** @param number of the tunnel's row */
@@ -176,7 +189,7 @@ export class Replica<Place extends object> implements AgentReader {
 
   *ids(of: "sessions" | "tunnels" | "endpoints", accountId: string): Iterable<string> {
     const { rows } = this;
-    const { sessions, tunnels } = (this.#byAccount ??= indexByAccount(rows));
+    const { sessions, tunnels } = this.#indexed();
     if (of === "sessions") {
       for (const number of sessions.get(accountId) ?? []) yield rows.sessionId(number);
       return;
@@ -201,7 +214,22 @@ export class Replica<Place extends object> implements AgentReader {
   }
 
   having(accountId: string, labels: Labels): readonly string[] {
-    return this.#labelled.having(accountId, labels);
+    return this.#indexed().labels.having(accountId, labels);
+  }
+
+  #indexed(): Index {
+    if (this.#index) return this.#index;
+    const { rows } = this;
+    const index: Index = { sessions: new Map(), tunnels: new Map(), labels: makeLabelIndex() };
+    for (const number of rows.sessionNumbers()) addTo(index.sessions, rows.accountOf(number), number);
+    for (const number of rows.tunnelNumbers()) indexTunnel(index, this.entry(number), number);
+    this.#index = index;
+    return index;
+  }
+
+  /** @param number of a session's row */
+  placeOfSessionRow(number: number): Place | undefined {
+    return this.#places.get(this.rows.placeOf(number));
   }
 
   #numbersAt(place: Place): { readonly sessions: readonly number[]; readonly tunnels: readonly number[] } {
@@ -230,15 +258,15 @@ function unreportedSession(tunnel: { readonly sessionId: string; readonly accoun
   return { id, accountId, ...unknown, startedAt: "", transport: "" };
 }
 
-function labelsOf({ tunnel, shared }: TunnelEntry): Labels {
-  return shared?.labels ?? tunnel?.labels ?? {};
+/** What an entry has in either form. */
+function knownOf({ tunnel, shared }: TunnelEntry): SharedTunnel | TunnelReport {
+  return shared ?? (tunnel as TunnelReport);
 }
 
-function indexByAccount(rows: AgentRows<SessionReport>): AccountIndex {
-  const index = { sessions: new Map<string, Set<number>>(), tunnels: new Map<string, Set<number>>() };
-  for (const number of rows.sessionNumbers()) addTo(index.sessions, rows.accountOf(number), number);
-  for (const number of rows.tunnelNumbers()) addTo(index.tunnels, rows.accountOf(rows.sessionOf(number)), number);
-  return index;
+function indexTunnel(index: Index, entry: TunnelEntry, number: number): void {
+  const { id, accountId, labels } = knownOf(entry);
+  addTo(index.tunnels, accountId, number);
+  if (labels) index.labels.add(accountId, id, labels, number);
 }
 
 function addTo(index: Map<string, Set<number>>, accountId: string, number: number): void {

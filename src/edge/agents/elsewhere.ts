@@ -1,12 +1,12 @@
-/** What other edges hold, as the control plane tells it: tunnels that visitors here reach as if they were here. */
+/** Follows the news of other edges. Visitors here reach the agents of other edges as if they were connected here. */
 import type { DirectoryNews } from "../../directory/news.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import { RemoteAgents } from "./remote-agents.ts";
 import type { RemoteAgentsOptions } from "./remote-agents.ts";
 import type { RemoteSession } from "./remote-session.ts";
 
-export interface ElsewhereOptions extends Omit<RemoteAgentsOptions, "count" | "placeOf"> {
-  /** Tcp tunnels are not given the port for some time. */
+export interface ElsewhereOptions extends Omit<RemoteAgentsOptions, "count"> {
+  /** For some time, no tcp tunnel gets the port. */
   readonly avoidPort: (port: number) => void;
 }
 
@@ -14,8 +14,9 @@ export interface Elsewhere {
   follow(news: readonly DirectoryNews[]): void;
   session(id: string): RemoteSession | undefined;
   countOfAccount(accountId: string): number;
-  /** Somebody has come for the tunnels that serve a name, or for one of them. */
+  /** A visitor asks for the tunnels that serve a name. */
   wake(name: string): void;
+  /** As `wake`, by the id of one of the tunnels. */
   wakeTunnel(id: string): void;
   /** How many other nodes there are. */
   nodeCount(): number;
@@ -26,33 +27,18 @@ export interface Elsewhere {
 }
 
 interface OtherEdge extends PeerPlace {
-  /** No other edge had or will have it. */
-  readonly number: number;
-  /** Of the server that it is of, where that is another one. */
+  /** The node that the edge is part of, if that is not this node. */
   readonly node: string | undefined;
-  /** Ids of what has not been told again since the edge was told of anew. */
+  /** Ids that the edge had before it joined again, and has not reported since. */
   readonly stale: Set<string>;
 }
 
 export function followElsewhere(options: ElsewhereOptions): Elsewhere {
   const others = new Map<string, OtherEdge>();
-  const places = new Map<number, PeerPlace>();
-  let lastNumber = 0;
-  const agents = new RemoteAgents({
-    ...options,
-    count: () => others.size + 1,
-    placeOf: (edge) => places.get(edge) as PeerPlace,
-  });
-  const closeAll = ({ number }: OtherEdge, ids: Iterable<string>): void => {
-    for (const id of ids) {
-      agents.closeTunnel(number, id, false);
-      agents.closeSession(number, id);
-    }
-  };
+  const agents = new RemoteAgents<OtherEdge>({ ...options, count: () => others.size + 1 });
   const leave = (other: OtherEdge): void => {
-    closeAll(other, agents.idsAt(other.number));
+    agents.leave(other);
     others.delete(other.edgeId);
-    places.delete(other.number);
   };
   const keepOnly = (edgeIds: readonly string[]): void => {
     for (const [edgeId, other] of others) if (!edgeIds.includes(edgeId)) leave(other);
@@ -60,36 +46,33 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
   const join = ({ edgeId, address, node }: PeerPlace & { readonly node?: string }): void => {
     const other = others.get(edgeId);
     if (other) {
-      // It is told of anew: what is not told again until that is over.
-      for (const id of agents.idsAt(other.number)) other.stale.add(id);
+      for (const id of agents.idsAt(other)) other.stale.add(id);
       return;
     }
     const ofNode = address.startsWith("tls:") ? (node ?? edgeId) : undefined;
-    lastNumber += 1;
-    others.set(edgeId, { edgeId, address, node: ofNode, number: lastNumber, stale: new Set() });
-    places.set(lastNumber, { edgeId, address });
+    others.set(edgeId, { edgeId, address, node: ofNode, stale: new Set() });
   };
-  const tell = (news: DirectoryNews, other: OtherEdge): void => {
-    const { number, stale } = other;
+  const followEdge = (news: DirectoryNews, other: OtherEdge): void => {
+    const { stale } = other;
     switch (news.what) {
       case "told":
-        closeAll(other, stale);
+        agents.closeAll(other, stale);
         stale.clear();
         return;
       case "gone":
         return leave(other);
       case "session":
         stale.delete(news.session.id);
-        return agents.openSession(number, news.session);
+        return agents.openSession(other, news.session);
       case "session_closed":
         stale.delete(news.sessionId);
-        return agents.closeSession(number, news.sessionId);
+        return agents.closeSession(other, news.sessionId);
       case "tunnel":
         stale.delete(news.shared.id);
-        return agents.putTunnel(number, news.shared);
+        return agents.putTunnel(other, news);
       case "tunnel_closed":
         stale.delete(news.tunnelId);
-        return agents.closeTunnel(number, news.tunnelId, news.finishes);
+        return agents.closeTunnel(other, news.tunnelId, news.finishes);
     }
   };
   const take = (news: DirectoryNews): void => {
@@ -97,7 +80,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     if (news.what === "edge") return join(news);
     if (news.what === "port") return options.avoidPort(news.port);
     const other = others.get(news.edgeId);
-    if (other) tell(news, other);
+    if (other) followEdge(news, other);
   };
   const ofNodes = (): OtherEdge[] => [...others.values()].filter(({ node }) => node !== undefined);
   return {
@@ -110,8 +93,7 @@ export function followElsewhere(options: ElsewhereOptions): Elsewhere {
     nodeCount: () => new Set(ofNodes().map(({ node }) => node)).size,
     siblings: () => [...others].flatMap(([id, { node }]) => (node === undefined ? [id] : [])),
     agentsAtNodes() {
-      const meant = new Set(ofNodes().map(({ number }) => number));
-      return agents.agentIds((edge) => meant.has(edge));
+      return agents.agentIds(({ node }) => node !== undefined);
     },
     countOfAccount: (accountId) => agents.sessionsOfAccount(accountId),
   };

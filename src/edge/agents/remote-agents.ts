@@ -1,9 +1,8 @@
-/** What all other edges hold, which visitors here reach as if it were here: rows, and objects of what somebody has come for. */
-import { AgentRows } from "../../directory/rows.ts";
-import type { TunnelParts } from "../../directory/rows.ts";
-import type { Log } from "../../lib/log.ts";
-import type { SharedTunnel } from "../../directory/news.ts";
+/** The agents of all other edges, as this edge serves them: rows of a replica, and objects for those that visitors ask for. */
+import type { SharedEntry, SharedTunnel } from "../../directory/news.ts";
+import { Replica } from "../../directory/replica.ts";
 import type { SessionReport } from "../../directory/reports.ts";
+import type { Log } from "../../lib/log.ts";
 import type { Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
 import type { OpenTunnels } from "./open-tunnels.ts";
@@ -22,17 +21,14 @@ export interface RemoteAgentsOptions {
   readonly log: Log;
   /** How many edges there are, with this one. */
   readonly count: () => number;
-  /** Whether something serves the name that is not asleep. */
+  /** Whether a tunnel serves the name that is an object already. */
   readonly isAwake: (name: string) => boolean;
-  /** The edge with a number, which has what is told with it. */
-  readonly placeOf: (edge: number) => PeerPlace;
 }
 
-/** Edges are told apart by numbers. */
-export class RemoteAgents {
+export class RemoteAgents<Edge extends PeerPlace> {
   readonly #options: RemoteAgentsOptions;
-  readonly #rows = new AgentRows<SessionReport>();
-  /** Those that somebody has come for, by their numbers. */
+  readonly #replica = new Replica<Edge>();
+  /** Objects of tunnels and sessions, by the numbers of their rows. */
   readonly #tunnels = new Map<number, RemoteTunnel>();
   readonly #sessions = new Map<number, RemoteSession>();
   readonly #sessionsOf = new Map<string, number>();
@@ -46,7 +42,7 @@ export class RemoteAgents {
   }
 
   session(id: string): RemoteSession | undefined {
-    const number = this.#rows.sessionNumber(id);
+    const number = this.#replica.sessionNumber(id);
     return number === undefined ? undefined : this.#sessionAt(number);
   }
 
@@ -54,153 +50,162 @@ export class RemoteAgents {
     return this.#sessionsOf.get(accountId) ?? 0;
   }
 
-  /** Ids of the agents that have tunnels at an edge that is meant. */
-  agentIds(isMeant: (edge: number) => boolean): ReadonlySet<string> {
-    const rows = this.#rows;
-    const sessions = new Set(Array.from(rows.tunnelNumbers(), (number) => rows.sessionOf(number)));
-    const meant = [...sessions].filter((session) => isMeant(rows.placeOf(session)));
-    return new Set(meant.map((session) => rows.session(session).agentId ?? ""));
+  /** Ids of the agents that have tunnels at the edges that `isMeant` selects. */
+  agentIds(isMeant: (edge: Edge) => boolean): ReadonlySet<string> {
+    const { rows } = this.#replica;
+    const found = new Set<string>();
+    const seen = new Set<number>();
+    for (const number of rows.tunnelNumbers()) {
+      const session = rows.sessionOf(number);
+      if (seen.has(session)) continue;
+      seen.add(session);
+      const edge = this.#replica.placeOfTunnelRow(number);
+      if (edge && isMeant(edge)) found.add(rows.session(session).agentId ?? "");
+    }
+    return found;
   }
 
-  /** Ids of all that an edge holds, those of tunnels first. */
-  idsAt(edge: number): readonly string[] {
-    const rows = this.#rows;
-    const tunnels = [...rows.tunnelNumbers()].filter((number) => this.#edgeOf(number) === edge);
-    const sessions = [...rows.sessionNumbers()].filter((number) => rows.placeOf(number) === edge);
-    return [...tunnels.map((number) => rows.tunnelId(number)), ...sessions.map((number) => rows.sessionId(number))];
+  /** Ids of everything that an edge has, tunnels first. */
+  idsAt(edge: Edge): readonly string[] {
+    return this.#replica.idsAt(edge);
   }
 
-  openSession(edge: number, report: SessionReport): void {
-    if (this.#rows.sessionNumber(report.id, edge) !== undefined) return;
-    this.#rows.openSession(report, edge);
+  openSession(edge: Edge, report: SessionReport): void {
+    if (this.#replica.sessionNumber(report.id, edge) !== undefined) return;
+    this.#replica.putSession(report, edge);
     this.#countSession(report.accountId, 1);
   }
 
-  closeSession(edge: number, id: string): void {
-    const number = this.#rows.sessionNumber(id, edge);
+  closeSession(edge: Edge, id: string): void {
+    const number = this.#replica.sessionNumber(id, edge);
     if (number === undefined) return;
-    this.#countSession(this.#rows.accountOf(number), -1);
+    this.#countSession(this.#replica.rows.accountOf(number), -1);
     this.#sessions.delete(number);
-    this.#rows.closeSession(number);
+    this.#replica.closeSession(id, edge);
+  }
+
+  closeAll(edge: Edge, ids: Iterable<string>): void {
+    for (const id of ids) {
+      this.closeTunnel(edge, id, false);
+      this.closeSession(edge, id);
+    }
+  }
+
+  /** The edge has gone, with everything that it had. */
+  leave(edge: Edge): void {
+    this.closeAll(edge, this.idsAt(edge));
+    this.#replica.leave(edge);
   }
 
   /** New, or changed. */
-  putTunnel(edge: number, shared: SharedTunnel): void {
+  putTunnel(edge: Edge, entry: SharedEntry): void {
     const { tunnels, log } = this.#options;
+    const { rows } = this.#replica;
+    const { shared } = entry;
     const { id } = shared;
-    const json = JSON.stringify(shared);
-    const known = this.#tunnelAt(edge, id);
+    const known = this.#replica.tunnelNumber(id, edge);
     const before = known === undefined ? undefined : this.#tunnels.get(known);
-    if (known !== undefined && before?.online !== false && this.#rows.json(known) === json) return;
-    const session = this.#rows.sessionNumber(shared.sessionId, edge);
-    // One of this edge's own is newer: the control plane takes the other one away.
+    if (known !== undefined && before?.online !== false && rows.json(known) === JSON.stringify(entry)) return;
+    const session = this.#replica.sessionNumber(shared.sessionId, edge);
+    // This edge's own tunnel is newer: the control plane closes the other one.
     if (session === undefined || tunnels.awake(id)?.isElsewhere === false) return;
     try {
       if (known !== undefined && before?.online !== false && this.#isChange(known, shared, session)) {
-        this.#rows.changeTunnel(known, json);
+        this.#replica.changeTunnel(known, entry);
         before?.change(shared);
         if (before) tunnels.changed(before);
         return;
       }
-      const elsewhere = this.#rows.tunnelNumber(id);
+      const elsewhere = this.#replica.tunnelNumber(id);
       if (elsewhere !== undefined) this.#close(elsewhere, false);
-      this.#open(this.#rows.openTunnel(tunnelParts(shared), session, json), shared);
+      this.#open(this.#replica.putTunnel(entry, edge), shared);
     } catch (error) {
-      // It is not served without what its agent has asked for.
+      // It is not served without what its agent has requested.
       this.closeTunnel(edge, id, false);
       log.error("tunnel of another edge not served here", { tunnel: id, error });
     }
   }
 
-  /** @param finishes what is under way through it may end by itself */
-  closeTunnel(edge: number, id: string, finishes: boolean): void {
-    const number = this.#tunnelAt(edge, id);
+  /** @param finishes requests and connections that already use the tunnel may finish */
+  closeTunnel(edge: Edge, id: string, finishes: boolean): void {
+    const number = this.#replica.tunnelNumber(id, edge);
     if (number !== undefined) this.#close(number, finishes);
   }
 
-  /** Somebody has come for the tunnels with a name. */
+  /** Makes objects of the tunnels with a name. */
   wake(name: string): void {
     if (this.#isWaking) return;
     this.#isWaking = true;
+    const { rows } = this.#replica;
     try {
-      for (const number of this.#rows.named(name)) {
-        if (!this.#tunnels.has(number)) this.#options.tunnels.woken(this.#make(number, this.#rows.tunnel(number)));
+      for (const number of rows.named(name)) {
+        if (!this.#tunnels.has(number)) this.#options.tunnels.woken(this.#make(number, rows.tunnel(number)));
       }
     } finally {
       this.#isWaking = false;
     }
   }
 
-  /** Somebody has come for a tunnel, and so for those that serve its name with it. */
+  /** Makes objects of a tunnel and of those that serve its name with it. */
   wakeTunnel(id: string): void {
-    const number = this.#rows.tunnelNumber(id);
-    if (number !== undefined && !this.#tunnels.has(number)) this.wake(this.#rows.nameOf(number));
+    const number = this.#replica.tunnelNumber(id);
+    if (number !== undefined && !this.#tunnels.has(number)) this.wake(this.#replica.rows.nameOf(number));
   }
 
-  /** Only what is found by the name of a host alone can sleep: ports are listened on, and labels looked through. */
-  #open(number: number, shared: SharedTunnel): void {
+  /** Only tunnels found by a host name may stay rows: the edge listens on ports, and groups contain tunnels with labels. */
+  #open(number: number, { id, accountId, startedAt, endpoint, labels }: SharedTunnel): void {
     const { tunnels, isAwake } = this.#options;
-    const { name = "" } = shared.endpoint ?? {};
+    const { name = "" } = endpoint ?? {};
     if (name === "" || name.startsWith(":") || isAwake(name)) {
-      tunnels.open(this.#make(number, { ...tunnelParts(shared), labels: shared.labels }));
-    } else tunnels.sleep(shared.accountId);
+      tunnels.open(this.#make(number, { id, name, startedAt, labels }));
+    } else tunnels.sleep(accountId);
   }
 
   #close(number: number, finishes: boolean): void {
     const { tunnels } = this.#options;
-    const rows = this.#rows;
+    const { rows } = this.#replica;
+    const id = rows.tunnelId(number);
     const tunnel = this.#tunnels.get(number);
     if (tunnel) {
       tunnel.part();
       this.#tunnels.delete(number);
-      rows.closeTunnel(number);
+      this.#replica.closeTunnel(id);
       tunnels[finishes ? "withdraw" : "close"](tunnel);
       return;
     }
     const [name, holder] = [rows.nameOf(number), rows.session(rows.sessionOf(number))];
-    rows.closeTunnel(number);
+    this.#replica.closeTunnel(id);
     tunnels.forget(name, holder);
   }
 
   #make(number: number, parts: RemoteParts): RemoteTunnel {
-    const session = this.#sessionAt(this.#rows.sessionOf(number));
-    const tunnel = new RemoteTunnel(parts, session, this.#kind, () => this.#rows.json(number));
+    const { rows } = this.#replica;
+    const session = this.#sessionAt(rows.sessionOf(number));
+    const tunnel = new RemoteTunnel(parts, session, this.#kind, () => rows.json(number));
     this.#tunnels.set(number, tunnel);
     return tunnel;
   }
 
   #sessionAt(number: number): RemoteSession {
+    const { rows } = this.#replica;
     const known = this.#sessions.get(number);
-    if (known?.id === this.#rows.sessionId(number)) return known;
-    const { peers, count, placeOf } = this.#options;
-    const session = new RemoteSession(this.#rows.session(number), peers, placeOf(this.#rows.placeOf(number)), count);
+    if (known?.id === rows.sessionId(number)) return known;
+    const { peers, count } = this.#options;
+    const place = this.#replica.placeOfSessionRow(number) as Edge;
+    const session = new RemoteSession(rows.session(number), peers, place, count);
     this.#sessions.set(number, session);
     return session;
   }
 
-  #told(number: number): SharedTunnel {
-    return JSON.parse(this.#rows.json(number)) as SharedTunnel;
-  }
-
-  #edgeOf(tunnel: number): number {
-    return this.#rows.placeOf(this.#rows.sessionOf(tunnel));
-  }
-
-  /** The number of a tunnel that the edge has, as far as was told. */
-  #tunnelAt(edge: number, id: string): number | undefined {
-    const number = this.#rows.tunnelNumber(id);
-    return number !== undefined && this.#edgeOf(number) === edge ? number : undefined;
-  }
-
-  /** Whether it is the one that is known as its agent has changed it, and no other. */
+  /** Whether its agent has changed the known tunnel. Otherwise it is a new tunnel with the same id. */
   #isChange(number: number, { endpoint, startedAt }: SharedTunnel, session: number): boolean {
-    if (this.#rows.sessionOf(number) !== session || !endpoint) return false;
-    const { endpoint: before, startedAt: began } = this.#told(number);
+    if (this.#replica.rows.sessionOf(number) !== session || !endpoint) return false;
+    const before = this.#replica.entry(number).shared;
     return (
-      began === startedAt &&
-      before?.name === endpoint.name &&
-      before.host === endpoint.host &&
-      before.port === endpoint.port
+      before?.startedAt === startedAt &&
+      before.endpoint?.name === endpoint.name &&
+      before.endpoint.host === endpoint.host &&
+      before.endpoint.port === endpoint.port
     );
   }
 
@@ -209,8 +214,4 @@ export class RemoteAgents {
     if (count > 0) this.#sessionsOf.set(accountId, count);
     else this.#sessionsOf.delete(accountId);
   }
-}
-
-function tunnelParts({ id, endpoint, startedAt }: SharedTunnel): TunnelParts {
-  return { id, name: endpoint?.name ?? "", startedAt };
 }

@@ -1,24 +1,24 @@
 /**
- * A tunnel of another edge that somebody has come for. Each edge has all of them, and visitors of most go elsewhere: until
- * then it is a row (see `AgentRows`).
+ * A tunnel of another edge that a visitor here has asked for. An edge knows the tunnels of all others, and visitors of most
+ * arrive at other edges: until then a tunnel is a row of the replica.
  */
 import type { TunnelParts } from "../../directory/rows.ts";
 import type { Log } from "../../lib/log.ts";
-import type { SharedTunnel } from "../../directory/news.ts";
+import type { SharedEntry, SharedTunnel } from "../../directory/news.ts";
 import type { BindRequest } from "../../tunnel/server-hooks.ts";
 import { companyOf } from "./company.ts";
 import type { Company } from "./company.ts";
 import type { RemoteSession } from "./remote-session.ts";
 import type { Endpoint, Tunnel } from "./tunnel.ts";
 
-/** What the tunnels of another edge have in common. */
+/** Common to the tunnels of other edges. */
 export interface RemoteKind {
   /** Throws where the endpoint does not compile here. */
   readonly compile: (shared: SharedTunnel, session: RemoteSession) => Endpoint | undefined;
   readonly log: Log;
 }
 
-/** What is known of it without reading what is told. */
+/** What is known without reading the text of the row. */
 export interface RemoteParts extends TunnelParts {
   readonly labels?: Tunnel["labels"];
 }
@@ -40,12 +40,12 @@ export class RemoteTunnel implements Tunnel {
   readonly #kind: RemoteKind;
   #read: () => string;
   #opened: Opened | undefined;
-  /** Read once while nobody needs more: each claim of its name asks for it several times. */
+  /** Each claim of the name reads it several times. */
   #kept: { readonly company: Company | undefined } | undefined;
 
   /**
-   * @param read the text of what is told of it, as long as its row is there: not read before somebody needs more of it than
-   *   `parts`, since after a server's death each is woken by its own agent, which has its name from then on
+   * @param read the text of the row, which is an entry. It is read only if more than `parts` is needed: after a node's
+   *   death each tunnel is woken by its agent, which then takes its name
    */
   constructor(parts: RemoteParts, session: RemoteSession, kind: RemoteKind, read: () => string) {
     this.id = parts.id;
@@ -100,13 +100,13 @@ export class RemoteTunnel implements Tunnel {
     return this.#kept.company;
   }
 
-  /** Its agent has changed it, but for its place: throws where what it is now does not compile here. */
+  /** Its agent changed it, and its place is the same. Throws if it does not compile here. */
   change(shared: SharedTunnel): void {
     this.#kept = undefined;
     this.#opened &&= { ...shared, served: this.#kind.compile(shared, this.session) };
   }
 
-  /** Its row goes: what is under way through it may still ask. */
+  /** Its row goes. Requests that use the tunnel may still read from it. */
   part(): void {
     const text = this.#read();
     this.#read = () => text;
@@ -118,10 +118,10 @@ export class RemoteTunnel implements Tunnel {
   }
 
   #told(): SharedTunnel {
-    return JSON.parse(this.#read()) as SharedTunnel;
+    return (JSON.parse(this.#read()) as SharedEntry).shared;
   }
 
-  /** What somebody has come for is kept as it is compiled: it has state, such as that of circuit breakers. */
+  /** Compiled once: an endpoint has state, such as that of circuit breakers. */
   #open(): Opened {
     if (this.#opened) return this.#opened;
     const shared = this.#told();
