@@ -16,6 +16,8 @@ export interface ConnectOptions {
   readonly dnsServers?: readonly string[];
   /** Returns the proxy for a server, or undefined for a direct connection. */
   readonly proxy?: ((server: ServerAddress) => URL | undefined) | undefined;
+  /** Accepts every certificate: only for a connection that reads certificates and sends nothing. */
+  readonly anyCertificate?: boolean;
 }
 
 export interface ServerAddress {
@@ -39,7 +41,7 @@ export async function connectServer(
   { host, port }: ServerAddress,
   ca: string | undefined,
   signal: AbortSignal,
-  { timeoutMs = usualTimeoutMs, dnsServers = [], proxy }: ConnectOptions = {},
+  { timeoutMs = usualTimeoutMs, dnsServers = [], proxy, anyCertificate = false }: ConnectOptions = {},
 ): Promise<TLSSocket> {
   signal.throwIfAborted();
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
@@ -59,7 +61,7 @@ export async function connectServer(
       ...(dnsServers.length > 0 && { lookup: lookupWith(dnsServers) }),
       ...(isIP(host) ? { host } : { servername: host }),
       secureContext: contextOf(ca),
-      rejectUnauthorized: true,
+      rejectUnauthorized: !anyCertificate,
     });
     opened = secure;
     secure.setNoDelay(true);

@@ -12,7 +12,7 @@ export interface AgentEnd {
 
 /** Refusals that a retry cannot change. */
 const endings: readonly (readonly [AgentEnd["reason"], readonly RefusalName[]])[] = [
-  ["credentials", ["agent_token_unknown", "agent_api_key"]],
+  ["credentials", ["agent_token_unknown", "agent_api_key", "agent_code_unknown"]],
   ["name_taken", ["agent_name_taken", "hostport_held"]],
   [
     "refused",

@@ -1,5 +1,7 @@
 /** Resources that do more than their declaration says, and what each needs for that. */
 import { accountBehaviour } from "./behaviours/accounts.ts";
+import { agentInvitationBehaviour } from "./behaviours/agent-invitations.ts";
+import type { InvitationRules } from "./behaviours/agent-invitations.ts";
 import { reservedAddrBehaviour, tcpEdgeBehaviour } from "./behaviours/addresses.ts";
 import type { AddressPool } from "./behaviours/addresses.ts";
 import { certificateBehaviour } from "./behaviours/certificates.ts";
@@ -24,7 +26,7 @@ import type { Behaviours } from "./objects/behaviour.ts";
 
 /** What all of them need together. */
 export interface BehaviourNeeds
-  extends AddressPool, CloudEndpointRules, DomainRules, EventRules, TokenRules, UpstreamRules {
+  extends AddressPool, CloudEndpointRules, DomainRules, EventRules, InvitationRules, TokenRules, UpstreamRules {
   readonly liveObjects: LiveObjects;
   readonly loginIssuer: LoginUrlRules["loginIssuer"];
 }
@@ -34,6 +36,7 @@ export function makeBehaviours(needs: BehaviourNeeds): Behaviours {
     accountBehaviour,
     apiKeyBehaviour(needs),
     credentialBehaviour(needs),
+    agentInvitationBehaviour(needs),
     ipRestrictionBehaviour,
     certificateBehaviour,
     reservedDomainBehaviour(needs),

@@ -1,4 +1,5 @@
 /** The control plane: storage, the management API, and the lines to the edges, started and stopped together. */
+import { hash, X509Certificate } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "../lib/clock.ts";
 import type { TellLogin } from "../identity/sessions/events.ts";
@@ -40,6 +41,7 @@ import type { ResolveTxt } from "./domain-proof/resolver.ts";
 import { startEvents } from "./events/dispatcher.ts";
 import type { EventOptions, Events } from "./events/dispatcher.ts";
 import { operatorKeys } from "./events/targets/operator-keys.ts";
+import { keepJoiningAgents } from "./keys/joining-agents.ts";
 import { ensureFirstTokens } from "./keys/first-tokens.ts";
 import type { FirstTokens } from "./keys/first-tokens.ts";
 import { openLiveObjects } from "./edges/live-objects.ts";
@@ -82,7 +84,7 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   /** How TXT records are looked up; by the system's name servers unless given. */
   readonly resolveTxt?: ResolveTxt;
   /** What a server has by itself: shared with the other nodes, where there are any. */
-  readonly serverKeys?: ServerKeys;
+  readonly serverKeys?: ServerKeys | undefined;
   /** Whom receivers of events must be certified by, PEM; the system's unless given. */
   readonly eventsCa?: string;
 }
@@ -118,7 +120,7 @@ export async function startControlPlane(
   try {
     const firstStart = await ensureFirstTokens(store, options.bootstrap, options.log);
     const sharedKeys = store.node && options.serverKeys && (await shareKeys(store, options.serverKeys, options.clock));
-    const served = await serve(options, store, links);
+    const served = await serve({ ...options, serverKeys: sharedKeys ?? options.serverKeys }, store, links);
     return { ...served, ...(firstStart && { firstStart }), ...(sharedKeys && { sharedKeys }) };
   } catch (error) {
     await store.close();
@@ -253,7 +255,16 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   const { edges, metrics, queries, readiness, applied, nodes, problems, liveObjects, keys, events, provisioning } =
     grounds;
   const reserving = reservingWith(options, store);
-  const needs = { clock, ...reserving, liveObjects, keys, events, provisioning, loginIssuer };
+  const needs = {
+    clock,
+    ...reserving,
+    liveObjects,
+    keys,
+    events,
+    provisioning,
+    joinPlace: joinPlaceOf(options, edges),
+    loginIssuer,
+  };
   const front =
     options.console === "on"
       ? openConsole({ store, keys, clock, queries, apiUrl, team: teamOf(options, store) })
@@ -294,6 +305,19 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
       await reserving.domainChecks.stop();
     },
   };
+}
+
+/** Where agents that join reach the server, and the CA that they verify it with. */
+function joinPlaceOf(
+  { domain, agentListen, agentAddress, agentCa, serverKeys }: ControlPlaneOptions,
+  edges: Pick<Edges, "agentPort">,
+): BehaviourNeeds["joinPlace"] {
+  const pem = agentCa === "own" ? serverKeys?.authority.certificatePem : undefined;
+  const authority = pem === undefined ? undefined : hash("sha256", new X509Certificate(pem).raw, "buffer");
+  return () => ({
+    ...(agentAddress ?? { host: domain, port: edges.agentPort() ?? agentListen.port }),
+    authority,
+  });
 }
 
 type Numbers = Readonly<Record<"revision" | "applied" | "edges" | "sessions" | "tunnels" | "problems", () => number>>;
@@ -357,7 +381,7 @@ async function followNodes(
   });
 }
 
-/** What logins need of the control plane. */
+/** What logins need of the control plane, of visitors and of agents. */
 async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: Metrics, tell: TellLogin) {
   const { clock, log } = options;
   const keys = await keepLoginKeys(store, clock, log);
@@ -366,14 +390,16 @@ async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: M
   const goneLogins = endGoneLogins({ store, clock, log, tell });
   const usedMessages = keepUsedMessages(store, clock, log);
   const { allowLocalUpstreams: allowLocal, loginCa: ca } = options;
+  const joiningAgents = keepJoiningAgents(store, clock, log);
   const samlMetadata = keepSamlMetadata({ store, clock, log, metrics, allowLocal, ca });
   return {
     book,
-    watchers: [usedMessages, samlMetadata],
+    watchers: [usedMessages, samlMetadata, joiningAgents],
     async stop(): Promise<void> {
       keys.cancel();
       goneLogins.stop();
       usedMessages.stop();
+      joiningAgents.stop();
       await samlMetadata.stop();
     },
   };

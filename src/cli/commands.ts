@@ -34,6 +34,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Publish services from an agent file in one session.",
     load: async () => (await import("./commands/start.ts")).start as Command,
   },
+  join: {
+    doc: "Connect this machine to a server with a code.",
+    load: async () => (await import("./commands/join.ts")).join as Command,
+  },
   login: {
     doc: "Test and store a server and a token for later commands.",
     load: async () => (await import("./commands/login.ts")).login as Command,
@@ -89,6 +93,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   doctor: {
     doc: "Check names, certificates and addresses for visitors' logins.",
     load: async () => (await import("./commands/doctor.ts")).doctor as Command,
+  },
+  invite: {
+    doc: "Create a code with which another machine joins as an agent.",
+    load: async () => (await import("./commands/invite.ts")).invite as Command,
   },
   "account create": {
     doc: "Create an account with an API key.",

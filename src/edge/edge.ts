@@ -82,6 +82,7 @@ export async function startEdge(options: EdgeOptions, link: Link<Upward, Downwar
       advertised: advertisedHttpsPort(),
       https: https.port,
       http: http?.port ?? 0,
+      agent: agent.port,
     });
     return {
       https: place(https),
@@ -116,7 +117,7 @@ function follow(
   link: Link<Upward, Downward>,
   plane: DataPlane,
   places: PeerPlaces,
-  ports: { readonly advertised: number; readonly https: number; readonly http: number },
+  ports: { readonly advertised: number; readonly https: number; readonly http: number; readonly agent: number },
 ): void {
   const {
     table,
@@ -146,9 +147,11 @@ function follow(
     link,
     edgeId: plane.edgeId,
     httpsPort: ports.advertised,
+    agentPort: ports.agent,
     places,
     reached,
     shared: registry.shared,
+    joined: registry.joined,
     table,
     certificates: certificates.uploaded,
     challenges,

@@ -3,6 +3,7 @@ import type { ResourceDeclaration } from "../schema/resource.ts";
 import { account } from "./account.ts";
 import { acmeAccount } from "./acme-account.ts";
 import { acmeChallenge } from "./acme-challenge.ts";
+import { agentInvitation } from "./agent-invitation.ts";
 import { apiKey } from "./api-key.ts";
 import { applicationSession } from "./application-session.ts";
 import { applicationUser } from "./application-user.ts";
@@ -52,6 +53,7 @@ export const resources: readonly ResourceDeclaration[] = withDocumentKeys([
   consoleCheck,
   consoleCode,
   credential,
+  agentInvitation,
   ipPolicy,
   ipPolicyRule,
   ipRestriction,

@@ -12,7 +12,8 @@ import { many, one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 import { storageSettings } from "./storage.ts";
 
-const { data, database, apiListen, apiUrl, httpsListen, httpsPort, peerListen, domain, idpHost } = placeSettings;
+const { data, database, apiListen, apiUrl, httpsListen, httpsPort, agentListen, peerListen, domain, idpHost } =
+  placeSettings;
 
 const { loginCa, loginIssuer, loginIdleDays, oidcSharedCallback, clockSkew } = loginSettings;
 
@@ -23,6 +24,9 @@ export const controlPlaneSettings = {
   apiUrl,
   httpsListen,
   httpsPort,
+  agentListen,
+  agentAddress: placeSettings.agentAddress,
+  agentCa: placeSettings.agentCa,
   peerListen,
   domain,
   idpHost,

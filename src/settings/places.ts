@@ -2,9 +2,9 @@
  * Where the server keeps what it has and where it is reached. Read by the start, which makes, announces and prints
  * these, and by the planes.
  */
-import { hostName, listenAddress, listenAddressOrOff, port } from "./kinds/address.ts";
+import { hostAndPort, hostName, listenAddress, listenAddressOrOff, port } from "./kinds/address.ts";
 import { directory } from "./kinds/file.ts";
-import { named } from "./kinds/text.ts";
+import { named, oneOf } from "./kinds/text.ts";
 import { httpUrl } from "./kinds/url.ts";
 import { one, optional } from "./setting.ts";
 
@@ -29,6 +29,14 @@ export const placeSettings = {
     },
   ),
   agentListen: one("Address for agents.", listenAddress, { default: ":4443" }),
+  agentAddress: optional("Address at which agents reach the agent listener, in join codes.", hostAndPort, {
+    shownDefault: "the domain and the listener's port",
+  }),
+  agentCa: one(
+    "CA with which agents that join verify the server: `own` for the server's CA, or `system` if a proxy with a public certificate terminates TLS in front of the agent listener.",
+    oneOf(["own", "system"]),
+    { default: "own" },
+  ),
   peerListen: one(
     "Address for edges of other servers with the same database (--cluster). With several --edges, each further edge listens on the next port.",
     listenAddress,

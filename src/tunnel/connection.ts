@@ -1,7 +1,7 @@
 /** One connection to the agent listener: authenticates, then gives its messages to the session. */
 import type { Socket } from "node:net";
 import { normaliseAddress } from "../lib/address.ts";
-import { reportFailure } from "../lib/boundary.ts";
+import { letGo, reportFailure } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { newId } from "../lib/ids.ts";
 import { WindowReserve } from "../lib/io/receive-window.ts";
@@ -12,7 +12,7 @@ import { answer, AnsweredStreams, maxMessageBytes } from "./call.ts";
 import { Heartbeat, HeartbeatEcho } from "./heartbeat.ts";
 import { JsonReceiver, MessageRoom } from "./json-message.ts";
 import type { JsonObject } from "./json-message.ts";
-import { parseAuth, renderAuth, renderRefusedAuth } from "./messages.ts";
+import { parseAuth, parseJoin, renderAuth, renderRefusedAuth } from "./messages.ts";
 import type { AuthMessage } from "./messages.ts";
 import { errorCode, ProtocolViolation } from "./mux/frame.ts";
 import { Mux } from "./mux/mux.ts";
@@ -62,6 +62,7 @@ const asked: ReadonlySet<number> = new Set([
   streamType.unbind,
   streamType.serverInfo,
   streamType.patchTunnel,
+  streamType.join,
 ]);
 
 const idShape = /^[A-Za-z0-9_-]{1,64}$/;
@@ -140,7 +141,7 @@ export class AgentConnection {
       return;
     }
     const isAuth = type === streamType.auth;
-    if (isAuth) {
+    if (isAuth || type === streamType.join) {
       if (this.#authBegun) throw new ProtocolViolation(errorCode.protocol, "authenticated twice");
       this.#authBegun = true;
     } else if (!this.#session && type !== streamType.serverInfo) {
@@ -185,6 +186,7 @@ export class AgentConnection {
 
   #message(type: number, stream: MuxStream, message: JsonObject): void {
     if (type === streamType.auth) return this.#authenticate(stream, message);
+    if (type === streamType.join) return letGo("session", this.#join(stream, message));
     if (type === streamType.serverInfo && !this.#session) {
       answer(stream, { Region: this.#host.region });
       return this.#answered.add(stream);
@@ -239,6 +241,21 @@ export class AgentConnection {
     }
   }
 
+  /** Answers an agent that brings the secret of an invitation. The connection carries nothing else. */
+  async #join(stream: MuxStream, message: JsonObject): Promise<void> {
+    let reply: JsonObject;
+    try {
+      const { token, accountName } = await this.#host.hooks.join({ ...parseJoin(message), ip: this.#ip });
+      reply = { Token: token, AccountName: accountName, Error: "" };
+    } catch (error) {
+      if (!(error instanceof Refusal)) this.#host.log.error("agent not joined", { error });
+      const refusal = error instanceof Refusal ? error : new Refusal("internal");
+      if (refusal.reason === "agent_code_unknown") this.#host.addresses.wrongToken(this.#ip);
+      reply = { Token: "", AccountName: "", Error: renderWireError(refusal) };
+    }
+    if (!stream.over) this.#last(stream, reply);
+  }
+
   #open(agent: AuthMessage): ServerSession {
     const { hooks, proofs, clock, sessions } = this.#host;
     if (this.#host.isRetiring && agent.kind === "postern") throw new Refusal("server_stopping");
@@ -290,8 +307,13 @@ export class AgentConnection {
     if (refusal.reason === "agent_token_unknown" || refusal.reason === "agent_api_key") {
       this.#host.addresses.wrongToken(this.#ip);
     }
+    this.#last(stream, renderRefusedAuth(renderWireError(refusal)));
+  }
+
+  /** Answers a connection that gets no session. */
+  #last(stream: MuxStream, reply: JsonObject): void {
     this.#refused = true;
-    answer(stream, renderRefusedAuth(renderWireError(refusal)));
+    answer(stream, reply);
     this.#deadline?.cancel();
     this.#deadline = this.#host.clock.after(refusedMs, () => this.#mux.close(errorCode.none, "not authenticated"));
   }

@@ -1,5 +1,6 @@
 /** Requests of agents, read; and the answers in exactly the spellings that the SDKs know (agent-protocol, "Streams"). */
 import { Refusal } from "../lib/errors.ts";
+import { hashJoinSecret } from "../lib/join-code.ts";
 import { demandDone, demandKnown, isBoundTo } from "./bind-fields.ts";
 import { readPlace } from "./bind-place.ts";
 import { countMember, member, objectMember, textMember } from "./json-message.ts";
@@ -84,6 +85,19 @@ export function parseAuth(message: JsonObject): AuthMessage {
     leg: countMember(extra, "LegNumber"),
     agentId: agentIdShape.test(agentId) ? agentId : "",
   };
+}
+
+export interface JoinMessage {
+  /** SHA-256 of the code's secret, hexadecimal. */
+  readonly secretHash: string;
+  /** What the agent's machine is called. */
+  readonly name: string;
+}
+
+/** The secret itself goes no further than here. */
+export function parseJoin(message: JsonObject): JoinMessage {
+  const secret = Buffer.from(textMember(message, "Secret", maxName), "base64url");
+  return { secretHash: hashJoinSecret(secret), name: textMember(message, "Name", maxName) };
 }
 
 export interface BindMessage extends BindRequest {

@@ -93,7 +93,18 @@ export interface Bound {
   readonly address: string;
 }
 
+/** An agent without a token: it brings the secret of an invitation instead. */
+export interface JoinRequest {
+  /** SHA-256 of the secret, hexadecimal. */
+  readonly secretHash: string;
+  readonly name: string;
+  /** The peer's address as text. */
+  readonly ip: string;
+}
+
 export interface ServerHooks {
+  /** Returns the token of a new credential. Rejects with `Refusal` (agent_code_unknown, agent_join_unavailable). */
+  join(request: JoinRequest): Promise<{ readonly token: string; readonly accountName: string }>;
   /** Throws `Refusal`. Called with a proven `resumes`; a live session of that id is replaced (A9). */
   authenticate(request: AuthRequest): {
     readonly accountId: string;

@@ -18,6 +18,7 @@ export const streamType = {
   requestTimes: 11,
   exchange: 12,
   replay: 13,
+  join: 14,
   heartbeat: 0xffff_ffff,
 } as const;
 

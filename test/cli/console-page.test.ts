@@ -1,12 +1,16 @@
 /** The console in a real browser, on a real platform. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { parse } from "yaml";
 import { createAuthority, issueLeaf } from "../../src/lib/certificates/x509.ts";
 import { consoleAccess } from "../../src/settings/kinds/console-access.ts";
 import { startChromium } from "../support/chromium.ts";
+import { runCommand } from "../support/command.ts";
 import { skipWithout } from "../support/programs.ts";
 import { enterConsole, visitView } from "../support/console.ts";
 import { eventually } from "../support/eventually.ts";
@@ -24,6 +28,7 @@ import type { HttpService } from "../support/services.ts";
 
 const hostile = `"><img src=x onerror="alert('ran')"><script>alert("ran")</script>{{7*7}}`;
 const views = [
+  "invite",
   "overview",
   "traffic",
   "edges",
@@ -326,6 +331,30 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await page.getByRole("link", { name: "I have it" }).click();
     await page.getByRole("heading", { name: "for the tests" }).waitFor();
     assert.ok(!(await page.content()).includes(token));
+  });
+
+  it("the console's page invites an agent with a command that joins, and shows when the code expires", async () => {
+    await visit("invite");
+    await page.getByLabel("Machines").fill("2");
+    await button("Invite an agent").click();
+    const shown = page.getByRole("status", { name: "The code" });
+    const command = await shown.locator(".command code").innerText();
+    assert.match(command, /^npx postern join pj1_[\w-]{80,}$/);
+    await shown.getByText("It works for 2 machines, until").waitFor();
+    const [newest] = (await platform.api("GET", "/agent_invitations")).body.agent_invitations;
+    const expiresAt = await shown.locator("time").getAttribute("datetime");
+    assert.equal(new Date(String(expiresAt)).getTime(), new Date(newest.expires_at).getTime());
+    assert.deepEqual([newest.uses, newest.code], [2, null]);
+    await assertAccessible(page, "invite, with a code");
+    const home = mkdtempSync(join(tmpdir(), "postern-joining-"));
+    const joined = await runCommand(["join", String(command.split(" ").at(-1))], { env: { XDG_CONFIG_HOME: home } });
+    assert.equal(joined.code, 0, joined.stderr);
+    rmSync(home, { recursive: true });
+    await visit("objects/agent_invitation/new");
+    await page.locator("#field-description").fill("for build machines");
+    await button("Review …").click();
+    await button("Apply").click();
+    assert.match(await page.locator(".command code").innerText(), /^npx postern join pj1_/);
   });
 
   it("the console's page says what would pass an IP policy, an agent token's ACL and a key's scopes, and who uses what", async () => {

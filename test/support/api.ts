@@ -159,7 +159,7 @@ function revisionOf({ headers }: ApiResponse): number {
   return Number(headers["postern-revision"] ?? 0);
 }
 
-async function withStore(url: string, use: (store: Store) => Promise<void>): Promise<void> {
+export async function withStore(url: string, use: (store: Store) => Promise<void>): Promise<void> {
   const store = await openStore({
     database: url,
     dataDirectory: "/",

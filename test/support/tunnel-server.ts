@@ -16,6 +16,7 @@ import type {
   AgentSession,
   AuthRequest,
   BindRequest,
+  JoinRequest,
   LabelRequest,
   TunnelChange,
   ServerHooks,
@@ -52,6 +53,11 @@ export class Register implements ServerHooks {
     const account = /^right-token(?:-(\w+))?$/.exec(request.token);
     if (!account) throw new Refusal("agent_token_unknown");
     return { accountId: `ac_${account[1] ?? "1"}`, accountName: "Test", credentialId: "cr_1" };
+  }
+
+  join({ name }: JoinRequest): Promise<{ token: string; accountName: string }> {
+    this.#note(`join ${name}`);
+    return Promise.reject(new Refusal("agent_code_unknown"));
   }
 
   opened(session: AgentSession): void {

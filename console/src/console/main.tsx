@@ -21,6 +21,7 @@ import { Table } from "./table.tsx";
 import { Logins } from "./logins.tsx";
 import { Overview } from "./overview.tsx";
 import { Failed } from "./parts.tsx";
+import { Invite } from "./invite.tsx";
 import { Publish } from "./publish.tsx";
 import { Published } from "./published.tsx";
 import { place } from "./router.ts";
@@ -192,6 +193,8 @@ function View({ description }: { readonly description: Description }) {
       return <Webhooks description={description} />;
     case "events":
       return <Events />;
+    case "invite":
+      return <Invite />;
     case "publish":
       return name === "" ? <Publish /> : <Published key={name} edgeId={name} />;
     case "objects": {

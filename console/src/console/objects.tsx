@@ -13,6 +13,7 @@ import { Fields } from "./form.tsx";
 import { labelOf } from "./label.ts";
 import { configurationChanges, every, rereadMs } from "./live.ts";
 import { Gone } from "./gone.tsx";
+import { Invitation } from "./invite.tsx";
 import { Failed, Head, Id, Value } from "./parts.tsx";
 import { PolicyProtocol, protocolOf } from "./policy/policy-field.tsx";
 import { CertificateProgress } from "./certificate-progress.tsx";
@@ -182,6 +183,9 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
   );
 }
 
+/** Fields that only the answer to the creation has. */
+const shownOnce = ["token", "code"];
+
 /**
  * A new object; of what is shown once, it is shown. Its fields begin as the address says, and `next` there is where
  * whoever was sent here goes on.
@@ -189,6 +193,7 @@ export function Edit({ kind, description, parents = [], object, first = {}, onDo
 export function New({ kind, description }: KindProps) {
   const [made, setMade] = useState<ApiObject>();
   const [{ next, ...first }] = useState<Readonly<Record<string, string>>>(Object.fromEntries(place.value.query));
+  if (made && typeof made["code"] === "string") return <Invitation made={made as never} />;
   const secret = made?.["token"];
   if (made && typeof secret === "string") {
     return (
@@ -212,7 +217,7 @@ export function New({ kind, description }: KindProps) {
         description={description}
         first={first}
         onDone={(answer) => {
-          if (answer && typeof answer["token"] === "string") setMade(answer);
+          if (answer && shownOnce.some((name) => typeof answer[name] === "string")) setMade(answer);
           else goInstead(next ?? (answer ? `objects/${kind.name}/${answer.id}` : `objects/${kind.name}`));
         }}
       />

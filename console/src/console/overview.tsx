@@ -79,6 +79,7 @@ export function Overview() {
             <div class="empty">
               <p>Nothing is published. To publish the service on port 3000:</p>
               <Command text="npx postern http 3000" />
+              <a href="#/invite">Publish from another machine</a>
             </div>
           )}
           <ul class="plain-list">

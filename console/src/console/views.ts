@@ -40,13 +40,14 @@ const parts: readonly (readonly [title: string, ...kinds: string[]])[] = [
     "http_response_backend",
   ],
   ["Logins", "application_user", "application_session"],
-  ["Access", "api_key", "credential", "bot_user", "console_session", "account"],
+  ["Access", "api_key", "credential", "agent_invitation", "bot_user", "console_session", "account"],
   ["Events", "event_destination", "event_subscription"],
   ["Secrets", "vault", "secret"],
 ];
 
 /** Views of their own among the others, first in their part. */
 const among: Readonly<Record<string, readonly MenuItem[]>> = {
+  Connected: [{ path: "invite", name: "Invite an agent", key: "i" }],
   Rules: [{ path: "webhooks", name: "Webhooks", key: "w" }],
   Logins: [{ path: "logins", name: "Logins", key: "l" }],
   Events: [{ path: "events", name: "Events", key: "v" }],

@@ -8,6 +8,9 @@ import type {
   Account,
   AccountCreate,
   AccountUpdate,
+  AgentInvitation,
+  AgentInvitationCreate,
+  AgentInvitationUpdate,
   ApplicationSession,
   ApplicationUser,
   BotUser,
@@ -242,6 +245,7 @@ export interface Resources {
   readonly apiKeys: ApiKeys;
   readonly consoleSessions: ConsoleSessions;
   readonly credentials: Credentials;
+  readonly agentInvitations: AgentInvitations;
   readonly ipPolicies: IpPolicies;
   readonly ipPolicyRules: IpPolicyRules;
   readonly ipRestrictions: IpRestrictions;
@@ -423,6 +427,23 @@ export interface Credentials {
     },
     options?: CallOptions,
   ): Promise<Verdict>;
+}
+
+/** `/agent_invitations` */
+export interface AgentInvitations {
+  /** Create an agent invitation. With `dry_run`, return the effect without making changes. `POST /agent_invitations` */
+  create(body: AgentInvitationCreate, options?: CreateOptions): Promise<AgentInvitation>;
+  /** List agent invitations, newest first. `GET /agent_invitations` */
+  list(options?: ListOptions): Listing<AgentInvitation>;
+  /** Get an agent invitation. `GET /agent_invitations/{id}` */
+  get(id: string, options?: GetOptions): Promise<AgentInvitation>;
+  /**
+   * Change the given attributes of an agent invitation. With `dry_run`, return the effect without making changes.
+   * `PATCH /agent_invitations/{id}`
+   */
+  update(id: string, body: AgentInvitationUpdate, options?: CreateOptions): Promise<AgentInvitation>;
+  /** Delete an agent invitation. With `dry_run`, check whether this is possible. `DELETE /agent_invitations/{id}` */
+  delete(id: string, options?: CreateOptions): Promise<void>;
 }
 
 /** `/ip_policies` */

@@ -228,6 +228,65 @@ export interface CredentialUpdate {
   readonly acl?: readonly string[] | null | undefined;
 }
 
+/**
+ * A code with which `postern join` gets an agent token. Each agent gets its own token, named after its machine. The
+ * history lists the joined agents under the invitation's id.
+ */
+export interface AgentInvitation {
+  /** Identifier. */
+  readonly id: string;
+  /** URI of the object. */
+  readonly uri: string;
+  /** Creation time. */
+  readonly created_at: string;
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description: string;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata: string;
+  /** The code for `postern join`. Returned only when it is created, null afterwards. (at most 512 bytes) */
+  readonly code: string | null;
+  /** Number of agents that can join with the code. (1 to 1000) */
+  readonly uses: number;
+  /** Number of agents that have joined. (0 to 4294967295) */
+  readonly used: number;
+  /** Time when the code expires, at most 30 days after its creation; null: after one hour. */
+  readonly expires_at: string | null;
+  /** Time when the agent tokens of the joined agents expire; null: never. */
+  readonly token_expires_at: string | null;
+  /** Names that the joined agents can bind; empty: all. (at most 100) */
+  readonly acl: readonly string[];
+}
+
+/**
+ * A code with which `postern join` gets an agent token. Each agent gets its own token, named after its machine. The
+ * history lists the joined agents under the invitation's id.
+ */
+export interface AgentInvitationCreate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+  /** Number of agents that can join with the code. (1 to 1000; default 1) */
+  readonly uses?: number | null | undefined;
+  /** Time when the code expires, at most 30 days after its creation; null: after one hour. */
+  readonly expires_at?: string | null | undefined;
+  /** Time when the agent tokens of the joined agents expire; null: never. */
+  readonly token_expires_at?: string | null | undefined;
+  /** Names that the joined agents can bind; empty: all. (at most 100) */
+  readonly acl?: readonly string[] | null | undefined;
+}
+
+/**
+ * A code with which `postern join` gets an agent token. Each agent gets its own token, named after its machine. The
+ * history lists the joined agents under the invitation's id.
+ */
+export interface AgentInvitationUpdate {
+  /** Human-readable description. (at most 255 bytes) */
+  readonly description?: string | null | undefined;
+  /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
+  readonly metadata?: string | null | undefined;
+}
+
 /** A set of rules that allows or denies source addresses. A policy without an allow rule allows no address. */
 export interface IPPolicy {
   /** Identifier. */
@@ -2922,6 +2981,19 @@ export interface ConsoleSessionList {
 export interface CredentialList {
   /** (at most 100) */
   readonly credentials: readonly Credential[];
+  /** URI of the list. */
+  readonly uri: string;
+  /** URI of the next page; null on the last page. */
+  readonly next_page_uri: string | null;
+}
+
+/**
+ * A page: A code with which `postern join` gets an agent token. Each agent gets its own token, named after its machine.
+ * The history lists the joined agents under the invitation's id.
+ */
+export interface AgentInvitationList {
+  /** (at most 100) */
+  readonly agent_invitations: readonly AgentInvitation[];
   /** URI of the list. */
   readonly uri: string;
   /** URI of the next page; null on the last page. */

@@ -29,7 +29,7 @@ export function apiKeyBehaviour({ keys, clock }: TokenRules) {
         must === undefined ? [] : [{ path: `scopes[${index}]`, message: `must ${must}` }],
       );
       if (issues.length > 0) throw inputRefusal("API key", issues);
-      checkExpiry("API key", doc, principal, clock.now());
+      checkExpiry("API key", "expires_at", doc.expires_at, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.apiKey));
     },
     live: (object) => ({ token: null, last_used_at: keys.lastUsedAt(object.id) }),
@@ -40,21 +40,22 @@ export function credentialBehaviour({ clock }: Pick<TokenRules, "clock">) {
   return behaviourOf(credential, {
     prepare({ doc, previous, principal }) {
       if (previous) return { doc };
-      checkExpiry("agent token", doc, principal, clock.now());
+      checkExpiry("agent token", "expires_at", doc.expires_at, principal, clock.now());
       return withToken(doc, newToken(tokenPrefixes.agent));
     },
   });
 }
 
 /** A token lives on from now, and one that a key makes which expires does not outlive it. */
-function checkExpiry(
+export function checkExpiry(
   what: string,
-  { expires_at: given }: { readonly expires_at: string | null },
+  path: string,
+  given: string | null,
   { expiresAtMs }: Pick<ApiPrincipal, "expiresAtMs">,
   nowMs: number,
 ): void {
   const refuse = (must: string): never => {
-    throw inputRefusal(what, [{ path: "expires_at", message: `must ${must}, is ${given ?? "never"}` }]);
+    throw inputRefusal(what, [{ path, message: `must ${must}, is ${given ?? "never"}` }]);
   };
   if (given !== null && Date.parse(given) <= nowMs) refuse(`be later than ${timestamp(nowMs)}`);
   if (expiresAtMs === undefined || (given !== null && Date.parse(given) <= expiresAtMs)) return;

@@ -22,6 +22,8 @@ export interface Edges {
   joined(): readonly EdgeLine[];
   /** The port of HTTPS in public URLs, as an edge has said; undefined before. */
   httpsPort(): number | undefined;
+  /** The port of the agent listener, as an edge has said; undefined before. */
+  agentPort(): number | undefined;
   /** Starts listening; each message goes to the observers in this order. Called once. */
   follow(observers: readonly EdgeObserver[]): void;
 }
@@ -30,10 +32,12 @@ type Listening = EdgeLine & { edgeId: string | undefined };
 
 export function makeEdges(links: readonly Link<Downward, Upward>[]): Edges {
   let httpsPort: number | undefined;
+  let agentPort: number | undefined;
   const lines = links.map((link): Listening => ({ edgeId: undefined, send: (message) => link.send(message) }));
   return {
     lines,
     httpsPort: () => httpsPort,
+    agentPort: () => agentPort,
     joined: () => lines.filter(({ edgeId }) => edgeId !== undefined),
     follow(observers) {
       for (const [at, line] of lines.entries()) {
@@ -42,6 +46,7 @@ export function makeEdges(links: readonly Link<Downward, Upward>[]): Edges {
           if (message.type === "hello") {
             line.edgeId = message.edgeId;
             httpsPort = message.httpsPort ?? httpsPort;
+            agentPort = message.agentPort ?? agentPort;
           }
           for (const observer of observers) observer.receive(message, line);
         });

@@ -6,8 +6,18 @@ import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
+import { agentInvitation } from "../../resources/agent-invitation.ts";
 import { credential } from "../../resources/credential.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
+
+/** Kinds whose `acl` says what agents can bind: tokens, and invitations, which make tokens. */
+export function givesAgentsAccess(kind: string): boolean {
+  return kind === credential.name || kind === agentInvitation.name;
+}
+
+export function aclOf(token: StoredObject): readonly string[] {
+  return token.kind === agentInvitation.name ? docOf(token, agentInvitation).acl : docOf(token, credential).acl;
+}
 
 /** @throws Refusal unless each rule keeps to names that are reserved, and labels that are watched for, in the scope */
 export function checkTokenWithin(
@@ -20,7 +30,7 @@ export function checkTokenWithin(
   const accountId = token.account_id;
   const outside = (kind: string): readonly StoredObject[] =>
     draft.page(accountId, kind, { limit: Infinity }).objects.filter((one) => !isVisible(scope, one));
-  const rules = docOf(token, credential).acl.map((rule) => rule.replace(/^bind:/, "").toLowerCase());
+  const rules = aclOf(token).map((rule) => rule.replace(/^bind:/, "").toLowerCase());
   if (rules.length === 0) refuse("an empty one allows everything");
   const labels = rules.filter((rule) => rule.includes("="));
   for (const rule of rules) {

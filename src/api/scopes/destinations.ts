@@ -6,7 +6,6 @@ import { isDeepStrictEqual } from "node:util";
 import { compileAcl } from "../../lib/agent-acl.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
-import { credential } from "../../resources/credential.ts";
 import { documentKeyField } from "../../resources/document-key.ts";
 import { httpResponseBackend } from "../../resources/http-response-backend.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
@@ -19,6 +18,7 @@ import type { Doc } from "../../schema/doc.ts";
 import { references } from "../../schema/references.ts";
 import type { Change, Draft, StoredObject } from "../../storage/store.ts";
 import { resourceNamed } from "../operation/declarations.ts";
+import { aclOf, givesAgentsAccess } from "./agent-tokens.ts";
 import { hasNewOutlet, isForwarding, sendingKinds, sentValues } from "./sent-values.ts";
 
 /** Paths of the values that a call gives itself, by the id of the object. */
@@ -36,7 +36,7 @@ export function newDestination(change: Change, at: At): string | undefined {
   return (
     ofRoute(change, at) ??
     ofBackend(change, at) ??
-    (kind === credential.name && !isDeepStrictEqual(before?.doc["acl"], after.doc["acl"])
+    (givesAgentsAccess(kind) && !isDeepStrictEqual(before?.doc["acl"], after.doc["acl"])
       ? ofToken(after, at)
       : undefined) ??
     ofInternalEndpoint(change, at) ??
@@ -111,7 +111,7 @@ function routesTo(id: string, at: At): StoredObject[] {
 /** Whoever has an agent token can serve the labels and internal names that it allows. */
 function ofToken(token: StoredObject, at: At): string | undefined {
   const { draft } = at;
-  const rules = docOf(token, credential).acl;
+  const rules = aclOf(token);
   const acl = compileAcl(rules);
   const backends = draft.page(token.account_id, tunnelGroupBackend.name, { limit: Infinity }).objects;
   for (const backend of backends) {

@@ -9,7 +9,7 @@ import type { Change, Draft, Judge, Reader, StoredObject } from "../../storage/s
 import type { Operation } from "../operation/call.ts";
 import { ownedKinds, resourceNamed, resourceOfId } from "../operation/declarations.ts";
 import { kindsOf, trafficTypesOf } from "../events/event/types.ts";
-import { checkTokenWithin } from "./agent-tokens.ts";
+import { checkTokenWithin, givesAgentsAccess } from "./agent-tokens.ts";
 import { newDestination } from "./destinations.ts";
 import type { GivenValues } from "./destinations.ts";
 import { mentionedIds, newlyReadSecrets } from "./mentions.ts";
@@ -18,6 +18,8 @@ import { reservationsUnder } from "./names.ts";
 import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 import { docOf } from "../../schema/doc.ts";
+import { agentInvitation } from "../../resources/agent-invitation.ts";
+import { credential } from "../../resources/credential.ts";
 import { vault as vaults } from "../../resources/vault.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 
@@ -44,6 +46,9 @@ function judgeChange(change: Change, at: Case): void {
   for (const state of [before, after]) if (state) demand(state, at, isMadeAlong(change, operation));
   for (const owner of ownersOf(change, draft)) demand(owner, at, true);
   if (after) for (const child of childrenOf(after, draft)) demand(child, at, false);
+  if (kind === agentInvitation.name && after && scope.kinds && !scope.kinds.has(credential.name)) {
+    throw missing(operation, `type:${credential.name}`, "an invitation creates agent tokens");
+  }
   checkSecrets(change, at);
   if (!scope.secrets) checkDestination(change, at);
   if (!scope.prefixes) return judgeEvents(change, at);
@@ -57,7 +62,7 @@ function judgeChange(change: Change, at: Case): void {
     throw missing(operation, needed, `"${name}" belongs to ${holder.kind} "${holder.id}", which needs "${needed}"`);
   }
   const isSameAcl = before !== undefined && isDeepStrictEqual(before.doc["acl"], after.doc["acl"]);
-  if (kind === "credential" && !isSameAcl) checkTokenWithin(after, { ...at, scope: { ...scope, kinds: undefined } });
+  if (givesAgentsAccess(kind) && !isSameAcl) checkTokenWithin(after, { ...at, scope: { ...scope, kinds: undefined } });
 }
 
 /** @param anyKind for what was not asked for by itself: only the metadata count */

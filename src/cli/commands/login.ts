@@ -1,17 +1,15 @@
 import { visibleLine } from "../../lib/visible-text.ts";
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { connectServer, parseServerAddress } from "../../agent/connect.ts";
 import { describeLoss, endOf } from "../../agent/end.ts";
 import { greet } from "../../agent/greet.ts";
+import { renderAddress } from "../../agent/join.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { readCertificates } from "../../lib/certificates/x509.ts";
 import { fileToChange } from "../agent-files/default-file.ts";
-import { readAgentText, withKey, writeAgentFile } from "../agent-files/edit.ts";
-import type { StoredKey } from "../agent-files/edit.ts";
-import { readAgentFiles } from "../agent-files/read.ts";
 import { agentConfig, connectOf } from "../agent/agent-access.ts";
 import { agentFailure } from "../agent/agent-failure.ts";
+import { storeLogin } from "../agent/stored-login.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure, readingOf } from "../process/exit.ts";
 import { readSecret } from "../terminal/secret.ts";
@@ -36,7 +34,7 @@ export const login = defineCommand({
     const token = values.authtoken ?? (await readSecret(`Token for ${given} (not shown): `));
     if (token === "") throw new Failure("usage", "no token: pass one on stdin, or with --token-file");
     const pem = values.ca === undefined || values.ca === "system" ? undefined : readAuthority(values.ca);
-    const server = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
+    const server = renderAddress(address);
     let account: string;
     try {
       const way = connectOf(values);
@@ -46,13 +44,7 @@ export const login = defineCommand({
       throw agentFailure(endOf(error, false) ?? { reason: "unreachable", message: describeLoss(error) }, address);
     }
     const path = fileToChange(values.files, process.env);
-    const stored: Partial<Record<StoredKey, string>> = { server, authtoken: token };
-    if (pem !== undefined) {
-      stored.ca = `${address.host.replaceAll(":", "-")}.pem`;
-      writeAgentFile(join(dirname(path), stored.ca), pem);
-      // Not those of a server that may run on this machine.
-    } else stored.ca = "system";
-    store(path, stored);
+    storeLogin(path, address, pem, token);
     process.stdout.write(
       `logged in to ${server}${account === "" ? "" : ` (account ${visibleLine(account)})`}, stored in ${path}\n`,
     );
@@ -75,15 +67,4 @@ function readAuthority(path: string): string {
       cause: error,
     });
   }
-}
-
-function store(path: string, values: Partial<Record<StoredKey, string>>): void {
-  let content = readAgentText(path);
-  const format = content === "" ? "own" : (readAgentFiles([path]).formats[0]?.[1] ?? "own");
-  for (const [key, value] of Object.entries(values)) {
-    // The word that the vendor's files have for it.
-    const written = key === "ca" && value === "system" && format !== "own" ? "host" : value;
-    content = readingOf(`"${path}"`, () => withKey(content, format, key as StoredKey, written));
-  }
-  writeAgentFile(path, content);
 }

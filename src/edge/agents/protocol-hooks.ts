@@ -11,6 +11,7 @@ import type { AgentSession, BindProgress, BindRequest, ServerHooks, Unclaimed } 
 import type { Credentials, Grant } from "./credentials.ts";
 import { admitsAgent } from "./enforcement.ts";
 import type { Elsewhere } from "./elsewhere.ts";
+import type { Joining } from "./joining.ts";
 import type { AgentLimits } from "./limits.ts";
 import type { OpenTunnels } from "./open-tunnels.ts";
 import type { Opening } from "./opening.ts";
@@ -31,6 +32,7 @@ export interface ProtocolHooksOptions {
   readonly region: string;
   readonly report: (message: Upward) => void;
   readonly log: Log;
+  readonly joining: Pick<Joining, "join">;
   /** Takes a session off the register, with its tunnels. */
   readonly leave: (session: AgentSession) => void;
   /** A session was opened: its token may expire. */
@@ -44,13 +46,14 @@ export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
   return { ...sessionHooks(options), ...tunnelHooks(options) };
 }
 
-type SessionHooks = Pick<ServerHooks, "authenticate" | "opened" | "closed">;
+type SessionHooks = Pick<ServerHooks, "join" | "authenticate" | "opened" | "closed">;
 
 function sessionHooks(options: ProtocolHooksOptions): SessionHooks {
   const { table, credentials, sessions, limits, region, report, log, leave, elsewhere } = options;
   const sessionsOf = (accountId: string): number =>
     sessions.countOfAccount(accountId) + (elsewhere?.countOfAccount(accountId) ?? 0);
   return {
+    join: (request) => options.joining.join(request),
     authenticate(request) {
       const grant = credentials.authenticate(request);
       if (!admitsAgent(table, grant.accountId, request.ip)) {

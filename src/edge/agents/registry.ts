@@ -19,6 +19,8 @@ import { enforceConfiguration } from "./enforcement.ts";
 import { followElsewhere } from "./elsewhere.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import { makeEndpointHosts } from "./hosts.ts";
+import { makeJoining } from "./joining.ts";
+import type { Joining } from "./joining.ts";
 import type { AgentLimits } from "./limits.ts";
 import { makeOpenTunnels } from "./open-tunnels.ts";
 import type { OpenTunnels, TcpAddresses, TunnelClosed } from "./open-tunnels.ts";
@@ -90,6 +92,8 @@ export interface AgentRegistry extends ServerHooks {
   sessions(): readonly AgentSession[];
   /** Passes a command on to a session; see `AgentSession.command`. Rejects with `Refusal`, also not_found and exchange_busy. */
   command(sessionId: string, command: AgentCommand): Promise<string | undefined>;
+  /** The control plane's answer to an agent that wants to join; see `Joining`. */
+  joined: Joining["joined"];
   /** What the control plane says of other edges, and of what this one shares with them. */
   readonly shared: SharedRegister | undefined;
   /** How many sessions an agent should have at a server of so many edges: at another node as well, where there is one. */
@@ -153,9 +157,11 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   const elsewhere = others && followElsewhere({ ...others, tunnels, opening, isAwake, avoidPort, log });
   const names = others && makeSharedNames({ report, clock, wasHere });
   const exchangeTurns = makeExchangeTurns(limits);
+  const joining = makeJoining(report, clock);
   const otherNodes = (): number => elsewhere?.nodeCount() ?? 0;
   return {
-    ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, watchExpiry }),
+    ...makeProtocolHooks({ ...shared, opening, names, elsewhere, limits, region, report, joining, watchExpiry }),
+    joined: joining.joined,
     shared: names && elsewhere && { names, elsewhere, ...makeTakings(shared) },
     peerHost: {
       openProxy(header, take) {

@@ -10,6 +10,7 @@ import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { Downward, Link, Problem, Relayed, RelayedAnswer, Upward } from "../../routing/planes/messages.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { PackedObjects } from "../../schema/packed.ts";
+import type { Joining } from "../agents/joining.ts";
 import type { SharedRegister } from "../agents/registry.ts";
 import type { PeerPlaces, Peers } from "../peers/peers.ts";
 import type { PeerPlace } from "../peers/transport.ts";
@@ -23,12 +24,16 @@ export interface ControlLineOptions {
   readonly edgeId: string;
   /** The port of HTTPS in public URLs. */
   readonly httpsPort: number;
+  /** The port of the agent listener. */
+  readonly agentPort: number;
   /** Where other edges reach this one; nothing where there are none. */
   readonly places: PeerPlaces;
   /** How far it has come. */
   readonly reached: Reached;
   /** What it shares with other edges; undefined where there are none. */
   readonly shared: SharedRegister | undefined;
+  /** Takes the control plane's answer to an agent that wants to join. */
+  readonly joined: Joining["joined"];
   readonly table: RoutingTable;
   readonly certificates: UploadedCertificates;
   readonly challenges: AcmeChallenges;
@@ -77,6 +82,9 @@ export function followControlPlane(options: ControlLineOptions): void {
       case "relay":
         answerWith(message.message, relayed(options, message, message.message));
         return undefined;
+      case "joined":
+        options.joined(message.call, message.joined);
+        return;
       case "login_stored":
         logins.reports.stored(message.call);
         return undefined;
@@ -121,11 +129,12 @@ export function followControlPlane(options: ControlLineOptions): void {
   link.send(hello);
 }
 
-function helloOf({ edgeId, httpsPort, places: { address, port } }: ControlLineOptions): Upward {
+function helloOf({ edgeId, httpsPort, agentPort, places: { address, port } }: ControlLineOptions): Upward {
   return {
     type: "hello",
     edgeId,
     httpsPort,
+    agentPort,
     ...(address !== undefined && { peerAddress: address }),
     ...(port !== undefined && { peerPort: port }),
   };

@@ -38,9 +38,10 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
   const names = [...new Set(options.names)];
   const own = makeOwnCertificates(authority, limits.contexts, clock, log);
   const contexts = new WeakMap<ServerCertificate, SecureContext>();
+  const shown = (certificate: ServerCertificate) => secureOptions(certificate, authority);
   const contextOf = (certificate: ServerCertificate): SecureContext => {
     let context = contexts.get(certificate);
-    if (!context) contexts.set(certificate, (context = createSecureContext(secureOptions(certificate))));
+    if (!context) contexts.set(certificate, (context = createSecureContext(shown(certificate))));
     return context;
   };
   const first = await own.forListed(names);
@@ -61,7 +62,7 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
     }
   };
   const tls = createServer({
-    ...secureOptions(first),
+    ...shown(first),
     // An agent may know the server by any name: it proves itself by the authority that the agent was given. A
     // server can show one only for its own version range, so that this does not weaken `minVersion`.
     SNICallback(this: TLSSocket, name, done) {
@@ -72,12 +73,12 @@ export async function startAgentListener(options: AgentListenerOptions): Promise
       letGo("connection", answerName(name.toLowerCase(), this.remoteAddress ?? "", done));
     },
   });
-  let shown = first;
+  let current = first;
   const showCurrent = async (): Promise<void> => {
-    const current = await own.forListed(names);
-    if (!current || current === shown) return;
-    shown = current;
-    tls.setSecureContext(secureOptions(current));
+    const renewed = await own.forListed(names);
+    if (!renewed || renewed === current) return;
+    current = renewed;
+    tls.setSecureContext(shown(renewed));
   };
   const renew = (): void => {
     showCurrent().catch((error: unknown) => log.error("agent listener's certificate not renewed", { error }));
@@ -133,12 +134,13 @@ function namesPerSource(clock: Clock): (source: string) => boolean {
   };
 }
 
-function secureOptions(certificate: ServerCertificate) {
+function secureOptions(certificate: ServerCertificate, authority: KeyedCertificate) {
   return {
     ...tlsStrength,
     // An agent connects once and stays: its ticket would only take memory, here and there.
     secureOptions: tlsStrength.secureOptions | constants.SSL_OP_NO_TICKET,
-    cert: certificate.certificatePem,
+    // With the CA, so that an agent that has only its fingerprint (`postern join`) finds it here.
+    cert: `${certificate.certificatePem}\n${authority.certificatePem}`,
     key: certificate.keyPem,
   };
 }

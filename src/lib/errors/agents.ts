@@ -21,6 +21,18 @@ export const agentErrors = {
     "The agent token's ACL does not allow this bind.",
     "Add the name to the credential's `acl`, or bind a name that the `acl` lists.",
   ),
+  agent_code_unknown: entry(
+    9052,
+    401,
+    "The join code is unknown, expired or used up.",
+    "Create another code with `postern invite` or `POST /agent_invitations`.",
+  ),
+  agent_join_unavailable: entry(
+    9053,
+    503,
+    "The control plane cannot check the join code.",
+    "Try again. If the server then rejects the code, ask for another one.",
+  ),
   agent_source_denied: entry(
     726,
     403,

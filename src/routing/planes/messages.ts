@@ -33,6 +33,8 @@ export type Downward =
   | { readonly type: "message_claimed"; readonly call: number; readonly outcome: ClaimOutcome }
   /** What came of this call's `metadata_wanted`; what has changed was sent before. */
   | { readonly type: "metadata_looked_for"; readonly call: number; readonly isNew: boolean }
+  /** The result of this call's `join`: the agent's token, or null where the code is not valid; absent: not known. */
+  | { readonly type: "joined"; readonly call: number; readonly joined?: Joined | null }
   /** What `login_wanted` of this call has found. */
   | { readonly type: "login_found"; readonly call: number; readonly object: ResourceObject | null }
   /** Answered by `answer` with the same `call`. */
@@ -65,6 +67,12 @@ export type Downward =
   | { readonly type: "relay"; readonly edgeId: string; readonly address: string; readonly message: Relayed }
   /** The session goes on at another edge: the one that was opened at `startedMs`, and not one that has come back since. */
   | { readonly type: "session_taken"; readonly sessionId: string; readonly startedMs: number };
+
+/** What an agent gets for the secret of an invitation. */
+export interface Joined {
+  readonly token: string;
+  readonly accountName: string;
+}
 
 /** What one node asks of another's edge. */
 export type Relayed = Extract<Downward, { readonly type: "question" | "command" }>;
@@ -119,7 +127,8 @@ export type Upward =
   /** Logins: made, used, checked, ended, looked for. */
   | LoginReport
   /**
-   * Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs. `peerAddress`: where other
+   * Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs.
+   * `agentPort`: where agents connect. `peerAddress`: where other
    * edges of its server reach it. `peerPort`: where on its machine those of other nodes do. With either it wants to know of
    * others' tunnels.
    */
@@ -127,6 +136,7 @@ export type Upward =
       readonly type: "hello";
       readonly edgeId: string;
       readonly httpsPort?: number;
+      readonly agentPort?: number;
       readonly peerAddress?: string;
       readonly peerPort?: number;
     }
@@ -147,6 +157,14 @@ export type Upward =
   | { readonly type: "tunnel_closed"; readonly tunnelId: string; readonly finishes?: true }
   /** Something else on the machine listens on a port that tcp tunnels are given. */
   | { readonly type: "port_occupied"; readonly port: number }
+  /** An agent brings the secret of an invitation; answered by `joined`. */
+  | {
+      readonly type: "join";
+      readonly call: number;
+      readonly secretHash: string;
+      readonly name: string;
+      readonly ip: string;
+    }
   /** Asks for a public name, before an agent is told that it has it; answered by `claimed`. */
   | { readonly type: "claim"; readonly call: number; readonly claim: Claim }
   /** The news up to this number are in effect. */

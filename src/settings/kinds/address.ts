@@ -91,6 +91,17 @@ export const machine: Kind<string> = {
   parse: (given) => (isIP(given) === 0 ? hostName.parse(given) : given),
 };
 
+/** Where a listener is reached: an IPv6 host in brackets. */
+export const hostAndPort: Kind<{ readonly host: string; readonly port: number }> = {
+  placeholder: "HOST:PORT",
+  parse(given) {
+    const [, six, name, digits = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(given) ?? [];
+    const number = Number(digits);
+    if (!(number > 0 && number <= 65_535)) throw new Error("must be HOST:PORT, with an IPv6 address in brackets");
+    return { host: machine.parse(six ?? name ?? ""), port: number };
+  },
+};
+
 /** A network in CIDR notation. */
 export const network: Kind<string> = {
   placeholder: "CIDR",

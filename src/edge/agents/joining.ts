@@ -1,0 +1,39 @@
+/** Agents that bring the secret of an invitation: the control plane checks it and makes their token. */
+import type { Clock } from "../../lib/clock.ts";
+import { Refusal } from "../../lib/errors.ts";
+import type { Joined, Upward } from "../../routing/planes/messages.ts";
+import type { JoinRequest } from "../../tunnel/server-hooks.ts";
+
+export interface Joining {
+  /** Rejects with `Refusal` (agent_code_unknown, agent_join_unavailable). */
+  join(request: JoinRequest): Promise<Joined>;
+  /** The control plane's answer to `call`: null where the code is not valid, undefined where it does not know. */
+  joined(call: number, joined: Joined | null | undefined): void;
+}
+
+/** Shorter than the time in which an agent must have authenticated. */
+const answerMs = 8_000;
+/** Requests that wait for the control plane, from all addresses together. */
+const maxWaiting = 64;
+
+export function makeJoining(report: (message: Upward) => void, clock: Clock): Joining {
+  const waiting = new Map<number, (joined: Joined | null | undefined) => void>();
+  let lastCall = 0;
+  return {
+    async join({ secretHash, name, ip }) {
+      if (waiting.size >= maxWaiting) throw new Refusal("agent_join_unavailable");
+      const call = (lastCall += 1);
+      const { promise, resolve } = Promise.withResolvers<Joined | null | undefined>();
+      const late = clock.after(answerMs, () => resolve(undefined));
+      waiting.set(call, resolve);
+      report({ type: "join", call, secretHash, name, ip });
+      const joined = await promise;
+      late.cancel();
+      waiting.delete(call);
+      if (joined === undefined) throw new Refusal("agent_join_unavailable");
+      if (joined === null) throw new Refusal("agent_code_unknown");
+      return joined;
+    },
+    joined: (call, joined) => waiting.get(call)?.(joined),
+  };
+}
