@@ -7,9 +7,9 @@ const leastMajor = 24;
 /** Settings of glibc's malloc for servers. Values that the environment already has stay. */
 const memory = {
   // Returns freed memory to the system from 128 KiB on. Otherwise glibc raises this limit with the largest freed block,
-  // which is a bundle's compiled code (decision 54).
+  // which is a bundle's compiled code (decision 27).
   MALLOC_TRIM_THRESHOLD_: String(128 * 1024),
-  // A thread caches 1,000 freed blocks of each size up to 1 KiB instead of 7: a TLS connection takes some 700 (decision 61).
+  // A thread caches 1,000 freed blocks of each size up to 1 KiB instead of 7: a TLS connection takes some 700 (decision 27).
   GLIBC_TUNABLES: "glibc.malloc.tcache_count=1000",
 };
 /** The commands that are servers. */

@@ -1,7 +1,7 @@
 /**
  * `npm run bundle`: the programs of the checkout in a few files each, which start several times faster than from their
  * sources. The launcher does it after it has installed, and `npm test` before the tests; `bin/bundled.ts` uses what is
- * made for as long as no source has changed. Decision 32 says why.
+ * made for as long as no source has changed. Decision 24 says why.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,6 +1,6 @@
 /**
  * `npm test [-- FILE …]`: every test, or the named files. `-- --changed[=REV]`: those that the change touches.
- * `-- --again FILE …`: failed files are tried once more, as when every test is run (decision 39).
+ * `-- --again FILE …`: failed files are tried once more, as when every test is run (decision 26).
  * `-- --costs`: says at the end what each file, and the lane of each source, has cost in processor time.
  */
 import { globSync, mkdtempSync, rmSync } from "node:fs";

@@ -1,8 +1,9 @@
 /** What code, tests and pages refer to is there: controls, pages, sections of pages. */
 import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
+import { decisionsIndex, readDecisions } from "../scripts/reference/decisions.ts";
 
 const code = globSync(["src/**/*.ts", "test/**/*.ts", "scripts/**/*.ts", "bench/**/*.ts", "sdk/src/*.ts"]);
 const pages = [
@@ -79,36 +80,67 @@ describe("references to pages", () => {
 
 describe("the records of decisions", () => {
   const folder = "docs/decisions";
-  const records = globSync(`${folder}/0*.md`).sort();
-  const headOf = (file: string) => /^# (\d+)\. (.+)\n\nDate: (\d{4}-\d\d-\d\d)\n\n## Context\n/.exec(read(file));
+  const mostRecords = 45;
+  const mostWords = 350;
+  const records = readDecisions();
 
-  it("the records of decisions have one layout: number, title, date and four parts in their order", () => {
+  it("the records of decisions have one layout: number, title, status, date and four parts in their order", () => {
     assert.ok(records.length >= 16);
-    for (const file of records) {
-      const head = headOf(file);
-      assert.ok(head, `${file} begins with a number, a title, its date and its context`);
-      assert.equal(Number(basename(file).slice(0, 4)), Number(head[1]), file);
-      assert.ok(!Number.isNaN(Date.parse(head[3] ?? "")), file);
-      const parts = [...read(file).matchAll(/^## (.+)$/gm)].map(([, part]) => part);
+    assert.ok(records.length <= mostRecords, `${records.length} records: merge those on one subject`);
+    for (const { file, number, date, status, text } of records) {
+      assert.equal(Number(file.slice(0, 4)), number, file);
+      const days = date.match(/^(\d{4}-\d\d-\d\d)(?:, changed (\d{4}-\d\d-\d\d))?$/);
+      assert.ok(days, `${file}: "${date}" is a day, or a day and "changed" with another`);
+      for (const day of days.slice(1)) assert.ok(day === undefined || !Number.isNaN(Date.parse(day)), file);
+      const [, successor] = /\((\S+)\)/.exec(status) ?? [];
+      assert.ok(successor === undefined || existsSync(join(folder, successor)), `${file}: ${status}`);
+      const parts = [...text.matchAll(/^## (.+)$/gm)].map(([, part]) => part);
       assert.deepEqual(parts, ["Context", "Decision", "Consequences", "Also considered"], file);
     }
   });
 
-  it("the records of decisions are all in the index, in order, with their titles and dates", () => {
-    const rows = [...read(`${folder}/README.md`).matchAll(/^\| (\d+) +\| \[(.+)\]\((\S+)\) +\| (\S+) +\|$/gm)];
+  it("the records of decisions have at most 350 words beside their tables", () => {
+    const counts = records.map(({ file, text }) => ({
+      file,
+      words: text
+        .replace(/^\|.*$/gm, "")
+        .split(/\s+/)
+        .filter((word) => /[\p{L}\d]/u.test(word)).length,
+    }));
     assert.deepEqual(
-      rows.map(([, number, title, file, date]) => [file, number, title, date]),
-      records.map((file) => [basename(file), ...(headOf(file)?.slice(1) ?? [])]),
+      counts.filter(({ words }) => words > mostWords),
+      [],
     );
+  });
+
+  it("the records of decisions are all in the index, in order, and numbered without a gap", () => {
+    const [path, content] = decisionsIndex();
+    assert.equal(read(path), content, "run `npm run generate`");
     assert.deepEqual(
-      rows.map(([, number]) => Number(number)),
-      rows.map((_, at) => at + 1),
+      records.map(({ number }) => number),
+      records.map((_, at) => at + 1),
     );
+  });
+
+  it("the records of decisions exist for each number that code and pages cite", () => {
+    const faults = [
+      ...code,
+      ...pages,
+      ...globSync("bin/*.js"),
+      ...globSync("deploy/**/*", { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name)),
+    ].flatMap((file) =>
+      [...read(file).matchAll(/\b(?:decisions?|records?) (\d+)\b|decisions\/(\d{4})/gi)]
+        .filter(([, number, long]) => Number(number ?? long) > records.length)
+        .map(([cited]) => `${file}: ${cited}`),
+    );
+    assert.deepEqual(faults, []);
   });
 
   it("the record of dependencies names each package that runs in the server, and no other", () => {
     const manifest = JSON.parse(read("package.json")) as { readonly dependencies: Readonly<Record<string, string>> };
-    const named = [...read(`${folder}/0019-dependencies.md`).matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name);
+    const named = [...read(`${folder}/0014-dependencies.md`).matchAll(/^\| `([^`]+)` +\|/gm)].map(([, name]) => name);
     assert.deepEqual(named, Object.keys(manifest.dependencies).sort());
   });
 });

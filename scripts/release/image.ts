@@ -1,4 +1,4 @@
-/** Container images, written without a container builder: one archive per platform. Decision 73 says why. */
+/** Container images, written without a container builder: one archive per platform. Decision 42 says why. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withFolders } from "./archive.ts";

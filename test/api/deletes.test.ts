@@ -1,4 +1,4 @@
-/** What is in use is not deleted (decision 9): every reference of every declaration, and names that are served. */
+/** What is in use is not deleted: every reference of every declaration, and names that are served. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { modulesOf, resourceNamed, resources } from "../../src/api/operation/declarations.ts";

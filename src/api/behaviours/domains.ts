@@ -1,4 +1,4 @@
-/** Who may use a host name: reserved by hand, or with the first hostport that has it (decision 4). */
+/** Who may use a host name: reserved by hand, or with the first hostport that has it. */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
 import { idpHostOf } from "../../lib/server-names.ts";

@@ -32,7 +32,7 @@ export function routeBehaviour(rules: LoginUrlRules) {
 }
 
 /**
- * Refuses a host that no hostport of the edge covers (decision 15): no request would ever match. That the edge gives
+ * Refuses a host that no hostport of the edge covers: no request would ever match. That the edge gives
  * up the hostport later is not refused, so that names can move; the route is then a problem of the edge's.
  */
 function checkHost({ draft, accountId, doc }: Preparation<DocOf<typeof httpsEdgeRoute>>): void {

@@ -1,4 +1,4 @@
-/** Names that agents serve now: what reserves them stays while they do (decision 9). */
+/** Names that agents serve now: what reserves them stays while they do. */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
 import { hostMatches } from "../../lib/hostport.ts";

@@ -5,7 +5,7 @@ import { header } from "../operation/call.ts";
 import type { Operation } from "../operation/call.ts";
 import type { Allowance } from "./rate-limit.ts";
 
-/** `Ngrok-Version` is accepted as the same thing (decision 3). */
+/** `Ngrok-Version` is accepted as the same thing. */
 export function checkVersion(request: IncomingMessage): void {
   const service = header(request, "service-version");
   const ngrok = header(request, "ngrok-version");

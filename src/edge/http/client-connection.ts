@@ -14,7 +14,7 @@ import type { ReceivedRequest } from "./received-request.ts";
 
 const defaultPort = { https: 443, http: 80 } as const;
 
-/** What can be cut. A function in its place would be born old, see decision 56. */
+/** What can be cut. A function in its place would be born old, see decision 34. */
 interface Destroyable {
   destroy(): void;
 }
@@ -70,7 +70,7 @@ export class ClientConnection {
    * The site for a request's host (lower case, no port), or why there is none (R2). The host must lead to the
    * same site as the server name did, under the same demands on the handshake: neither naming another host, nor
    * reusing a connection from before a change, gets around a client certificate or a minimum version. The port, where
-   * one is named, is the one that a hostport advertises or the one that is really listened on (decision 4). The scheme's
+   * one is named, is the one that a hostport advertises or the one that is really listened on. The scheme's
    * own port is as good as none if the operator has not said which port is forwarded to the listener.
    */
   site(host: string, port: number): Site | RefusalName {

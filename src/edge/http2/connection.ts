@@ -26,7 +26,7 @@ import { maxStreams, StreamSet } from "./stream-set.ts";
 const streamWindowBytes = 64 * 1024;
 /** Ways to visitors are hardly longer, by satellite even; milliseconds. */
 const maxRoundTripMs = 1_000;
-/** Decisions 47 and 53. */
+/** Decision 31. */
 const maxStreamWindowBytes = 8 * 1024 * 1024;
 /** How often a connection is looked at for what does not move. */
 const lookMs = 2500;

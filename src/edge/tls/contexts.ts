@@ -73,7 +73,7 @@ export function makeTlsContexts(protocols: readonly string[], clock: Clock, most
 }
 
 /**
- * Whether a handshake with it costs more than one with a ticket that is renewed (decision 60): with all keys but those on
+ * Whether a handshake with it costs more than one with a ticket that is renewed (decision 4): with all keys but those on
  * P-256 and of Ed25519, for which Node's own tickets cost less.
  */
 function isSignatureDear(keyPem: string): boolean {

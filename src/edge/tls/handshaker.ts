@@ -9,7 +9,7 @@ import { readInPieces } from "./read-in-pieces.ts";
 
 /**
  * Node keeps what it is given of a ClientHello in a block of 1 KiB, and takes one of 16 KiB beside it once that has been
- * full: hellos with a key share of ML-KEM are larger, and the blocks stay for as long as the connection does (decision 52).
+ * full: hellos with a key share of ML-KEM are larger, and the blocks stay for as long as the connection does (decision 30).
  */
 const maxPieceBytes = 1023;
 
@@ -23,7 +23,7 @@ export interface Handshaker {
   accept(socket: Socket, settled: (result: TLSSocket | Error) => void): void;
 }
 
-/** One that hosts share: a server of Node's for each would take 5 KiB more (decision 59). */
+/** One that hosts share: a server of Node's for each would take 5 KiB more (decision 4). */
 export interface SharedHandshaker {
   /** As `accept` of a `Handshaker`, with a context other than the server's own. */
   acceptWith(context: SecureContext, socket: Socket, settled: (result: TLSSocket | Error) => void): void;
@@ -49,7 +49,7 @@ export const tlsStrength = {
     "@SECLEVEL=2",
   ].join(":"),
   // Of all that OpenSSL knows what certificates are signed with that are in use, the usual first: with each handshake its
-  // list and the client's are gone through (decision 57).
+  // list and the client's are gone through (decision 34).
   sigalgs: [
     "ecdsa_secp256r1_sha256",
     "rsa_pss_rsae_sha256",
@@ -85,7 +85,7 @@ interface Pending {
 /**
  * Which one has ended is not told by Node, but goes along with what the handshake calls. Neither of the two sockets has to
  * be asked, and no server stands in for this one: each would have a shape that code compiled for others does not know
- * (decision 57).
+ * (decision 34).
  */
 const handshakes = new AsyncLocalStorage<Pending>();
 
@@ -155,7 +155,7 @@ function settle(pending: Pending, result: TLSSocket | Error): void {
 
 /**
  * Node's accessors of a TLS connection outlive it, until the whole heap is collected, and lead to both of its sockets
- * (decision 56). Whoever else hears of the close still does: they were listed before.
+ * (decision 34). Whoever else hears of the close still does: they were listed before.
  */
 function letGo(socket: Socket): void {
   // as of any emitter: a stream would look after its readers once more, on a tick of its own

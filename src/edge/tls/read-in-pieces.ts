@@ -7,7 +7,7 @@ import { reportFailure } from "../../lib/boundary.ts";
  */
 export function readInPieces(stream: Readable, maxBytes: number): void {
   if (stream.readableLength <= maxBytes) return;
-  // Bound: a function written here would be born old, and keep the stream long after its end (decision 56).
+  // Bound: a function written here would be born old, and keep the stream long after its end (decision 34).
   stream.read = readPiece.bind(stream, stream.read, maxBytes);
 }
 

@@ -1,6 +1,6 @@
 /**
  * Sessions by the cookies that brought them a moment ago: hashing a cookie costs a request more than all else that is
- * asked about its session. The only place that holds cookies as they are, for seconds (decision 35).
+ * asked about its session. The only place that holds cookies as they are, for seconds (decision 15).
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Session } from "./session.ts";

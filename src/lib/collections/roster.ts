@@ -16,7 +16,7 @@ export class Seat<T> implements Listed {
 /**
  * A set for members that come and go with every request or connection. It makes nothing when they do, unlike `Set`, whose
  * tables are replaced every few changes; each table keeps the next one alive, so that one which has grown old in the
- * collector's eyes drags all that follow along, until the whole heap is collected (decision 56). A member is in one
+ * collector's eyes drags all that follow along, until the whole heap is collected (decision 34). A member is in one
  * roster at most.
  */
 export class Roster<T extends Listed> {

@@ -17,7 +17,7 @@ const shared = Buffer.allocUnsafeSlow(blockBytes);
  * Options for `net.connect` without TLS: the socket reads into a block that all of these share, and emits `data` as any
  * other does. What it reads while nobody listens is lost: whoever wants it listens once it is connected, at the latest.
  *
- * Node would give each read a block of its own where a thread reads plain TCP and TLS in turns (decision 46).
+ * Node would give each read a block of its own where a thread reads plain TCP and TLS in turns (decision 30).
  */
 export function readingIntoShared(): TcpReading {
   let block = shared;

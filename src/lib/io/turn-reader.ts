@@ -26,7 +26,7 @@ export interface SocketReader {
   failed(error: Error): void;
   /** One of the above threw: ends the connection, and reports the error. */
   broke(error: unknown): void;
-  /** It is let go of here: nothing that Node still holds of the socket leads to it any more (decision 56). */
+  /** It is let go of here: nothing that Node still holds of the socket leads to it any more (decision 34). */
   closed(): void;
 }
 

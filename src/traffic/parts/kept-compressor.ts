@@ -1,4 +1,4 @@
-/** Compressors that are made once for a thread: making one costs more than a small body's compression (decisions 49, 55). */
+/** Compressors that are made once for a thread: making one costs more than a small body's compression (decision 32). */
 import { constants, createDeflate, createGzip, createZstdCompress } from "node:zlib";
 import type { Deflate, Gzip, ZstdCompress } from "node:zlib";
 

@@ -1,7 +1,4 @@
-/**
- * How the heaps of a server's threads begin (decision 37) and grow (62), how large their young part grows (50) and how it is
- * collected (56).
- */
+/** Sets when V8 collects the heaps of a server's threads, and how much they may grow (decision 27). */
 import { setFlagsFromString } from "node:v8";
 import type { ResourceLimits } from "node:worker_threads";
 
