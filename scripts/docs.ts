@@ -43,7 +43,7 @@ function vitepress(...args: readonly string[]): void {
 }
 
 function check(): void {
-  const pages = globSync("docs/{*,guides/*,concepts/*,reference/*}.md");
+  const pages = globSync("docs/{*,guides/*,concepts/*,architecture/*,reference/*}.md");
   const faults = [
     ...brokenLinks(`${site}/dist`),
     ...pages.flatMap((page) => faultsOfBlocks(readFileSync(page, "utf8")).map((fault) => `${page}:${fault}`)),

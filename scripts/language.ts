@@ -1,21 +1,26 @@
 /**
  * The language of what people read (`npm run check`): banned phrases in changed lines, a ceiling of each phrase over
- * all of `docs/`, long sentences, and spelling. `-- --lower` of this file lowers the ceilings to what is there.
+ * all of `docs/`, long sentences, the share of the passive voice in each page, and spelling. `-- --lower` of this file lowers the ceilings to the present counts.
  */
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { addedLines } from "./language/changed-lines.ts";
+import { passiveShare } from "./language/passive.ts";
 import { patterns } from "./language/patterns.ts";
 import { sentencesOf } from "./language/sentences.ts";
 
 const ceilingsFile = "scripts/language/ceilings.json";
 const mostWords = 30;
+/** Of a page's sentences, in percent. Older pages above it have their own ceilings in the file. */
+const mostPassive = 25;
 /** Texts that people read, and their sources where a page is generated. */
 const readByPeople = [
   "README.md",
   "docs/*.md",
   "docs/guides",
   "docs/concepts",
+  "docs/architecture",
+  "docs/decisions",
   "docs/site/*.md",
   "src/lib/errors",
   "src/settings",
@@ -25,11 +30,20 @@ const readByPeople = [
 /** Pages without a sentence that is too long. */
 const plainPages = [
   "docs/concepts/*.md",
+  "docs/architecture.md",
+  "docs/architecture/*.md",
+  "docs/decisions/*.md",
   "docs/guides/troubleshooting.md",
   "docs/{comparison,faq,glossary}.md",
   "docs/site/*.md",
 ];
-const spelled = ["README.md", "docs/*.md", "docs/guides/*.md", "docs/concepts/*.md"];
+const spelled = [
+  "README.md",
+  "docs/*.md",
+  ...["guides", "concepts", "architecture", "decisions"].map((name) => `docs/${name}/*.md`),
+];
+
+const isPassive = (name: string): boolean => name.startsWith("passive voice of ");
 
 const faults: string[] = [];
 for (const { file, line, text } of addedLines(readByPeople)) {
@@ -44,14 +58,25 @@ const texts = pages.map((page) => readFileSync(page, "utf8"));
 const counts = Object.fromEntries(
   patterns.map(({ name, matches }) => [name, texts.reduce((sum, text) => sum + (text.match(matches)?.length ?? 0), 0)]),
 );
+for (const page of ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pages]) {
+  const share = passiveShare(readFileSync(page, "utf8"));
+  if (share !== undefined) counts[`passive voice of ${page}, %`] = Math.ceil(share * 100);
+}
 const ceilings = JSON.parse(readFileSync(ceilingsFile, "utf8")) as Record<string, number>;
 for (const [name, count] of Object.entries(counts)) {
-  const ceiling = ceilings[name] ?? 0;
-  if (count > ceiling) faults.push(`docs: "${name}" occurs ${count} times, and the ceiling is ${ceiling}`);
+  const ceiling = ceilings[name] ?? (isPassive(name) ? mostPassive : 0);
+  if (count <= ceiling) continue;
+  faults.push(
+    isPassive(name)
+      ? `${name}: ${count}, and the ceiling is ${ceiling}: name who acts, as in \`the edge closes the connection\``
+      : `docs: "${name}" occurs ${count} times, and the ceiling is ${ceiling}`,
+  );
 }
 if (process.argv.includes("--lower")) {
   const lowered = Object.fromEntries(
-    Object.entries(counts).map(([name, count]) => [name, Math.min(count, ceilings[name] ?? count)]),
+    Object.entries(counts)
+      .map(([name, count]): [string, number] => [name, Math.min(count, ceilings[name] ?? count)])
+      .filter(([name, count]) => !isPassive(name) || count > mostPassive),
   );
   writeFileSync(ceilingsFile, `${JSON.stringify(lowered, undefined, 2)}\n`);
 }

@@ -52,8 +52,19 @@ const groups: readonly Group[] = [
   },
   {
     text: "Project",
-    pages: ["comparison", "faq", "glossary", "architecture", "agent-protocol", "security-controls", "decisions/README"],
+    pages: ["comparison", "faq", "glossary", "agent-protocol", "security-controls"],
     rest: "",
+  },
+  {
+    text: "Architecture",
+    pages: [
+      "architecture",
+      ...["change", "request", "connection", "login", "event", "edges-and-nodes", "stop"].map(
+        (name) => `architecture/${name}`,
+      ),
+      "decisions/README",
+    ],
+    rest: "architecture",
   },
 ];
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readDiff } from "../../scripts/language/changed-lines.ts";
+import { passiveShare } from "../../scripts/language/passive.ts";
 import { patterns } from "../../scripts/language/patterns.ts";
 import { sentencesOf } from "../../scripts/language/sentences.ts";
 
@@ -48,5 +49,15 @@ describe("the language check", () => {
         [13, 2],
       ],
     );
+  });
+
+  it("the language check counts the share of sentences in the passive voice, of pages with several sentences", () => {
+    const active = "The edge closes the connection now.\n\n";
+    const passive = ["is closed", "are not stored", "was quickly sent", "has been written"].map(
+      (verb) => `The old connection ${verb} by the edge.\n\n`,
+    );
+    assert.equal(passiveShare(active.repeat(8)), 0);
+    assert.equal(passiveShare(active.repeat(4) + passive.join("")), 0.5);
+    assert.equal(passiveShare("It is closed by the edge.\n"), undefined);
   });
 });

@@ -18,7 +18,9 @@ describe("the documentation site", () => {
 
   it("the documentation site lists every page of docs/ once in its sidebar, by title", () => {
     const links = sidebarOf("docs").flatMap(({ items }) => items.map(({ link }) => link));
-    const pages = globSync("docs/{*,guides/*,concepts/*,reference/*}.md").map((file) => file.slice(4, -3));
+    const pages = globSync("docs/{*,guides/*,concepts/*,architecture/*,reference/*}.md").map((file) =>
+      file.slice(4, -3),
+    );
     assert.deepEqual(links.filter((link) => link !== "/decisions/").sort(), pages.sort());
     assert.equal(titleOf("<!-- a note -->\n\n# The `name` of it\n"), "The name of it");
   });
