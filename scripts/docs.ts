@@ -1,5 +1,6 @@
 /**
- * `npm run docs`: builds the documentation site into `docs/site/dist` and checks its links, anchors and code blocks.
+ * `npm run docs`: builds the documentation site into `docs/site/dist` and checks its links, anchors, code
+ * blocks and pictures.
  * `-- --serve` then serves the site on the loopback; `-- --watch` serves it without a build and reloads changed pages.
  */
 import { spawnSync } from "node:child_process";
@@ -7,6 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { brokenLinks } from "./site/links.ts";
 import { faultsOfBlocks } from "./site/code-blocks.ts";
+import { faultsOfPictures } from "./site/pictures.ts";
 import { serveSite } from "./site/serve.ts";
 
 const site = "docs/site";
@@ -46,11 +48,12 @@ function check(): void {
   const pages = globSync("docs/{*,guides/*,concepts/*,architecture/*,reference/*}.md");
   const faults = [
     ...brokenLinks(`${site}/dist`),
+    ...faultsOfPictures(),
     ...pages.flatMap((page) => faultsOfBlocks(readFileSync(page, "utf8")).map((fault) => `${page}:${fault}`)),
   ];
   for (const fault of faults) process.stdout.write(`${fault}\n`);
-  if (faults.length > 0) fail(`The documentation has ${faults.length} broken links or code blocks.`);
-  process.stdout.write(`docs: ok (${pages.length} pages, links, anchors and code blocks checked)\n`);
+  if (faults.length > 0) fail(`The documentation has ${faults.length} broken links, code blocks or pictures.`);
+  process.stdout.write(`docs: ok (${pages.length} pages, links, anchors, code blocks and pictures checked)\n`);
 }
 
 function fail(message: string): never {

@@ -1,6 +1,6 @@
 /**
- * Pictures of the console's views for the documentation: each light, dark and narrow, side by side. Made anew with
- * `npm run screenshots`, so that they are what the pages are.
+ * Pictures of the console for the documentation, made from a running server: each view light, dark and narrow, side by
+ * side. Run `npm run screenshots` after a change of the console.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,11 +10,13 @@ import { root } from "../test/support/command.ts";
 import { startPlatform } from "../test/support/platform.ts";
 import type { TestPlatform } from "../test/support/platform.ts";
 import { startHttpService } from "../test/support/services.ts";
+import { pictureFolder, pictures } from "./site/pictures.ts";
+import type { PictureName } from "./site/pictures.ts";
 
-const folder = join(root, "docs/guides/console");
+const folder = join(root, pictureFolder);
 const wide = { width: 1280, height: 800 };
 const narrow = { width: 360, height: 800 };
-/** Of what is shown, as pixels of the picture. */
+/** Pixels of the picture for each pixel of the page. */
 const scale = 0.55;
 const gap = 12;
 
@@ -58,45 +60,36 @@ async function seed(platform: TestPlatform): Promise<Seeded> {
   return { edgeId: edge.id, policyId: policy.id };
 }
 
-/** Each view with what is done in it before it is looked at. */
-function viewsOf({
-  edgeId,
-  policyId,
-}: Seeded): Record<string, readonly [path: string, work?: (page: Page) => Promise<void>]> {
-  const click = (page: Page, name: string): Promise<void> => page.getByRole("button", { name, exact: true }).click();
-  return {
-    // The figures are of two moments.
-    overview: ["overview", (page) => page.locator(".figure strong", { hasText: /^\d/ }).nth(3).waitFor()],
-    traffic: ["traffic", (page) => page.locator(".requests button", { hasText: "/admin" }).first().click()],
-    edge: [`edges/${edgeId}`, (page) => page.locator("summary", { hasText: "/hooks" }).click()],
-    policy: [
-      `edges/${edgeId}`,
-      async (page) => {
-        await page.locator("summary").filter({ hasText: /^4/ }).click();
-        const item = page.locator("details[open] li").filter({ hasText: "Traffic policy" }).first();
-        await item.getByRole("button", { name: "Set" }).click();
-        await page.getByRole("textbox", { name: "Policy" }).waitFor();
-        await page.getByLabel("Start with an example").selectOption("Limit requests for each address");
-      },
-    ],
-    publish: ["publish"],
-    explain: ["explain", (page) => click(page, "Explain")],
-    history: ["history", (page) => page.locator("summary").first().click()],
-    objects: ["objects/ip_policy_rule"],
-    object: [
-      `objects/ip_policy/${policyId}`,
-      async (page) => {
-        await page.getByRole("textbox", { name: "Address", exact: true }).fill("198.51.100.7");
-        await click(page, "Ask");
-      },
-    ],
-    logins: ["logins"],
-    webhooks: ["webhooks", (page) => click(page, "Sign and check")],
-    events: ["events", (page) => page.getByRole("link", { name: "Watch sent events" }).click()],
-  };
-}
+const click = (page: Page, name: string): Promise<void> => page.getByRole("button", { name, exact: true }).click();
 
-async function shots(page: Page, path: string, work: ((page: Page) => Promise<void>) | undefined): Promise<Buffer[]> {
+/** What happens in a view before its picture is taken. */
+const work: Partial<Record<PictureName, (page: Page) => Promise<void>>> = {
+  // The figures are of two moments.
+  overview: (page) => page.locator(".figure strong", { hasText: /^\d/ }).nth(3).waitFor(),
+  traffic: (page) => page.locator(".requests button", { hasText: "/admin" }).first().click(),
+  edge: (page) => page.locator("summary", { hasText: "/hooks" }).click(),
+  policy: async (page) => {
+    await page.locator("summary").filter({ hasText: /^4/ }).click();
+    const item = page.locator("details[open] li").filter({ hasText: "Traffic policy" }).first();
+    await item.getByRole("button", { name: "Set" }).click();
+    await page.getByRole("textbox", { name: "Policy" }).waitFor();
+    await page.getByLabel("Start with an example").selectOption("Limit requests for each address");
+  },
+  explain: (page) => click(page, "Explain"),
+  history: (page) => page.locator("summary").first().click(),
+  object: async (page) => {
+    await page.getByRole("textbox", { name: "Address", exact: true }).fill("198.51.100.7");
+    await click(page, "Ask");
+  },
+  webhooks: (page) => click(page, "Sign and check"),
+  events: (page) => page.getByRole("link", { name: "Watch sent events" }).click(),
+};
+
+async function shots(
+  page: Page,
+  path: string,
+  prepare: ((page: Page) => Promise<void>) | undefined,
+): Promise<Buffer[]> {
   const made: Buffer[] = [];
   for (const [size, colorScheme] of [
     [wide, "light"],
@@ -107,19 +100,19 @@ async function shots(page: Page, path: string, work: ((page: Page) => Promise<vo
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     const { origin } = new URL(page.url());
     await page.goto(`${origin}/#/nowhere`);
-    // What was open is gone once it is said.
+    // The view of the last picture has closed when this text is visible.
     await page.getByText("This page does not exist.").waitFor();
     await page.goto(`${origin}/#/${path}`);
     await page.getByRole("main").getByRole("heading", { level: 1 }).first().waitFor();
     await page.waitForLoadState("networkidle").catch(() => undefined);
-    await work?.(page);
+    await prepare?.(page);
     await page.waitForTimeout(600);
     made.push(await page.screenshot());
   }
   return made;
 }
 
-/** In the browser, which can write WebP; as a text, since scripts here know no documents. */
+/** Runs in the browser, which can write WebP. It is a text because scripts are compiled without the types of browsers. */
 const compose = `async ([all, factor, between]) => {
   const images = await Promise.all(all.map(async (source) => {
     const image = new Image();
@@ -158,8 +151,9 @@ async function run(platform: TestPlatform, chromium: Browser): Promise<void> {
   await page.goto((await platform.api("POST", "/console_links")).body.url as string);
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   mkdirSync(folder, { recursive: true });
-  for (const [name, [path, work]] of Object.entries(viewsOf(seeded))) {
-    const picture = await sideBySide(canvas, await shots(page, path, work));
+  for (const [name, route] of Object.entries(pictures) as [PictureName, string][]) {
+    const path = route.replace("EDGE", seeded.edgeId).replace("POLICY", seeded.policyId);
+    const picture = await sideBySide(canvas, await shots(page, path, work[name]));
     writeFileSync(join(folder, `${name}.webp`), picture);
     process.stdout.write(`${name}.webp: ${Math.round(picture.length / 1024)} KiB\n`);
   }

@@ -8,9 +8,11 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { anchorOf, brokenLinks, siteLink } from "../../scripts/site/links.ts";
 import { faultsOfBlocks } from "../../scripts/site/code-blocks.ts";
+import { faultsOfPictures, pictures } from "../../scripts/site/pictures.ts";
 import { branch, repository } from "../../scripts/site/repository.ts";
 import { serveSite } from "../../scripts/site/serve.ts";
 import { sidebarOf, titleOf } from "../../scripts/site/sidebar.ts";
+import { withTabs } from "../../scripts/site/tabs.ts";
 
 describe("the documentation site", () => {
   const folder = mkdtempSync(join(tmpdir(), "postern-site-"));
@@ -34,6 +36,28 @@ describe("the documentation site", () => {
     assert.equal(siteLink("b.md#part", "guides/a.md"), "b.md#part");
     assert.equal(siteLink("https://example.org/x.md", "guides/a.md"), "https://example.org/x.md");
     assert.equal(siteLink("#part", "guides/a.md"), "#part");
+  });
+
+  it("the documentation site shows pictures of views that the console has, and reports the others", () => {
+    assert.deepEqual(faultsOfPictures(), []);
+    const { traffic: _traffic, ...others } = pictures;
+    assert.deepEqual(faultsOfPictures({ ...others, edge: "sites/EDGE", object: "objects/no_such/ID" }), [
+      'docs/guides/console/edge.webp shows the view "sites", which the console does not have',
+      'docs/guides/console/object.webp shows objects of "no_such", which do not exist',
+      "docs/guides/console/traffic.webp is in no list: add its view to scripts/site/pictures.ts",
+    ]);
+    assert.deepEqual(faultsOfPictures({ ...pictures, absent: "traffic" }), [
+      "docs/guides/console/absent.webp is missing: run `npm run screenshots`",
+      "docs/guides/console/absent.webp is shown by no page",
+    ]);
+  });
+
+  it("the documentation site makes tabs of titled code blocks between two comments", () => {
+    const block = (title: string): string => `**${title}**\n\n\`\`\`sh\n${title}\n\`\`\`\n\n`;
+    assert.equal(
+      withTabs(`a\n\n<!-- tabs -->\n\n${block("npm")}${block("deb")}<!-- /tabs -->\n\nb\n`),
+      "a\n\n::: code-group\n\n```sh [npm]\nnpm\n```\n\n```sh [deb]\ndeb\n```\n\n:::\n\nb\n",
+    );
   });
 
   it("the documentation site reports links to missing pages and to missing sections", () => {

@@ -5,6 +5,7 @@ import { defineConfig } from "vitepress";
 import { anchorOf, siteLink } from "../../../scripts/site/links.ts";
 import { branch, repository } from "../../../scripts/site/repository.ts";
 import { sidebarOf } from "../../../scripts/site/sidebar.ts";
+import { withTabs } from "../../../scripts/site/tabs.ts";
 
 const docs = fileURLToPath(new URL("../..", import.meta.url));
 const { version, description } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
@@ -41,6 +42,9 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: anchorOf },
     config(markdown) {
+      markdown.core.ruler.after("normalize", "tabs", (state) => {
+        state.src = withTabs(state.src);
+      });
       markdown.core.ruler.push("site-links", ({ tokens, env }) => {
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
           const href = token.type === "link_open" ? token.attrGet("href") : null;
@@ -60,7 +64,8 @@ export default defineConfig({
     sidebar: [...sidebarOf(docs)],
     outline: [2, 3],
     nav: [
-      { text: "Guides", link: "/guides/troubleshooting", activeMatch: "^/guides/" },
+      { text: "Install", link: "/guides/install" },
+      { text: "Guides", link: "/guides/first-public-server", activeMatch: "^/guides/(?!install)" },
       { text: "Concepts", link: "/concepts/edges-and-routes", activeMatch: "^/concepts/" },
       { text: "Reference", link: "/reference/commands", activeMatch: "^/reference/" },
       {
