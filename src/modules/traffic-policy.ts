@@ -46,6 +46,8 @@ export function trafficPolicyWith(services: PolicyServices, logins: Logins | und
     ],
     doubts: ({ value }, place) => policyDoubts(value, layerOf(place), "value"),
     prepare({ value }, place) {
+      // Agents send policies that no validation has seen yet.
+      if (value.length > maxPolicyBytes) return undefined;
       // What the policy reads of secrets is looked up for every layer.
       const layers = new Set([layerOf(place), ...layersWithSecrets(value)]);
       const works = [...layers].flatMap((layer) => preparedPolicy(value, layer) ?? []);

@@ -47,7 +47,7 @@ async function turnsUntil(settled: Promise<unknown>): Promise<number> {
 const fewestTurns = 10;
 
 describe("a large policy", { timeout: 60_000 }, () => {
-  it("D9: is compiled in slices before a publication takes effect, which then does so in one step", async () => {
+  it("D9: a large policy is compiled in slices before a publication takes effect, which then does so in one step", async () => {
     const { edge, put, ask } = fixture;
     const routeOf = (match: string, status: number) => ({
       edge_id: "edghts_1",
@@ -110,7 +110,7 @@ describe("a large policy", { timeout: 60_000 }, () => {
     assert.equal((await ask("h1", { path: "/order" })).status, 420);
   });
 
-  it("D9: is compiled in slices for an explanation of a draft", async () => {
+  it("D9: a large policy is compiled in slices for an explanation of a draft", async () => {
     const { edge } = fixture;
     const request = { method: "GET", host: "app.example.com", target: "/", headers: [], source: "192.0.2.1", body: "" };
     const asked = edge.question({
@@ -126,7 +126,7 @@ describe("a large policy", { timeout: 60_000 }, () => {
   });
 
   for (const protocol of protocols) {
-    it(`D9: is compiled in slices when an agent binds with it or changes to it, over ${protocol}`, async () => {
+    it(`D9: a large policy is compiled in slices when an agent binds with it or changes to it, over ${protocol}`, async () => {
       const { agent, ask } = fixture;
       const hostname = `large-${protocol}.apps.example.com`;
       const bound = agent.bind({ hostname, trafficPolicy: largePolicy(418, `bind${protocol}`) });

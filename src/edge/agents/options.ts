@@ -7,7 +7,6 @@ import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../traffic/module.ts";
-import { maxPolicyBytes } from "../../policy/document.ts";
 import { prepareModules } from "../../routing/compile/prepare.ts";
 import type { ModuleConfiguration } from "../../routing/compile/prepare.ts";
 import { parseFields } from "../../schema/parse.ts";
@@ -238,7 +237,7 @@ export function prepareOptions(
       const policy = optionOf(name, value, trafficPolicy)?.["value"];
       const module = modules.find((one) => one.name === trafficPolicy.module);
       const place = places.find((one) => module?.on.includes(one));
-      if (typeof policy !== "string" || policy.length > maxPolicyBytes || !module || !place) continue;
+      if (typeof policy !== "string" || !module || !place) continue;
       yield [module, { value: policy }, place];
     }
   }
