@@ -6,6 +6,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Run everything on this machine, with a public URL for a local port.",
     load: async () => (await import("./commands/dev.ts")).dev as Command,
   },
+  up: {
+    doc: "Set up a public server on this machine.",
+    load: async () => (await import("./commands/up.ts")).up as Command,
+  },
   serve: {
     doc: "Run the server: management API, edge and agent listener.",
     load: async () => (await import("./commands/serve.ts")).serve as Command,

@@ -2,15 +2,14 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { agentFilesOf, defaultAgentFile } from "../agent-files/default-file.ts";
 import { readAgentFiles, renderIssue } from "../agent-files/read.ts";
 import { agentConfig } from "../agent/agent-access.ts";
 import { fileTunnels } from "../agent/file-tunnels.ts";
 import { defineCommand } from "../command/command.ts";
 import { exitCodes, Failure } from "../process/exit.ts";
+import { posternProgram } from "../process/program.ts";
 import { controlService, installService, serviceSystem, uninstallService } from "../service/control.ts";
-import { isExecutable } from "../../lib/io/own-file.ts";
 import type { ServiceFacts } from "../service/unit.ts";
 import { flagOnly, toggle } from "../../settings/setting.ts";
 
@@ -66,9 +65,7 @@ function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
   if (issues.length > 0) throw new Failure("usage", issues.map(renderIssue).join("\n"));
   const logs = forAll ? "/Library/Logs" : join(homedir(), "Library", "Logs");
   return {
-    program: isExecutable
-      ? [process.execPath]
-      : [process.execPath, fileURLToPath(new URL("../../../bin/postern.js", import.meta.url))],
+    program: posternProgram(),
     config,
     user: forAll ? ownerOf(config[0] as string) : undefined,
     logFile: join(logs, "postern-agent.log"),

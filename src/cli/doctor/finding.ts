@@ -12,9 +12,13 @@ export interface Finding {
 
 const marks = { fine: "✓", warning: "!", wrong: "✗" } as const;
 
+export function lineOf({ outcome, about, message }: Finding): string {
+  return `${marks[outcome]} ${visibleLine(`${about}: ${message}`)}`;
+}
+
 /** On stdout: a line each, or as JSON. */
 export function printFindings(findings: readonly Finding[], json: boolean): void {
-  const lineOf = ({ outcome, about, message }: Finding): string =>
-    `${marks[outcome]} ${visibleLine(`${about}: ${message}`)}\n`;
-  process.stdout.write(json ? `${JSON.stringify({ findings })}\n` : findings.map(lineOf).join(""));
+  process.stdout.write(
+    json ? `${JSON.stringify({ findings })}\n` : findings.map((finding) => `${lineOf(finding)}\n`).join(""),
+  );
 }

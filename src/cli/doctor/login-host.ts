@@ -13,13 +13,21 @@ export interface LoginHost {
   readonly port: number;
   /** PEM of the server's own authority, where it runs on this machine. */
   readonly ownCa: string | undefined;
+  /** Resolves a name; the system's resolver by default. */
+  readonly addressesOf?: (host: string) => Promise<readonly string[]>;
 }
 
 const timeoutMs = 10_000;
 const soonMs = 14 * 86_400_000;
 const maxAnswer = 65_536;
 
-export async function checkLoginHost({ host, domain, port, ownCa }: LoginHost): Promise<Finding[]> {
+export async function checkLoginHost({
+  host,
+  domain,
+  port,
+  ownCa,
+  addressesOf = lookUp,
+}: LoginHost): Promise<Finding[]> {
   const about = `${host}:${port}`;
   const found = await addressesOf(host);
   if (found.length === 0) {
@@ -44,7 +52,7 @@ export async function checkLoginHost({ host, domain, port, ownCa }: LoginHost): 
 }
 
 /** RFC 6761 §6.3: names under localhost are this machine, whatever the resolver thinks. */
-async function addressesOf(host: string): Promise<readonly string[]> {
+async function lookUp(host: string): Promise<readonly string[]> {
   if (/(?:^|\.)localhost$/.test(host)) return ["127.0.0.1"];
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);

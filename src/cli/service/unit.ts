@@ -54,7 +54,7 @@ LockPersonality=true
 `;
 
 /** A word of ExecStart: `%` and `$` would be replaced. */
-function quoteSystemd(word: string): string {
+export function quoteSystemd(word: string): string {
   const plain = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   return /^[\w./:@%+=$,-]+$/.test(plain) ? plain : `"${plain.replaceAll(/["\\]/g, "\\$&")}"`;
 }

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineCommand } from "../command/command.ts";
+import { lineOf } from "../doctor/finding.ts";
+import { exitCodes } from "../process/exit.ts";
+import { bringUp } from "../up/bring-up.ts";
+import { runChecks } from "../up/checks.ts";
+import type { UpChecks } from "../up/checks.ts";
+import { renderRecords } from "../up/names.ts";
+import { planOf } from "../up/plan.ts";
+import type { UpPlan } from "../up/plan.ts";
+import { demandService } from "../up/server-service.ts";
+import { upSettings } from "../up/up-settings.ts";
+
+/** Pause between two looks at the DNS with `--wait`. */
+const waitMs = 10_000;
+
+export const up = defineCommand({
+  name: "up",
+  doc: "Set up a public server on this machine: check DNS, ports, disk and clock, write the configuration, install and start the service, obtain the first certificate, and test the server through its public name. Running it again repairs what is missing and changes nothing else.",
+  operands: "",
+  least: 0,
+  most: 0,
+  settings: upSettings,
+  examples: [
+    "postern up --check --domain t.example.com --email ops@example.com",
+    "sudo postern up --domain t.example.com --email ops@example.com",
+    "postern up --domain t.example.com --email ops@example.com --foreground --data ~/postern --file ~/postern.yaml",
+  ],
+  async run(values) {
+    const { json, check, foreground, wait } = values;
+    const plan = planOf(values);
+    if (!check && !foreground) demandService();
+    const print = (line: string): void => void process[json ? "stderr" : "stdout"].write(`${line}\n`);
+    const checks = await checkUntilReady(plan, wait, print);
+    const isFine = !checks.findings.some(({ outcome }) => outcome === "wrong");
+    if (isFine && !check) return bringUp(plan, values, checks, print);
+    if (checks.missing.length > 0 && !wait) print(`\n${renderRecords(checks.missing, plan.own)}`);
+    if (json) {
+      const result = { findings: checks.findings, missing_records: checks.missing, ready: false };
+      process.stdout.write(`${JSON.stringify(result)}\n`);
+    } else if (!isFine) print(advice(checks, check));
+    return isFine ? exitCodes.fine : exitCodes.unexpected;
+  },
+});
+
+/** Prints each finding once. With `isWaiting`, repeats the checks until the DNS records exist. */
+async function checkUntilReady(plan: UpPlan, isWaiting: boolean, print: (line: string) => void): Promise<UpChecks> {
+  const shown = new Set<string>();
+  const printOnce = (text: string): void => {
+    if (!shown.has(text)) print(text);
+    shown.add(text);
+  };
+  for (;;) {
+    const checks = await runChecks(plan, Date.now());
+    for (const finding of checks.findings) printOnce(lineOf(finding));
+    if (!isWaiting || checks.missing.length === 0) return checks;
+    printOnce(`\n${renderRecords(checks.missing, plan.own)}\nWaiting for the records. Press Ctrl+C to stop.`);
+    await sleep(waitMs);
+  }
+}
+
+function advice({ missing }: UpChecks, isCheck: boolean): string {
+  const unchanged = isCheck ? "" : " Nothing was changed.";
+  return missing.length > 0
+    ? `Add the DNS records, then run the command again. With --wait, the command continues when they exist.${unchanged}`
+    : `\nCorrect what is marked with ✗, then run the command again.${unchanged}`;
+}

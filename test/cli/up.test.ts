@@ -1,0 +1,180 @@
+/** `postern up`: from a machine with nothing to a server that answers through its public name. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { startCommand } from "../support/command.ts";
+import { freePort } from "../support/connections.ts";
+import { startDns } from "../support/dns.ts";
+import type { TestDns } from "../support/dns.ts";
+import { planPebble } from "../support/pebble.ts";
+import type { Pebble, PebblePlan } from "../support/pebble.ts";
+import { skipWithout } from "../support/programs.ts";
+import { runSharedCommand } from "../support/shared-command.ts";
+
+interface Found {
+  readonly outcome: string;
+  readonly about: string;
+  readonly message: string;
+}
+
+interface Result {
+  readonly findings: readonly Found[];
+  readonly missing_records: readonly { readonly name: string; readonly type: string }[];
+  readonly ready: boolean;
+  readonly console_url?: string;
+  readonly join_command?: string;
+}
+
+describe("postern up", { skip: skipWithout("pebble"), timeout: 120_000 }, () => {
+  let plan: PebblePlan;
+  let pebble: Pebble;
+  let dns: TestDns;
+  let directory: string;
+  let ports: { https: number; http: number; agents: number; api: number };
+  const domain = "t.example.org";
+
+  before(async () => {
+    plan = await planPebble();
+    dns = await startDns();
+    directory = mkdtempSync(join(tmpdir(), "postern-up-"));
+    writeFileSync(join(directory, "acme-ca.pem"), plan.ca);
+    ports = { https: await freePort(), http: await freePort(), agents: await freePort(), api: await freePort() };
+    pebble = await plan.start(ports);
+    writeFileSync(join(directory, "root.pem"), await pebble.issuingRoot());
+  });
+  after(async () => {
+    await pebble.stop();
+    await dns.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  beforeEach(() => dns.addresses.clear());
+
+  const options = (more: Readonly<Record<string, string | number | true>> = {}): string[] =>
+    Object.entries<string | number | true>({
+      domain,
+      email: "ops@example.test",
+      address: "127.0.0.1",
+      data: join(directory, "data"),
+      file: join(directory, "postern.yaml"),
+      "https-listen": `127.0.0.1:${ports.https}`,
+      "http-listen": `127.0.0.1:${ports.http}`,
+      "agent-listen": `127.0.0.1:${ports.agents}`,
+      "api-listen": `127.0.0.1:${ports.api}`,
+      "acme-directory": plan.directoryUrl,
+      "acme-ca": join(directory, "acme-ca.pem"),
+      "name-server": dns.address,
+      ...more,
+    }).flatMap(([name, value]) => (value === true ? [`--${name}`] : [`--${name}`, String(value)]));
+
+  const check = async (more: Parameters<typeof options>[0] = {}): Promise<{ code: number | null; result: Result }> => {
+    const { code, stdout, stderr } = await runSharedCommand(["up", ...options({ ...more, check: true, json: true })]);
+    assert.notEqual(stdout, "", stderr);
+    return { code, result: JSON.parse(stdout) as Result };
+  };
+  const wrongOf = ({ findings }: Result): readonly Found[] => findings.filter(({ outcome }) => outcome === "wrong");
+
+  it("postern up --check passes on a machine whose names, ports and authority are right, and changes nothing", async () => {
+    const { code, result } = await check();
+    assert.deepEqual(wrongOf(result), []);
+    assert.equal(code, 0);
+    assert.throws(() => readFileSync(join(directory, "postern.yaml")), { code: "ENOENT" });
+    const about = result.findings.map((one) => one.about);
+    assert.ok(about.includes(domain) && about.includes(`idp.${domain}`) && about.includes("clock"), about.join("\n"));
+  });
+
+  it("postern up --check names the DNS records that are missing, for a zone file and for a form", async () => {
+    const { code, result } = await check({ domain: "a.nowhere.test", address: "203.0.113.10" });
+    assert.equal(code, 1);
+    assert.deepEqual(result.missing_records, [
+      { name: "a.nowhere.test", type: "A" },
+      { name: "*.a.nowhere.test", type: "A" },
+    ]);
+    const shown = await runSharedCommand([
+      "up",
+      ...options({ domain: "a.nowhere.test", address: "203.0.113.10", check: true }),
+    ]);
+    assert.match(shown.stdout, /^ {2}\*\.a\.nowhere\.test\. 300 IN A 203\.0\.113\.10$/m);
+    assert.match(shown.stdout, /^ {2}\*\.a\.nowhere\.test +A +203\.0\.113\.10$/m);
+  });
+
+  it("postern up --check refuses a name that leads to another machine", async () => {
+    dns.addresses.set(`idp.${domain}`, ["203.0.113.99"]);
+    const [wrong, ...more] = wrongOf((await check()).result);
+    assert.deepEqual([wrong?.about, more], [`idp.${domain}`, []]);
+    assert.match(wrong?.message ?? "", /203\.0\.113\.99, which is not an address of this machine \(127\.0\.0\.1\)/);
+  });
+
+  it("postern up --check names the program that uses a port", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    try {
+      const [wrong, ...more] = wrongOf((await check({ "agent-listen": `127.0.0.1:${port}` })).result);
+      assert.deepEqual([wrong?.about, more], [`port ${port} (agents)`, []]);
+      if (process.platform === "linux")
+        assert.match(wrong?.message ?? "", new RegExp(`\\(process ${process.pid}\\) uses it`));
+    } finally {
+      other.close();
+    }
+  });
+
+  it("postern up --check reports an authority that does not answer", async () => {
+    const { result } = await check({ "acme-directory": `https://127.0.0.1:${await freePort()}/dir` });
+    assert.deepEqual(
+      wrongOf(result).map(({ about }) => about),
+      ["certificate authority"],
+    );
+  });
+
+  it("postern up stops before it changes anything if a check fails", async () => {
+    dns.addresses.set(domain, ["203.0.113.99"]);
+    const { code, stdout } = await runSharedCommand(["up", ...options({ foreground: true })]);
+    assert.equal(code, 1);
+    assert.match(stdout, /Nothing was changed\./);
+    assert.throws(() => readFileSync(join(directory, "postern.yaml")), { code: "ENOENT" });
+  });
+
+  it("postern up requires a domain and an e-mail address", async () => {
+    const { code, stderr } = await runSharedCommand(["up", "--foreground"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /--domain.*--email/);
+  });
+
+  it("postern up --foreground ends with a server that has a certificate and answers through its public name, also when it runs again", async () => {
+    const started: string[] = [];
+    for (const expected of [/wrote .*postern\.yaml/, /postern\.yaml is unchanged/]) {
+      const running = startCommand(["up", ...options({ foreground: true, json: true })], {
+        env: { NODE_EXTRA_CA_CERTS: join(directory, "root.pem") },
+      });
+      const line = await running
+        .firstLine()
+        .catch((error: unknown) => assert.fail(`${String(error)}\n${running.stderr()}`));
+      const result = JSON.parse(line) as Result;
+      assert.deepEqual(wrongOf(result), []);
+      assert.ok(result.ready, running.stderr());
+      assert.match(result.console_url ?? "", /^http/);
+      assert.match(result.join_command ?? "", /^postern join pj1_/);
+      assert.match(running.stderr(), expected);
+      const shown = result.findings.filter(({ message }) => /shows a certificate until/.test(message));
+      assert.equal(shown.length, 1);
+      started.push(readFileSync(join(directory, "postern.yaml"), "utf8"));
+      const ended = await running.end();
+      assert.equal(ended.code, 0, ended.stderr);
+    }
+    assert.equal(started[0], started[1]);
+  });
+
+  it("postern up refuses to replace a configuration file with other settings, and shows the new ones", async () => {
+    writeFileSync(join(directory, "other.yaml"), "domain: other.example\n");
+    const args = options({ foreground: true, file: join(directory, "other.yaml") });
+    const { code, stderr } = await runSharedCommand(["up", ...args]);
+    assert.equal(code, 2);
+    assert.match(stderr, /exists with other settings[^]*domain: "t\.example\.org"/);
+    assert.equal(readFileSync(join(directory, "other.yaml"), "utf8"), "domain: other.example\n");
+  });
+});
