@@ -37,6 +37,11 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/cli/api": ["test/cli/api.test.ts"],
   "src/cli/platform": ["test/cli/platform.test.ts"],
   "src/cli/terminal": ["test/cli/commands.test.ts"],
+  "src/directory": [
+    "test/api/live.test.ts",
+    "test/storage/name-rule.test.ts",
+    "test/traffic/{earlier-nodes,pooling,shared-names}.test.ts",
+  ],
   "src/edge": ["test/traffic/{edge,modules-changes}.test.ts"],
   "src/edge/agents": ["test/traffic/{agents-tunnels,agent-options,bind-fields}.test.ts"],
   "src/edge/connections": ["test/traffic/{tcp-edges,tls-edges}.test.ts"],

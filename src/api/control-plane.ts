@@ -139,7 +139,7 @@ async function serve(
   exportFailures(metrics);
   const edges = makeEdges(links);
   /** Of this node. */
-  const agents = new Replica<EdgeLine>();
+  const agents = new Replica<EdgeLine>({ isIndexed: true });
   const liveObjects = openLiveObjects(
     store,
     () => (directory ? [agents, directory.agents] : [agents]),

@@ -29,9 +29,13 @@ export class Replica<Place extends object> implements AgentReader {
   readonly #numbers = new Map<Place, number>();
   readonly #places = new Map<number, Place>();
   #lastPlace = 0;
-  /** Made for the first query that needs it: edges have none. */
   #index: Index | undefined;
   #changes = 0;
+
+  /** @param isIndexed for queries by account and label. Without it, the first such query makes the index. */
+  constructor({ isIndexed = false }: { readonly isIndexed?: boolean } = {}) {
+    if (isIndexed) this.#index = emptyIndex();
+  }
 
   get changes(): number {
     return this.#changes;
@@ -220,7 +224,7 @@ export class Replica<Place extends object> implements AgentReader {
   #indexed(): Index {
     if (this.#index) return this.#index;
     const { rows } = this;
-    const index: Index = { sessions: new Map(), tunnels: new Map(), labels: makeLabelIndex() };
+    const index = emptyIndex();
     for (const number of rows.sessionNumbers()) addTo(index.sessions, rows.accountOf(number), number);
     for (const number of rows.tunnelNumbers()) indexTunnel(index, this.entry(number), number);
     this.#index = index;
@@ -261,6 +265,10 @@ function unreportedSession(tunnel: { readonly sessionId: string; readonly accoun
 /** What an entry has in either form. */
 function knownOf({ tunnel, shared }: TunnelEntry): SharedTunnel | TunnelReport {
   return shared ?? (tunnel as TunnelReport);
+}
+
+function emptyIndex(): Index {
+  return { sessions: new Map(), tunnels: new Map(), labels: makeLabelIndex() };
 }
 
 function indexTunnel(index: Index, entry: TunnelEntry, number: number): void {

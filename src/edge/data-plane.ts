@@ -20,7 +20,7 @@ import { exportOutboundCounters } from "../outbound/counters.ts";
 import { defaultTunnelLimits } from "../tunnel/limits.ts";
 import { makeAgentServer } from "../tunnel/server.ts";
 import type { AgentServer } from "../tunnel/server.ts";
-import { defaultAgentLimits } from "./agents/limits.ts";
+import { defaultAgentLimits } from "./agents/tunnels/limits.ts";
 import { makeAgentRegistry } from "./agents/registry.ts";
 import type { AgentRegistry, AgentRegistryOptions } from "./agents/registry.ts";
 import { defaultSpliceLimits } from "./connections/limits.ts";

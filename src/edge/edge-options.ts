@@ -4,7 +4,7 @@ import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { KeyedCertificate } from "../lib/certificates/x509.ts";
 import type { EdgeSettings } from "../settings/edge.ts";
-import type { AgentLimits } from "./agents/limits.ts";
+import type { AgentLimits } from "./agents/tunnels/limits.ts";
 import type { SpliceLimits } from "./connections/limits.ts";
 import type { HttpLimits } from "./http/context.ts";
 import type { ListenerLimits } from "./listeners/limits.ts";

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { createServer } from "../../src/lib/http.ts";
 import { makeAgentRegistry } from "../../src/edge/agents/registry.ts";
-import { defaultAgentLimits } from "../../src/edge/agents/limits.ts";
+import { defaultAgentLimits } from "../../src/edge/agents/tunnels/limits.ts";
 import { makeRequestUpstreams } from "../../src/edge/upstreams/request-upstreams.ts";
 import { uploadReserveBytes, defaultLimits } from "../../src/edge/http/context.ts";
 import type { FinishedExchange, HttpContext, HttpLimits } from "../../src/edge/http/context.ts";

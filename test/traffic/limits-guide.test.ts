@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { it } from "node:test";
-import { defaultAgentLimits } from "../../src/edge/agents/limits.ts";
+import { defaultAgentLimits } from "../../src/edge/agents/tunnels/limits.ts";
 import { defaultSpliceLimits } from "../../src/edge/connections/limits.ts";
 import { defaultLimits } from "../../src/edge/http/context.ts";
 import { maxStreams } from "../../src/edge/http2/stream-set.ts";

@@ -10,7 +10,7 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 import type { Entry } from "../../directory/news.ts";
 import type { AgentReader } from "../../directory/reader.ts";
-import { shareNameClaims } from "../edges/node-claims.ts";
+import { shareNameClaims } from "./node-claims.ts";
 import { NodeEntries } from "./node-entries.ts";
 import type { NodeEntriesOptions } from "./node-entries.ts";
 

@@ -5,13 +5,13 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AgentSession } from "../../tunnel/server-hooks.ts";
-import { namedKinds } from "./account-objects.ts";
-import type { EndpointAddresses } from "./addresses.ts";
-import type { Credentials, Grant } from "./credentials.ts";
-import type { EndpointHosts } from "./hosts.ts";
-import type { OpenTunnels } from "./open-tunnels.ts";
-import type { SessionBook } from "./session-book.ts";
-import type { Tunnel } from "./tunnel.ts";
+import { namedKinds } from "./opening/account-objects.ts";
+import type { EndpointAddresses } from "./names/addresses.ts";
+import type { Credentials, Grant } from "./opening/credentials.ts";
+import type { EndpointHosts } from "./names/hosts.ts";
+import type { OpenTunnels } from "./register/open-tunnels.ts";
+import type { SessionBook } from "./register/session-book.ts";
+import type { Tunnel } from "./tunnels/tunnel.ts";
 
 export interface EnforcementOptions {
   readonly table: RoutingTable;

@@ -1,5 +1,5 @@
 import { Refusal } from "../../lib/errors.ts";
-import type { AgentLimits } from "./limits.ts";
+import type { AgentLimits } from "./tunnels/limits.ts";
 
 export interface ExchangeTurns {
   /** What `ask` resolves with. Rejects with `Refusal` (exchange_busy) without asking where too many are under way. */

@@ -8,16 +8,16 @@ import type { SessionReport } from "../../directory/reports.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { RoutingTable } from "../../routing/sites/compiled.ts";
 import type { AgentSession, BindProgress, BindRequest, ServerHooks, Unclaimed } from "../../tunnel/server-hooks.ts";
-import type { Credentials, Grant } from "./credentials.ts";
+import type { Credentials, Grant } from "./opening/credentials.ts";
 import { admitsAgent } from "./enforcement.ts";
-import type { Elsewhere } from "./elsewhere.ts";
+import type { Elsewhere } from "./remote/elsewhere.ts";
 import type { Joining } from "./joining.ts";
-import type { AgentLimits } from "./limits.ts";
-import type { OpenTunnels } from "./open-tunnels.ts";
-import type { Opening } from "./opening.ts";
-import type { SessionBook } from "./session-book.ts";
-import type { SharedNames } from "./shared-names.ts";
-import type { Endpoint, Tunnel } from "./tunnel.ts";
+import type { AgentLimits } from "./tunnels/limits.ts";
+import type { OpenTunnels } from "./register/open-tunnels.ts";
+import type { Opening } from "./opening/opening.ts";
+import type { SessionBook } from "./register/session-book.ts";
+import type { SharedNames } from "./names/shared-names.ts";
+import type { Endpoint, Tunnel } from "./tunnels/tunnel.ts";
 
 export interface ProtocolHooksOptions {
   readonly table: RoutingTable;

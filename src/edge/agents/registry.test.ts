@@ -10,8 +10,8 @@ import type { RoutingChange, AgentCommand, Upward } from "../../routing/planes/m
 import { makeRoutingTable } from "../../routing/table.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
-import { defaultAgentLimits } from "./limits.ts";
-import type { AgentLimits } from "./limits.ts";
+import { defaultAgentLimits } from "./tunnels/limits.ts";
+import type { AgentLimits } from "./tunnels/limits.ts";
 import { makeAgentRegistry } from "./registry.ts";
 
 const plainBind: BindRequest = {

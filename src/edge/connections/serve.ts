@@ -12,7 +12,7 @@ import type { ConnectionFacts } from "../../traffic/exchange.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { makeAccountConnections } from "../listeners/account-connections.ts";
 import type { TlsEnd } from "../tls/tls-end.ts";
 import { makeConnectionUpstreams } from "../upstreams/connection-upstreams.ts";

@@ -16,7 +16,7 @@ import type { OpenConnection } from "../../traffic/open-connection.ts";
 import type { Step } from "../../traffic/step.ts";
 import type { ConnectionSite } from "../../routing/sites/compiled.ts";
 import { moduleFailed } from "../../routing/sites/refusals.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import type { TlsEnd } from "../tls/tls-end.ts";
 import type { ConnectionUpstreams, Opened } from "../upstreams/connection-upstreams.ts";
 import type { SpliceCounters } from "./counters.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import type { Site } from "../../routing/sites/compiled.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { makePools } from "./pools.ts";
 
 /** A tunnel of the agent, as a register has it. */

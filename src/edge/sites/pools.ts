@@ -4,7 +4,7 @@ import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/com
 import type { LoginGuard } from "../../traffic/login.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { sameDemands } from "../tls/demands.ts";
 
 export interface Pools {

@@ -16,7 +16,7 @@ import type { DialOptions } from "./dial.ts";
 import { makePicker } from "./pick.ts";
 import type { Circumstances, StaticPlan } from "./pick.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 import { proxyPreamble } from "./proxy-preamble.ts";
 
 export interface ConnectionUpstreamsOptions {

@@ -2,9 +2,9 @@
 import type { Answer, Step } from "../../traffic/step.ts";
 import { answered, passed, skipped } from "../../traffic/step.ts";
 import type { BackendPlan, UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { GroupPlan } from "../agents/groups.ts";
+import type { GroupPlan } from "../agents/register/groups.ts";
 import type { AgentRegistry } from "../agents/registry.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 
 export type StaticPlan = Extract<UpstreamPlan, { kind: "static" }>;
 type FixedPlan = Extract<UpstreamPlan, { kind: "http_response" }>;

@@ -19,7 +19,7 @@ import { Deadlines } from "../../lib/deadlines.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 import type { UpstreamUser } from "./upstream-user.ts";
 import { UpstreamPool } from "./upstream-pool.ts";
-import { defaultAgentLimits } from "../agents/limits.ts";
+import { defaultAgentLimits } from "../agents/tunnels/limits.ts";
 import { makeAgentRegistry } from "../agents/registry.ts";
 import { makeRequestUpstreams } from "./request-upstreams.ts";
 

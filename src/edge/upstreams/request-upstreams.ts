@@ -18,7 +18,7 @@ import type { AgentRegistry } from "../agents/registry.ts";
 import { makeRequestTimes } from "./request-times.ts";
 import { keyOf, makeStaticPools } from "./static-pools.ts";
 import type { PoolPair } from "./upstream-pool.ts";
-import type { Tunnel } from "../agents/tunnel.ts";
+import type { Tunnel } from "../agents/tunnels/tunnel.ts";
 
 export interface RequestUpstreamsOptions {
   readonly registry: AgentRegistry;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { systemClock } from "../../lib/clock.ts";
-import { Refusal } from "../../lib/errors.ts";
-import { modules } from "../../modules/index.ts";
-import type { CompiledModule } from "../../traffic/module.ts";
-import type { Exchange } from "../../traffic/exchange.ts";
+import { systemClock } from "../../../lib/clock.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { modules } from "../../../modules/index.ts";
+import type { CompiledModule } from "../../../traffic/module.ts";
+import type { Exchange } from "../../../traffic/exchange.ts";
 import { endpointSite } from "./endpoint.ts";
 import { compileOptions } from "./options.ts";
 

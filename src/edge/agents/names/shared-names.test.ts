@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { makeManualClock } from "../../../test/support/clock.ts";
-import type { Upward } from "../../routing/planes/messages.ts";
-import type { OpenedEndpoint } from "./opening.ts";
+import { makeManualClock } from "../../../../test/support/clock.ts";
+import type { Upward } from "../../../routing/planes/messages.ts";
+import type { OpenedEndpoint } from "./shared-names.ts";
 import { makeSharedNames } from "./shared-names.ts";
 
 /** An edge's claims, which the test answers. */

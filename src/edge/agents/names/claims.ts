@@ -2,14 +2,13 @@
  * The names at this edge, host names or ports: the tunnels that serve each name, and the account that had it last. The rule
  * is `mayHave`, with two additions: configuration reserves names, and a restarted agent replaces its earlier tunnels.
  */
-import { Refusal } from "../../lib/errors.ts";
-import { timestamp } from "../../lib/clock.ts";
-import type { AgentSession } from "../../tunnel/server-hooks.ts";
-import { mayHave, sharesName } from "../../directory/names.ts";
-import type { NameHolder } from "../../directory/names.ts";
-import { sharingKey } from "./company.ts";
-import type { Company } from "./company.ts";
-import type { Tunnel } from "./tunnel.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { timestamp } from "../../../lib/clock.ts";
+import type { AgentSession } from "../../../tunnel/server-hooks.ts";
+import { mayHave, sharesName } from "../../../directory/names.ts";
+import type { NameHolder } from "../../../directory/names.ts";
+import { sharingKey } from "../tunnels/tunnel.ts";
+import type { Company, Tunnel } from "../tunnels/tunnel.ts";
 
 /** A name stays with its account for this long after its tunnel has gone, so that a restart finds it free. */
 const reservedMs = 600_000;

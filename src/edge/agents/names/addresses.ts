@@ -1,8 +1,8 @@
 /** The addresses of tcp endpoints: a port each, of the server's range or reserved by the account. */
 import { createHash } from "node:crypto";
-import { Refusal } from "../../lib/errors.ts";
-import { Lru } from "../../lib/collections/lru.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { Lru } from "../../../lib/collections/lru.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claimant, Claims } from "./claims.ts";
 import { servedByOthers } from "./hosts.ts";

@@ -1,7 +1,7 @@
 /** TLS that an agent wants ended at the edge (agent-protocol, "Options of a tunnel"). */
-import { Refusal } from "../../lib/errors.ts";
-import { readOwnCertificate } from "../../lib/certificates/own-certificate.ts";
-import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { readOwnCertificate } from "../../../lib/certificates/own-certificate.ts";
+import type { OwnCertificate } from "../../../lib/certificates/own-certificate.ts";
 
 export interface Termination {
   /** The agent's own; undefined: the one that the edge has for the name. */

@@ -1,8 +1,8 @@
 /** Basic authentication (RFC 7617) that an agent wants of an endpoint's visitors (agent-protocol.md §5, `BasicAuth`). */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { CompiledModule } from "../../traffic/module.ts";
-import { passed } from "../../traffic/step.ts";
-import type { Step } from "../../traffic/step.ts";
+import type { CompiledModule } from "../../../traffic/module.ts";
+import { passed } from "../../../traffic/step.ts";
+import type { Step } from "../../../traffic/step.ts";
 
 /** Its name in lower case; compiled here, since routes have no module for it. */
 export const basicAuthOption = "basicauth";

@@ -1,12 +1,29 @@
-import { timestamp } from "../../lib/clock.ts";
-import type { SharedTunnel } from "../../directory/news.ts";
-import type { TunnelReport } from "../../directory/reports.ts";
-import type { ConnectionSite, Site } from "../../routing/sites/compiled.ts";
-import type { Beside } from "../../traffic/upstream-plan.ts";
-import type { Company } from "./company.ts";
-import { isInternalKey } from "../../lib/internal-names.ts";
-import { nameOf } from "../../lib/plain-names.ts";
-import type { AgentSession, BindRequest } from "../../tunnel/server-hooks.ts";
+import { timestamp } from "../../../lib/clock.ts";
+import type { SharedTunnel } from "../../../directory/news.ts";
+import type { TunnelReport } from "../../../directory/reports.ts";
+import type { ConnectionSite, Site } from "../../../routing/sites/compiled.ts";
+import type { Beside } from "../../../traffic/upstream-plan.ts";
+import { isInternalKey } from "../../../lib/internal-names.ts";
+import { nameOf } from "../../../lib/plain-names.ts";
+import type { AgentSession, BindRequest } from "../../../tunnel/server-hooks.ts";
+
+/** What a tunnel has in common with the tunnels that may serve its name together with it. */
+export interface Company {
+  /** The same text for all of them; the protocol for pooled ones. */
+  readonly key: string;
+  /** Their agents request pooling (`PoolingEnabled`). */
+  readonly isPool: boolean;
+  /** The tunnels of one agent must do the same: the same text for the same options. Undefined within a pool. */
+  readonly likeness: string | undefined;
+  /** Also within a pool, the same text for the tunnels that one agent has in several sessions. */
+  readonly agent: string | undefined;
+}
+
+/** The same text for tunnels that may serve a name together; undefined for a tunnel that serves its name alone. */
+export function sharingKey(company: Company | undefined): string | undefined {
+  if (company?.likeness === undefined) return company?.key;
+  return `${company.key.length} ${company.key} ${company.likeness}`;
+}
 
 /** A tunnel that is online: an endpoint of its own, or one with labels for backends. */
 export interface Tunnel {

@@ -1,12 +1,20 @@
 /** Public names where several edges give them out: each is claimed at the control plane before an agent is told of it. */
-import type { Clock, Timer } from "../../lib/clock.ts";
-import { Refusal } from "../../lib/errors.ts";
-import type { ClaimAnswer } from "../../directory/names.ts";
-import type { Upward } from "../../routing/planes/messages.ts";
-import type { BindProgress, Unclaimed } from "../../tunnel/server-hooks.ts";
-import type { OpenedEndpoint } from "./opening.ts";
-import { claimedName } from "./tunnel.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { Clock, Timer } from "../../../lib/clock.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import type { ClaimAnswer } from "../../../directory/names.ts";
+import type { Upward } from "../../../routing/planes/messages.ts";
+import type { BindProgress, Unclaimed } from "../../../tunnel/server-hooks.ts";
+import { claimedName } from "../tunnels/tunnel.ts";
+import type { Tunnel } from "../tunnels/tunnel.ts";
+
+/** An endpoint that is compiled and not on the register yet. */
+export interface OpenedEndpoint {
+  readonly tunnel: Tunnel;
+  /** The tunnels of the same credential that close first: their agent was asked and did not answer. */
+  readonly replaces: readonly Tunnel[];
+  /** The name is random: no other tunnel can have it. */
+  readonly isFresh: boolean;
+}
 
 export interface SharedNames {
   /**

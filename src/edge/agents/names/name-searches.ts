@@ -1,5 +1,5 @@
 /** Searches for the first free name of a list, which do not look at the same taken names again for each tunnel. */
-import { SortedNumbers } from "../../lib/sorted-numbers.ts";
+import { SortedNumbers } from "../../../lib/sorted-numbers.ts";
 
 export interface NameSearches {
   /**

@@ -1,12 +1,12 @@
 /** Who an agent is: the check of its token, and what the token allows from then on. */
 import { timingSafeEqual } from "node:crypto";
-import type { Clock } from "../../lib/clock.ts";
-import { Refusal } from "../../lib/errors.ts";
-import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../lib/tokens.ts";
-import type { CompiledCredential, RoutingTable } from "../../routing/sites/compiled.ts";
-import type { AuthRequest } from "../../tunnel/server-hooks.ts";
-import { compileAcl } from "../../lib/agent-acl.ts";
-import type { AgentAcl } from "../../lib/agent-acl.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { fingerprint, hashToken, maxTokenBytes, tokenPrefix, tokenPrefixes } from "../../../lib/tokens.ts";
+import type { CompiledCredential, RoutingTable } from "../../../routing/sites/compiled.ts";
+import type { AuthRequest } from "../../../tunnel/server-hooks.ts";
+import { compileAcl } from "../../../lib/agent-acl.ts";
+import type { AgentAcl } from "../../../lib/agent-acl.ts";
 
 /** A credential in use. */
 export interface Grant {

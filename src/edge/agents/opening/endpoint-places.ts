@@ -1,23 +1,23 @@
 /** Where an endpoint is published: the host name or the port that its agent asks for, or one that is made for it. */
 import { randomUUID } from "node:crypto";
-import { Refusal } from "../../lib/errors.ts";
-import { parsePort } from "../../lib/hostport.ts";
-import { internalKey, internalNameDemand, internalNameOf, isInternalName } from "../../lib/internal-names.ts";
-import { hostOfName, nameOf } from "../../lib/plain-names.ts";
-import { isServerName } from "../../lib/server-names.ts";
-import type { ServerNames } from "../../lib/server-names.ts";
-import type { AgentSession, Asked, BindRequest } from "../../tunnel/server-hooks.ts";
-import type { EndpointAddresses } from "./addresses.ts";
-import { describeHolder } from "./claims.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { parsePort } from "../../../lib/hostport.ts";
+import { internalKey, internalNameDemand, internalNameOf, isInternalName } from "../../../lib/internal-names.ts";
+import { hostOfName, nameOf } from "../../../lib/plain-names.ts";
+import { isServerName } from "../../../lib/server-names.ts";
+import type { ServerNames } from "../../../lib/server-names.ts";
+import type { AgentSession, Asked, BindRequest } from "../../../tunnel/server-hooks.ts";
+import type { EndpointAddresses } from "../names/addresses.ts";
+import { describeHolder } from "../names/claims.ts";
 import { companyOf } from "./company.ts";
-import type { Company } from "./company.ts";
 import type { Grant } from "./credentials.ts";
-import type { EndpointHosts } from "./hosts.ts";
+import type { EndpointHosts } from "../names/hosts.ts";
 import { generatedName, hostName } from "./host-names.ts";
-import { makeNameSearches } from "./name-searches.ts";
-import type { NameSearches } from "./name-searches.ts";
-import { claimedName, isAtPort } from "./tunnel.ts";
-import type { Endpoint, Tunnel } from "./tunnel.ts";
+import type { OpenedEndpoint } from "../names/shared-names.ts";
+import { makeNameSearches } from "../names/name-searches.ts";
+import type { NameSearches } from "../names/name-searches.ts";
+import { claimedName, isAtPort } from "../tunnels/tunnel.ts";
+import type { Company, Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface EndpointPlacesOptions extends ServerNames {
   readonly hosts: EndpointHosts;
@@ -50,12 +50,7 @@ export interface PublicPlace {
   readonly port: number;
 }
 
-export interface ClaimedPlace extends PublicPlace {
-  /** The tunnels of the same credential that must be taken away first: their agent was asked and is silent. */
-  readonly replaces: readonly Tunnel[];
-  /** It was made up by chance: nobody can have it. */
-  readonly isFresh: boolean;
-}
+export type ClaimedPlace = PublicPlace & Pick<OpenedEndpoint, "replaces" | "isFresh">;
 
 export interface EndpointPlaces {
   /** Throws `Refusal`. The place is not taken yet. */

@@ -1,11 +1,11 @@
 /** An agent's endpoint as a site: one host, one route or whole connections, one tunnel behind it. */
-import { isInternalKey } from "../../lib/internal-names.ts";
-import { passed, skipped } from "../../traffic/step.ts";
-import type { Handshake } from "../../traffic/handshake.ts";
-import type { CompiledModule } from "../../traffic/module.ts";
-import type { Step } from "../../traffic/step.ts";
-import type { Beside, UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { CompiledRoute, ConnectionSite, Site } from "../../routing/sites/compiled.ts";
+import { isInternalKey } from "../../../lib/internal-names.ts";
+import { passed, skipped } from "../../../traffic/step.ts";
+import type { Handshake } from "../../../traffic/handshake.ts";
+import type { CompiledModule } from "../../../traffic/module.ts";
+import type { Step } from "../../../traffic/step.ts";
+import type { Beside, UpstreamPlan } from "../../../traffic/upstream-plan.ts";
+import type { CompiledRoute, ConnectionSite, Site } from "../../../routing/sites/compiled.ts";
 import type { Termination } from "./termination.ts";
 
 export interface EndpointSiteOptions {

@@ -1,6 +1,6 @@
 /** Follows the news of other edges. Visitors here reach the agents of other edges as if they were connected here. */
-import type { DirectoryNews } from "../../directory/news.ts";
-import type { PeerPlace } from "../peers/transport.ts";
+import type { DirectoryNews } from "../../../directory/news.ts";
+import type { PeerPlace } from "../../peers/transport.ts";
 import { RemoteAgents } from "./remote-agents.ts";
 import type { RemoteAgentsOptions } from "./remote-agents.ts";
 import type { RemoteSession } from "./remote-session.ts";

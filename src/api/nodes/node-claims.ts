@@ -3,7 +3,7 @@ import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Claim, ClaimAnswer, NameClaims } from "../../directory/names.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
-import type { EdgeLine } from "./edges.ts";
+import type { EdgeLine } from "../edges/edges.ts";
 
 /** How long after a name was found granted to another it is asked for again. */
 const againMs = 20;

@@ -1,9 +1,9 @@
 /** The host names of endpoints. */
-import { wildcardBase } from "../../lib/host-cover.ts";
-import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
-import { hostOfName, siblingOf } from "../../lib/plain-names.ts";
-import type { ConnectionSite, RoutingTable, Site } from "../../routing/sites/compiled.ts";
-import type { ResourceObject } from "../../schema/object.ts";
+import { wildcardBase } from "../../../lib/host-cover.ts";
+import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
+import { hostOfName, siblingOf } from "../../../lib/plain-names.ts";
+import type { ConnectionSite, RoutingTable, Site } from "../../../routing/sites/compiled.ts";
+import type { ResourceObject } from "../../../schema/object.ts";
 import { makeClaims } from "./claims.ts";
 import type { Claims } from "./claims.ts";
 

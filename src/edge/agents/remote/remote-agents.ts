@@ -1,12 +1,12 @@
 /** The agents of all other edges, as this edge serves them: rows of a replica, and objects for those that visitors ask for. */
-import type { SharedEntry, SharedTunnel } from "../../directory/news.ts";
-import { Replica } from "../../directory/replica.ts";
-import type { SessionReport } from "../../directory/reports.ts";
-import type { Log } from "../../lib/log.ts";
-import type { Peers } from "../peers/peers.ts";
-import type { PeerPlace } from "../peers/transport.ts";
-import type { OpenTunnels } from "./open-tunnels.ts";
-import type { Opening } from "./opening.ts";
+import type { SharedEntry, SharedTunnel } from "../../../directory/news.ts";
+import { Replica } from "../../../directory/replica.ts";
+import type { SessionReport } from "../../../directory/reports.ts";
+import type { Log } from "../../../lib/log.ts";
+import type { Peers } from "../../peers/peers.ts";
+import type { PeerPlace } from "../../peers/transport.ts";
+import type { OpenTunnels } from "../register/open-tunnels.ts";
+import type { Opening } from "../opening/opening.ts";
 import { RemoteSession } from "./remote-session.ts";
 import { RemoteTunnel } from "./remote-tunnel.ts";
 import type { RemoteKind, RemoteParts } from "./remote-tunnel.ts";

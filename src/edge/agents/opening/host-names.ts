@@ -1,6 +1,6 @@
 /** Host names of endpoints: which ones an agent may ask for, and those made for agents that do not ask. */
 import { createHash } from "node:crypto";
-import { hostIssue } from "../../lib/hostport.ts";
+import { hostIssue } from "../../../lib/hostport.ts";
 
 /** Short, known and harmless in every combination. */
 const qualities =

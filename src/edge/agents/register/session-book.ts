@@ -1,5 +1,5 @@
-import type { AgentSession } from "../../tunnel/server-hooks.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { AgentSession } from "../../../tunnel/server-hooks.ts";
+import type { Tunnel } from "../tunnels/tunnel.ts";
 
 /** The connected agents by session id, account and credential, and the tunnels of each. */
 export interface SessionBook {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { companyOf, sharingKey } from "./company.ts";
+import { companyOf } from "./company.ts";
+import { sharingKey } from "../tunnels/tunnel.ts";
 
 const session = { credentialId: "cr_1", agentId: "a".repeat(32) };
 const request = {

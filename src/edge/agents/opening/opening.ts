@@ -1,27 +1,34 @@
 /** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
-import { internalNameOf, isInternalKey } from "../../lib/internal-names.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { nameOf } from "../../lib/plain-names.ts";
-import { markOf } from "../../lib/work-mark.ts";
-import { Refusal } from "../../lib/errors.ts";
-import { endpointIdOf } from "../../lib/ids.ts";
-import type { SharedTunnel } from "../../directory/news.ts";
-import type { ModuleDeclaration } from "../../traffic/module.ts";
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
-import type { Place } from "../../schema/object.ts";
-import type { AgentSession, BindProgress, BindRequest, LabelRequest, TunnelChange } from "../../tunnel/server-hooks.ts";
+import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { nameOf } from "../../../lib/plain-names.ts";
+import { markOf } from "../../../lib/work-mark.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import { endpointIdOf } from "../../../lib/ids.ts";
+import type { SharedTunnel } from "../../../directory/news.ts";
+import type { ModuleDeclaration } from "../../../traffic/module.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled.ts";
+import type { Place } from "../../../schema/object.ts";
+import type {
+  AgentSession,
+  BindProgress,
+  BindRequest,
+  LabelRequest,
+  TunnelChange,
+} from "../../../tunnel/server-hooks.ts";
 import type { Grant } from "./credentials.ts";
 import { AccountObjects } from "./account-objects.ts";
 import { companyOf } from "./company.ts";
 import { connectionEndpoint, endpointSite } from "./endpoint.ts";
 import type { EndpointSiteOptions } from "./endpoint.ts";
+import type { OpenedEndpoint } from "../names/shared-names.ts";
 import { makeEndpointPlaces } from "./endpoint-places.ts";
-import type { ClaimedPlace, EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
-import type { AgentLimits } from "./limits.ts";
+import type { EndpointPlacesOptions, EndpointRequest, PublicPlace, Unasked } from "./endpoint-places.ts";
+import type { AgentLimits } from "../tunnels/limits.ts";
 import { compileOptions, likenessOf, prepareOptions } from "./options.ts";
 import { readTermination } from "./termination.ts";
-import { claimedName } from "./tunnel.ts";
-import type { Endpoint, EndpointProto, Tunnel } from "./tunnel.ts";
+import { claimedName } from "../tunnels/tunnel.ts";
+import type { Endpoint, EndpointProto, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface OpeningOptions extends EndpointPlacesOptions {
   /** As this edge runs them. */
@@ -29,10 +36,6 @@ export interface OpeningOptions extends EndpointPlacesOptions {
   readonly table: RoutingTable;
   readonly clock: Clock;
   readonly limits: AgentLimits;
-}
-
-export interface OpenedEndpoint extends Pick<ClaimedPlace, "replaces" | "isFresh"> {
-  readonly tunnel: Tunnel;
 }
 
 export interface Opening {

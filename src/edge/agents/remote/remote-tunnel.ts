@@ -2,14 +2,13 @@
  * A tunnel of another edge that a visitor here has asked for. An edge knows the tunnels of all others, and visitors of most
  * arrive at other edges: until then a tunnel is a row of the replica.
  */
-import type { TunnelParts } from "../../directory/rows.ts";
-import type { Log } from "../../lib/log.ts";
-import type { SharedEntry, SharedTunnel } from "../../directory/news.ts";
-import type { BindRequest } from "../../tunnel/server-hooks.ts";
-import { companyOf } from "./company.ts";
-import type { Company } from "./company.ts";
+import type { TunnelParts } from "../../../directory/rows.ts";
+import type { Log } from "../../../lib/log.ts";
+import type { SharedEntry, SharedTunnel } from "../../../directory/news.ts";
+import type { BindRequest } from "../../../tunnel/server-hooks.ts";
+import { companyOf } from "../opening/company.ts";
 import type { RemoteSession } from "./remote-session.ts";
-import type { Endpoint, Tunnel } from "./tunnel.ts";
+import type { Company, Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
 /** Common to the tunnels of other edges. */
 export interface RemoteKind {

@@ -1,14 +1,14 @@
 /** The tunnels that are open, each where traffic finds it: at a host name, at a port, or in the groups of its labels. */
-import type { Log } from "../../lib/log.ts";
-import type { Upward } from "../../routing/planes/messages.ts";
-import type { SharedTunnel } from "../../directory/news.ts";
-import type { ConnectionSite } from "../../routing/sites/compiled.ts";
-import type { EndpointAddresses, PortRange } from "./addresses.ts";
+import type { Log } from "../../../lib/log.ts";
+import type { Upward } from "../../../routing/planes/messages.ts";
+import type { SharedTunnel } from "../../../directory/news.ts";
+import type { ConnectionSite } from "../../../routing/sites/compiled.ts";
+import type { EndpointAddresses, PortRange } from "../names/addresses.ts";
 import type { TunnelGroups } from "./groups.ts";
-import type { EndpointHosts } from "./hosts.ts";
+import type { EndpointHosts } from "../names/hosts.ts";
 import type { SessionBook } from "./session-book.ts";
-import { isAtPort, renderTunnel } from "./tunnel.ts";
-import type { Endpoint, Tunnel } from "./tunnel.ts";
+import { isAtPort, renderTunnel } from "../tunnels/tunnel.ts";
+import type { Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface TcpAddresses {
   readonly range: PortRange;

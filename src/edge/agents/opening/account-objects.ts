@@ -1,6 +1,6 @@
-import type { RoutingTable } from "../../routing/sites/compiled.ts";
-import type { ResourceObject } from "../../schema/object.ts";
-import type { Look } from "../../traffic/module.ts";
+import type { RoutingTable } from "../../../routing/sites/compiled.ts";
+import type { ResourceObject } from "../../../schema/object.ts";
+import type { Look } from "../../../traffic/module.ts";
 
 /** What policies of agents may name of their account by id, and what that is made of. */
 export const namedKinds: ReadonlySet<string> = new Set(["ip_policy", "ip_policy_rule", "certificate_authority"]);

@@ -3,14 +3,14 @@
  * has. What no module stands for is refused: an option that was asked for is never left out silently.
  */
 import { hash } from "node:crypto";
-import type { Clock } from "../../lib/clock.ts";
-import { Refusal } from "../../lib/errors.ts";
-import type { RefusalName } from "../../lib/errors.ts";
-import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../traffic/module.ts";
-import { prepareModules } from "../../routing/compile/prepare.ts";
-import type { ModuleConfiguration } from "../../routing/compile/prepare.ts";
-import { parseFields } from "../../schema/parse.ts";
-import type { Place, ResourceObject } from "../../schema/object.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { Refusal } from "../../../lib/errors.ts";
+import type { RefusalName } from "../../../lib/errors.ts";
+import type { CompiledModule, Look, ModuleDeclaration, Scope } from "../../../traffic/module.ts";
+import { prepareModules } from "../../../routing/compile/prepare.ts";
+import type { ModuleConfiguration } from "../../../routing/compile/prepare.ts";
+import { parseFields } from "../../../schema/parse.ts";
+import type { Place, ResourceObject } from "../../../schema/object.ts";
 import { basicAuthOption, compileBasicAuth } from "./basic-auth.ts";
 import { terminationOption } from "./termination.ts";
 

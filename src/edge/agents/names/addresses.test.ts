@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { makeManualClock } from "../../../test/support/clock.ts";
-import { seededRandom } from "../../../test/support/random.ts";
-import { makeRoutingTable } from "../../routing/table.ts";
+import { makeManualClock } from "../../../../test/support/clock.ts";
+import { seededRandom } from "../../../../test/support/random.ts";
+import { makeRoutingTable } from "../../../routing/table.ts";
 import { makeEndpointAddresses } from "./addresses.ts";
 import { PortMarks } from "./port-marks.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { Tunnel } from "../tunnels/tunnel.ts";
 
 function world(first: number, last: number) {
   const clock = makeManualClock();

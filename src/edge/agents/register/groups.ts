@@ -1,6 +1,6 @@
 /** Which tunnels carry the labels of a backend. Kept up to date as tunnels come and go, so that a request searches nothing. */
-import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
-import type { Tunnel } from "./tunnel.ts";
+import type { UpstreamPlan } from "../../../traffic/upstream-plan.ts";
+import type { Tunnel } from "../tunnels/tunnel.ts";
 
 export type GroupPlan = Extract<UpstreamPlan, { kind: "tunnel_group" }>;
 
