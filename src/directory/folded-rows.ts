@@ -1,23 +1,23 @@
 /**
- * Very many JSON texts that are nearly alike, each under a number: a row is what it has for itself, and the number of the
- * pattern that it shares (see `Patterns`). Rows are in arrays and buffers, where the collector has nothing to look at.
+ * A large number of similar JSON texts, each under a number. A row stores the parts that differ, and the number of a shared
+ * pattern (see `Patterns`). Rows are in arrays and buffers, so the garbage collector does not scan them.
  */
 import { Digests } from "../lib/collections/digests.ts";
 import { PackedTexts } from "../lib/collections/packed-texts.ts";
 import { isFoldable, Patterns } from "../lib/patterns.ts";
 import type { PartAt } from "../lib/patterns.ts";
 
-/** Between the parts of a row: none of them has one. */
+/** Separates the parts of a row. No part contains it. */
 const cut = "\n";
 const growth = 1.2;
 
-/** One of the parts, from 0, that are taken out of the text of a row: by what it has for itself, and its owner. */
+/** A part that is taken out of the text of a row, counted from 0, derived from the own parts of the row and its owner. */
 export type PartOf = (at: number, own: readonly string[], owner: number) => string;
 
 export class FoldedRows {
   readonly #texts = new PackedTexts();
   readonly #patterns = new Patterns();
-  /** By what is first in each row. */
+  /** By the first part of each row. */
   readonly #keys = new Digests();
   #patternOf = new Uint32Array(64);
   #ownerOf = new Uint32Array(64);
@@ -33,8 +33,8 @@ export class FoldedRows {
   }
 
   /**
-   * Keeps a text of lines of JSON, and answers its number.
-   * @param own what no other row has: first its key, which must be foldable (see `isFoldable`)
+   * Stores a text of lines of JSON and returns its number.
+   * @param own the parts that differ between rows: the first is the key, which must be foldable (see `isFoldable`)
    * @param owner any number
    */
   put(own: readonly string[], owner: number, text: string): number {
@@ -48,7 +48,7 @@ export class FoldedRows {
     return number;
   }
 
-  /** Another text in its place, with the same own parts and owner. */
+  /** Replaces a text. Its own parts and its owner stay the same. */
   change(number: number, text: string): void {
     const before = this.#patternOf[number] as number;
     this.#patternOf[number] = this.#fold(text, this.own(number), this.owner(number));

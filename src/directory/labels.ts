@@ -1,14 +1,14 @@
-/** Sets of labels per account, found by containment without looking at all of them. */
+/** Sets of labels per account. A query for the sets that contain some labels, or are contained in them, does not scan all sets. */
 
 export type Labels = Readonly<Record<string, string>>;
 
 export interface LabelIndex<T> {
   add(accountId: string, id: string, labels: Labels, value: T): void;
   remove(accountId: string, id: string, labels: Labels): void;
-  /** Ids, sorted, of those that have all of `labels`. */
-  having(accountId: string, labels: Labels): readonly string[];
-  /** Ids, sorted, of those whose labels are all among `labels`. */
-  within(accountId: string, labels: Labels): readonly string[];
+  /** Sorted ids of the sets that have all of `labels`. */
+  findHaving(accountId: string, labels: Labels): readonly string[];
+  /** Sorted ids of the sets whose labels are all among `labels`. */
+  findWithin(accountId: string, labels: Labels): readonly string[];
   values(accountId: string): readonly T[];
 }
 
@@ -37,7 +37,7 @@ export function makeLabelIndex<T>(): LabelIndex<T> {
         if (ids?.size === 0) ofAccount?.delete(`${name}=${text}`);
       }
     },
-    having(accountId, labels) {
+    findHaving(accountId, labels) {
       const ofAccount = byLabel.get(accountId);
       let fewest: ReadonlyMap<string, Entry<T>> | undefined;
       for (const [name, text] of Object.entries(labels)) {
@@ -50,7 +50,7 @@ export function makeLabelIndex<T>(): LabelIndex<T> {
         .map(([id]) => id)
         .sort();
     },
-    within(accountId, labels) {
+    findWithin(accountId, labels) {
       const ofAccount = byLabel.get(accountId);
       const found = new Set<string>();
       for (const [name, text] of Object.entries(labels)) {

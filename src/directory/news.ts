@@ -2,6 +2,10 @@
  * Entries of the directory: an edge, and what an edge has. Every part of Postern that sends, stores or shares an entry
  * uses this shape. An entry is plain JSON: it crosses links, and nodes share it in the database.
  */
+import { internalKey, isInternalName } from "../lib/internal-names.ts";
+import type { InternalScheme } from "../lib/internal-names.ts";
+import { nameOf } from "../lib/plain-names.ts";
+import { hostOf, hostportOf } from "./reports.ts";
 import type { SessionReport, TunnelReport } from "./reports.ts";
 
 /** An edge, and where other edges reach it. */
@@ -97,4 +101,20 @@ export function newsOf(entry: Entry): readonly DirectoryNews[] {
   if (entry.what !== "tunnel") return [entry];
   const { edgeId, shared } = entry;
   return shared ? [{ what: "tunnel", edgeId, shared }] : [];
+}
+
+/** The name that the tunnel claims, see `Claim`; "" for a tunnel with labels. */
+export function nameOfEntry({ tunnel, shared }: TunnelEntry): string {
+  if (shared) return shared.endpoint?.name ?? "";
+  if (!tunnel?.endpoint) return "";
+  const { proto, publicUrl } = tunnel.endpoint;
+  return nameAt(proto, hostportOf(publicUrl), tunnel.accountId);
+}
+
+/** The name of an endpoint at a host and port. */
+export function nameAt(proto: InternalScheme, hostport: string, accountId: string): string {
+  const host = hostOf(hostport);
+  const port = Number(hostport.slice(host.length + 1));
+  if (isInternalName(host)) return nameOf(proto, internalKey({ scheme: proto, host, port }, accountId));
+  return proto === "tcp" ? `:${port}` : nameOf(proto, host);
 }

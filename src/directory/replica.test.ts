@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { endpointIdOf } from "../lib/ids.ts";
 import { internalKey } from "../lib/internal-names.ts";
+import { nameOfEntry } from "./news.ts";
 import type { SharedTunnel, TunnelEntry } from "./news.ts";
 import { Replica } from "./replica.ts";
 import type { SessionReport, TunnelReport } from "./reports.ts";
-import { findHolder, hasForeignHost, nameOfEntry } from "./served-names.ts";
+import { findHolder, hasForeignHost } from "./served-names.ts";
 
 interface Edge {
   readonly edgeId: string;
@@ -56,15 +57,15 @@ describe("a replica of agents", () => {
       assert.deepEqual([...replica.ids("sessions", "ac_1")], ["ts_1"]);
       assert.deepEqual([...replica.ids("tunnels", "ac_1")].sort(), ["tn_1", "tn_2"]);
       assert.deepEqual([...replica.ids("endpoints", "ac_1")], ["ep_1"]);
-      assert.deepEqual(replica.having("ac_1", { app: "web" }), ["tn_2"]);
-      assert.deepEqual(replica.having("ac_1", { app: "web", zone: "c" }), []);
+      assert.deepEqual(replica.findLabelled("ac_1", { app: "web" }), ["tn_2"]);
+      assert.deepEqual(replica.findLabelled("ac_1", { app: "web", zone: "c" }), []);
       assert.equal(replica.tunnelOfEndpoint("ep_1")?.id, "tn_1");
       assert.equal(replica.tunnelOfEndpoint("ep_2"), undefined);
       assert.deepEqual([replica.count("sessions"), replica.count("tunnels")], [2, 3]);
       assert.equal(replica.closeTunnel("tn_2"), one);
       assert.equal(replica.closeTunnel("tn_3", one), one);
       assert.equal(replica.closeTunnel("tn_3"), undefined);
-      assert.deepEqual(replica.having("ac_1", { app: "web" }), []);
+      assert.deepEqual(replica.findLabelled("ac_1", { app: "web" }), []);
     }
   });
 
@@ -72,13 +73,13 @@ describe("a replica of agents", () => {
     const replica = withSessions();
     const labelled = reportOf("tn_1", { labels: { app: "web" } });
     replica.putTunnel(entryOf(labelled), one);
-    assert.deepEqual(replica.having("ac_1", { app: "web" }), ["tn_1"]);
+    assert.deepEqual(replica.findLabelled("ac_1", { app: "web" }), ["tn_1"]);
     replica.putSession(sessionOf("ts_1"), two);
     replica.putTunnel(entryOf(labelled, two), two);
     assert.deepEqual([replica.placeOfSession("ts_1"), replica.placeOfTunnel("tn_1")], [two, two]);
     assert.deepEqual([replica.closeTunnel("tn_1", one), replica.closeSession("ts_1", one)], [one, one]);
     assert.deepEqual([replica.placeOfSession("ts_1"), replica.placeOfTunnel("tn_1")], [two, two]);
-    assert.deepEqual(replica.having("ac_1", { app: "web" }), ["tn_1"]);
+    assert.deepEqual(replica.findLabelled("ac_1", { app: "web" }), ["tn_1"]);
     assert.deepEqual(replica.idsAt(two), ["tn_1", "ts_1"]);
   });
 

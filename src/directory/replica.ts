@@ -6,11 +6,10 @@ import { endpointIdOf } from "../lib/ids.ts";
 import { hostOfName } from "../lib/plain-names.ts";
 import { makeLabelIndex } from "./labels.ts";
 import type { LabelIndex, Labels } from "./labels.ts";
+import { nameOfEntry } from "./news.ts";
 import type { SessionEntry, SharedTunnel, TunnelEntry } from "./news.ts";
-import type { AgentReader } from "./reader.ts";
 import type { SessionReport, TunnelReport } from "./reports.ts";
 import { AgentRows } from "./rows.ts";
-import { nameOfEntry } from "./served-names.ts";
 
 /** Row numbers by account, and tunnels by label. */
 interface Index {
@@ -19,11 +18,14 @@ interface Index {
   readonly labels: LabelIndex<number>;
 }
 
+/** A replica, for queries that need no places. */
+export type Agents = Replica<object>;
+
 /**
  * A place is an object that stands for an edge. While an agent moves, two places may have the same session or tunnel:
  * queries without a place return the latest.
  */
-export class Replica<Place extends object> implements AgentReader {
+export class Replica<Place extends object> {
   /** The rows of sessions and tunnels, by number. A row's place is a number in here, too. */
   readonly rows = new AgentRows<SessionReport>();
   readonly #numbers = new Map<Place, number>();
@@ -37,6 +39,7 @@ export class Replica<Place extends object> implements AgentReader {
     if (isIndexed) this.#index = emptyIndex();
   }
 
+  /** Grows with every change. */
   get changes(): number {
     return this.#changes;
   }
@@ -185,12 +188,14 @@ export class Replica<Place extends object> implements AgentReader {
     return number === undefined ? undefined : this.entry(number).tunnel;
   }
 
+  /** The tunnel of an endpoint. */
   tunnelOfEndpoint(id: string): TunnelReport | undefined {
     const number = this.rows.tunnelOfPart(id);
     const tunnel = number === undefined ? undefined : this.entry(number).tunnel;
     return tunnel?.endpoint?.id === id ? tunnel : undefined;
   }
 
+  /** Ids of an account, in no particular order. */
   *ids(of: "sessions" | "tunnels" | "endpoints", accountId: string): Iterable<string> {
     const { rows } = this;
     const { sessions, tunnels } = this.#indexed();
@@ -204,10 +209,12 @@ export class Replica<Place extends object> implements AgentReader {
     }
   }
 
-  atHost(host: string): readonly TunnelReport[] {
-    return this.rows.atHost(host).flatMap((number) => this.entry(number).tunnel ?? []);
+  /** Tunnels with names of a host (see `hostOfName`). */
+  findAtHost(host: string): readonly TunnelReport[] {
+    return this.rows.findAtHost(host).flatMap((number) => this.entry(number).tunnel ?? []);
   }
 
+  /** Whether a tunnel of another account has the name of a host below `domain`. */
   hasForeignBelow(domain: string, accountId: string): boolean {
     const { rows } = this;
     for (const number of rows.tunnelNumbers()) {
@@ -217,8 +224,9 @@ export class Replica<Place extends object> implements AgentReader {
     return false;
   }
 
-  having(accountId: string, labels: Labels): readonly string[] {
-    return this.#indexed().labels.having(accountId, labels);
+  /** Ids of an account's tunnels that have all of `labels`. */
+  findLabelled(accountId: string, labels: Labels): readonly string[] {
+    return this.#indexed().labels.findHaving(accountId, labels);
   }
 
   #indexed(): Index {

@@ -45,3 +45,14 @@ export interface TunnelReport {
   /** For a backend tunnel. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
+
+/** Host and port of a public URL. */
+export function hostportOf(publicUrl: string): string {
+  const url = new URL(publicUrl);
+  const port = url.port === "" ? { "http:": "80", "https:": "443", "tls:": "443" }[url.protocol] : url.port;
+  return `${url.hostname}:${port ?? "0"}`;
+}
+
+export function hostOf(hostport: string): string {
+  return hostport.slice(0, hostport.lastIndexOf(":"));
+}

@@ -59,13 +59,13 @@ describe("rows of agents", () => {
       assert.equal(rows.sessionOf(number), sessions[session]);
       if (name === "") continue;
       const alike = [...held.values()].filter((one) => one.name === name);
-      assert.deepEqual(new Set(rows.named(name)), new Set(alike.map((one) => one.number)));
+      assert.deepEqual(new Set(rows.findNamed(name)), new Set(alike.map((one) => one.number)));
       const host = name.replace("http://", "");
       const beside = [...held.values()].filter((one) => one.name.replace("http://", "") === host);
-      assert.equal(rows.atHost(host).length, beside.length);
+      assert.equal(rows.findAtHost(host).length, beside.length);
     }
     assert.deepEqual(
-      [rows.tunnelNumber("tn_nobody"), rows.tunnelNumber("ep_t1"), rows.named("b.example.com")],
+      [rows.tunnelNumber("tn_nobody"), rows.tunnelNumber("ep_t1"), rows.findNamed("b.example.com")],
       [undefined, undefined, []],
     );
     for (const [n, number] of sessions.entries()) {
@@ -84,9 +84,9 @@ describe("rows of agents", () => {
       rows.openTunnel({ id: `tn_${n}`, name: "a.example.com", startedAt: n }, session, "{}");
     const numbers = [1, 2, 3, 4].map(open);
     rows.closeTunnel(numbers.splice(1, 1)[0] as number);
-    assert.deepEqual(rows.named("a.example.com"), numbers);
+    assert.deepEqual(rows.findNamed("a.example.com"), numbers);
     numbers.push(open(5));
-    assert.deepEqual(rows.named("a.example.com"), numbers);
+    assert.deepEqual(rows.findNamed("a.example.com"), numbers);
   });
 
   it("rows of agents tell a session from one of the same id elsewhere, and have it for as long as it has tunnels", () => {

@@ -1,13 +1,13 @@
 /**
- * Sessions and tunnels of agents that are connected elsewhere. Every node and edge knows all of them, and nobody comes for
- * most: they are rows, of which whoever comes for one makes an object.
+ * Sessions and tunnels as rows of bytes. Every node and edge knows all sessions and tunnels, and most are never asked for:
+ * an object is made of a row only when a caller needs one.
  */
 import { timestamp } from "../lib/clock.ts";
 import { Digests } from "../lib/collections/digests.ts";
 import { FoldedRows } from "./folded-rows.ts";
 import { hostOfName } from "../lib/plain-names.ts";
 
-/** What a session is known by; the rest of it is kept as JSON. */
+/** The fields of a session that its row stores outside the shared pattern. */
 export interface SessionParts {
   readonly id: string;
   readonly accountId: string;
@@ -20,7 +20,7 @@ export interface SessionParts {
 
 export interface TunnelParts {
   readonly id: string;
-  /** That it serves, as it was claimed; "" for none. */
+  /** The claimed name; "" for a tunnel with labels. */
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -34,9 +34,9 @@ export class AgentRows<S extends SessionParts> {
   readonly #hosts = new Digests();
   /** How many tunnels a session has. */
   readonly #tunnelCounts: number[] = [];
-  /** Sessions that are over, and still have tunnels. */
+  /** Sessions that have ended, and still have tunnels. */
   readonly #closed = new Set<number>();
-  /** Who asks for one asks for it again. */
+  /** Callers often read the same session several times in a row. */
   #last: { readonly number: number; readonly session: S } | undefined;
 
   get sessionCount(): number {
@@ -47,7 +47,7 @@ export class AgentRows<S extends SessionParts> {
     return this.#tunnels.size;
   }
 
-  /** @param place a number of where it is */
+  /** @param place the number of the edge that has it */
   openSession(session: S, place: number): number {
     const { id, accountId, startedMs, agentId = "", ip } = session;
     const own = [id, packedTime(startedMs), agentId, ip];
@@ -56,20 +56,20 @@ export class AgentRows<S extends SessionParts> {
     return number;
   }
 
-  /** It is over; what there is of it can be read as long as it has tunnels. */
+  /** The session has ended. Its row stays readable as long as it has tunnels. */
   closeSession(number: number): void {
     this.#closed.add(number);
     this.#forget(number);
   }
 
-  /** The session of an id, the latest of all places unless one is given. */
+  /** The session with an id at a place, or else the latest of all places. */
   sessionNumber(id: string, place?: number): number | undefined {
     const isIt = (one: number): boolean =>
       !this.#closed.has(one) && (place === undefined || this.placeOf(one) === place);
     return this.#sessions.find(id).findLast(isIt);
   }
 
-  /** An object that is made of it. */
+  /** Makes an object of a row. */
   session(number: number): S {
     if (this.#last?.number !== number) {
       this.#last = { number, session: JSON.parse(this.#sessions.line(number, 1)) as S };
@@ -89,12 +89,12 @@ export class AgentRows<S extends SessionParts> {
     return this.#sessions.owner(session);
   }
 
-  /** All that are not over. */
+  /** All sessions that have not ended. */
   *sessionNumbers(): Iterable<number> {
     for (const number of this.#sessions.numbers()) if (!this.#closed.has(number)) yield number;
   }
 
-  /** @param session its number; @param json what else there is of it: a text without line breaks */
+  /** @param session the number of its row; @param json everything else: a text without line breaks */
   openTunnel(tunnel: TunnelParts, session: number, json: string): number {
     const { id, name, startedAt } = tunnel;
     const host = hostOfName(name);
@@ -105,7 +105,7 @@ export class AgentRows<S extends SessionParts> {
     return number;
   }
 
-  /** Another text of the same tunnel, with the same parts, in the same session. */
+  /** Replaces the text of a tunnel. Its parts and its session stay the same. */
   changeTunnel(number: number, json: string): void {
     this.#tunnels.change(number, textOf(this.tunnelId(number), this.nameOf(number), json));
   }
@@ -119,25 +119,25 @@ export class AgentRows<S extends SessionParts> {
     this.#forget(session);
   }
 
-  /** The tunnel of an id, the latest of all places unless one is given. */
+  /** The tunnel with an id at a place, or else the latest of all places. */
   tunnelNumber(id: string, place?: number): number | undefined {
     const isIt = (one: number): boolean =>
       this.tunnelId(one) === id && (place === undefined || this.placeOf(this.sessionOf(one)) === place);
     return this.#tunnels.find(ownOf(id)).findLast(isIt);
   }
 
-  /** That of an object whose id was made of the tunnel's, such as its endpoint's. */
+  /** The tunnel of an object whose id was made of the tunnel's id, such as its endpoint. */
   tunnelOfPart(id: string): number | undefined {
     return this.#tunnels.find(ownOf(id)).at(-1);
   }
 
-  /** Those that serve a name, in the order in which they were opened. */
-  named(name: string): number[] {
+  /** The tunnels that serve a name, in the order in which they were opened. */
+  findNamed(name: string): number[] {
     return this.#hosts.candidates(hostOfName(name)).filter((number) => this.nameOf(number) === name);
   }
 
-  /** Those that serve a name of the host. */
-  atHost(host: string): number[] {
+  /** The tunnels that serve a name of the host. */
+  findAtHost(host: string): number[] {
     return this.#hosts.candidates(host).filter((number) => hostOfName(this.nameOf(number)) === host);
   }
 
@@ -153,13 +153,13 @@ export class AgentRows<S extends SessionParts> {
     return this.#tunnels.line(number, 1);
   }
 
-  /** As it was opened. */
+  /** The parts that the tunnel was opened with. */
   tunnel(number: number): TunnelParts {
     const startedAt = readTime(this.#tunnels.own(number)[1] as string);
     return { id: this.tunnelId(number), name: this.nameOf(number), startedAt };
   }
 
-  /** What was kept of it. */
+  /** The text that the tunnel was opened with, or changed to. */
   json(number: number): string {
     return this.#tunnels.line(number, 2);
   }
@@ -181,7 +181,7 @@ function textOf(id: string, name: string, json: string): string {
   return `${id}\n${name}\n${json}`;
 }
 
-/** An id without what says of which kind it is. */
+/** An id without the prefix of its kind. */
 function ownOf(id: string): string {
   return id.slice(id.lastIndexOf("_") + 1);
 }
@@ -222,10 +222,10 @@ function partOfTunnel(
   }
 }
 
-/** Those of neighbours are of one second, mostly. */
+/** Neighbouring rows usually have the same second. */
 let lastSecond = { second: NaN, text: "" };
 
-/** A time as milliseconds (0), and as it is shown (1). */
+/** A time in milliseconds (0), and in RFC 3339 (1). */
 function timePart(form: number, packed = ""): string {
   if (packed === "") return "";
   const epochMs = readTime(packed);

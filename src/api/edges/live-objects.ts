@@ -1,5 +1,7 @@
 /** Objects that exist while an agent is connected, in the form of the stored ones: sessions, tunnels and endpoints. */
-import type { AgentReader } from "../../directory/reader.ts";
+import { makeLabelIndex } from "../../directory/labels.ts";
+import type { LabelIndex, Labels } from "../../directory/labels.ts";
+import type { Agents } from "../../directory/replica.ts";
 import { findHolder, hasForeignHost } from "../../directory/served-names.ts";
 import type { HostportHolder } from "../../directory/served-names.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
@@ -7,19 +9,20 @@ import { endpoint } from "../../resources/endpoint.ts";
 import { httpResponseBackend } from "../../resources/http-response-backend.ts";
 import { node } from "../../resources/node.ts";
 import { staticBackend } from "../../resources/static-backend.ts";
+import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 import { tunnelSession } from "../../resources/tunnel-session.ts";
 import { tunnel } from "../../resources/tunnel.ts";
+import { docOf } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { makeAgentObjects } from "./agent-objects.ts";
 import type { ObjectsById } from "./agent-objects.ts";
 import { asEndpoint, servedBy } from "./cloud-endpoints.ts";
 import { edgeEndpoints } from "./edge-endpoints.ts";
-import { indexGroupBackends, labelsOf } from "./group-backends.ts";
 
 export interface LiveObjects {
   get(accountId: string, kind: string, id: string): StoredObject | undefined;
-  /** Newest first, of those that sort before `beforeId`. */
+  /** Objects that sort before `beforeId`, newest first. */
   page(
     accountId: string,
     kind: string,
@@ -48,19 +51,19 @@ const alwaysOnline: readonly string[] = [staticBackend.name, httpResponseBackend
  */
 export function openLiveObjects(
   store: Store,
-  agents: () => readonly AgentReader[],
+  agents: () => readonly Agents[],
   nodes: () => readonly StoredObject[],
 ): LiveObjects {
   const objects = makeAgentObjects(store, agents);
   const backends = indexGroupBackends(store);
   const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) => [
-    ...new Set(agents().flatMap((one) => one.having(accountId, labels))),
+    ...new Set(agents().flatMap((one) => one.findLabelled(accountId, labels))),
   ];
   let kept: { readonly key: string; readonly objects: ObjectsById; readonly ids: readonly string[] } | undefined;
   const objectsOf: Readonly<Record<string, (accountId: string) => ObjectsById>> = {
     [tunnelSession.name]: (accountId) => objects.sessions(accountId),
     [tunnel.name]: (accountId) => objects.tunnels(accountId),
-    // They are of no account, and only operators ask.
+    // Nodes belong to no account, and only operators may list them.
     [node.name]: () => new Map(nodes().map((one) => [one.id, one])),
     [endpoint.name](accountId) {
       const groups = backends
@@ -108,7 +111,7 @@ export function openLiveObjects(
     },
     cloudEndpoint: (object) => servedBy(store, object),
     matchingTunnels,
-    matchingBackends: (accountId, labels) => backends.within(accountId, labels),
+    matchingBackends: (accountId, labels) => backends.findWithin(accountId, labels),
     holderOfHostport: (hostport, accountId) => findHolder(agents(), hostport, accountId),
     hasForeignHost: (name, accountId) => hasForeignHost(agents(), name, accountId),
     agentEndpoints(accountId) {
@@ -118,7 +121,7 @@ export function openLiveObjects(
   };
 }
 
-/** Where those begin that sort before `id`. @param ids from the last to the first */
+/** The index of the first id that sorts before `id`. @param ids from the last to the first */
 function firstBelow(ids: readonly string[], id: string): number {
   let [low, high] = [0, ids.length];
   while (low < high) {
@@ -127,4 +130,23 @@ function firstBelow(ids: readonly string[], id: string): number {
     else low = middle + 1;
   }
   return low;
+}
+
+function labelsOf(backend: StoredObject): Labels {
+  return docOf(backend, tunnelGroupBackend).labels;
+}
+
+/** The tunnel group backends that are stored, by the labels that they watch for. */
+function indexGroupBackends(store: Store): LabelIndex<StoredObject> {
+  const index = makeLabelIndex<StoredObject>();
+  const add = (backend: StoredObject): void => index.add(backend.account_id, backend.id, labelsOf(backend), backend);
+  for (const backend of store.objects(new Set([tunnelGroupBackend.name]))) add(backend);
+  store.subscribe(({ changes }) => {
+    for (const { kind, before, after } of changes) {
+      if (kind !== tunnelGroupBackend.name) continue;
+      if (before) index.remove(before.account_id, before.id, labelsOf(before));
+      if (after) add(after);
+    }
+  });
+  return index;
 }

@@ -1,24 +1,24 @@
-/** The news that edges are told of one another, and which of them are in effect where. */
+/** Sends news to edges, and knows which edge has applied which news. */
 import type { DirectoryNews } from "../../directory/news.ts";
 import type { EdgeLine } from "./edges.ts";
 
 export interface Publications {
   send(line: EdgeLine, news: readonly DirectoryNews[]): void;
-  /** Everything up to this number is in effect at the edge. */
+  /** The edge has applied all news up to this number. */
   taken(line: EdgeLine, number: number): void;
-  /** Nothing more is expected of the edge. */
+  /** The edge has gone: do not wait for it. */
   leave(line: EdgeLine): void;
-  /** Calls `done` when everything that was sent to `lines` so far is in effect there. */
+  /** Calls `done` when the edges at `lines` have applied everything that was sent to them so far. */
   afterwards(lines: readonly EdgeLine[], done: () => void): void;
 }
 
-/** Who waits for edges, each for news up to a number. */
+/** A caller that waits for edges, each with the number of the news that it must apply. */
 interface Waiting {
   readonly missing: Map<EdgeLine, number>;
   readonly done: () => void;
 }
 
-/** @param change up to which news of other nodes are told with what is sent */
+/** @param change the last change of the other nodes that is in the news */
 export function trackPublications(change: () => number): Publications {
   const sent = new Map<EdgeLine, number>();
   const inEffect = new Map<EdgeLine, number>();

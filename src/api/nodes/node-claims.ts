@@ -1,14 +1,14 @@
-/** Claims of names where several nodes give them out: granted here first, and then by the database. */
+/** Claims of names with several nodes: the register of this node decides first, and then the database. */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Claim, ClaimAnswer, NameClaims } from "../../directory/names.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 
-/** How long after a name was found granted to another it is asked for again. */
+/** How long a claim waits before it asks the database again about a name that another tunnel was granted. */
 const againMs = 20;
 
-/** A claim that is asked for, or granted and not served yet. */
+/** A claim that the database is asked about, or has granted and the tunnel does not serve yet. */
 interface Wanted {
   readonly claim: Claim;
   readonly line: EdgeLine;
@@ -23,7 +23,7 @@ export function shareNameClaims(local: NameClaims<EdgeLine>, presence: Presence,
     wanted.set(tunnelId, one);
     for (;;) {
       const outcome = await presence.claim(tunnelId, claim).catch(() => "lost" as const);
-      // It was dropped meanwhile, with whatever was granted.
+      // The claim was dropped meanwhile: give the grant back.
       if (wanted.get(tunnelId) !== one) return presence.drop(tunnelId, name);
       if (outcome === "granted") return answer("granted");
       if (outcome === "pending") {
@@ -31,7 +31,7 @@ export function shareNameClaims(local: NameClaims<EdgeLine>, presence: Presence,
         continue;
       }
       wanted.delete(tunnelId);
-      // By the time that it hears of the conflict, the edge has been told who has the name.
+      // The edge must know the holder of the name before it receives the conflict.
       if (outcome === "conflict") await presence.refresh().catch(() => undefined);
       local.drop(tunnelId, line);
       return answer(outcome === "conflict" ? "conflict" : "unasked");

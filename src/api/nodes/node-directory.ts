@@ -9,16 +9,16 @@ import type { OtherNodes } from "../edges/directory.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 import type { Entry } from "../../directory/news.ts";
-import type { AgentReader } from "../../directory/reader.ts";
+import type { Agents } from "../../directory/replica.ts";
 import { shareNameClaims } from "./node-claims.ts";
 import { NodeEntries } from "./node-entries.ts";
 import type { NodeEntriesOptions } from "./node-entries.ts";
 
 export interface NodeDirectoryOptions extends NodeEntriesOptions {
   readonly presence: Presence;
-  /** Where others reach this machine. */
+  /** The host at which other nodes reach this machine. */
   readonly host: () => string;
-  /** Resolves once the edges of other nodes have come so far, with those that have not after `timeoutMs`. */
+  /** Resolves once the edges of other nodes have applied the change, or after `timeoutMs` with the edges that have not. */
   readonly reached: EdgeQueries["reached"];
   readonly clock: Clock;
 }
@@ -28,14 +28,14 @@ export interface NodeDirectory extends OtherNodes {
   lines(): readonly EdgeLine[];
   /** The edge of another node that has a session. */
   lineOf(sessionId: string): EdgeLine | undefined;
-  readonly agents: AgentReader;
-  /** Where this node's edges are reached, with commas between them; undefined while none is there. */
+  readonly agents: Agents;
+  /** The addresses of this node's edges, separated by commas; undefined while no edge is connected. */
   address(): string | undefined;
 }
 
-/** How long an agent waits for other nodes to serve what it has published. */
+/** How long an agent waits for other nodes to serve its tunnel. */
 const publishMs = 1_000;
-/** How long others do not give out a port that is taken here; whoever still cannot have it says so again. */
+/** How long other nodes avoid a port that is taken here. An edge reports it again if it is still taken then. */
 const occupiedMs = 600_000;
 
 export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory {
@@ -43,9 +43,9 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
   const put = (id: string, entry: Entry, name?: Parameters<Presence["put"]>[2]): void =>
     presence.put(id, JSON.stringify(entry), name);
   const others = new NodeEntries(options);
-  /** Where the edges of this node are. */
+  /** Addresses of the edges of this node. */
   const own = new Map<string, string>();
-  /** Ports that were told of, until they are tried again. */
+  /** Ports that are shared as taken, until they may be tried again. */
   const occupied = new Map<string, Timer>();
   const reachedBy = inBatches((change) => options.reached({ revision: 0, change }, publishMs));
   return {
@@ -97,7 +97,7 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
   };
 }
 
-/** Asks for the newest of all numbers that came while it was asking, and tells everybody whom that answers. */
+/** While one question is open, later calls wait: the next question asks for the newest of their numbers, and answers them all. */
 function inBatches(ask: (number: number) => Promise<unknown>): (number: number, done: () => void) => void {
   let waiting: (() => void)[] = [];
   let newest = 0;

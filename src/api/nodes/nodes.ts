@@ -1,5 +1,5 @@
 /** The nodes that there are, as objects like the stored ones. */
-import type { AgentReader } from "../../directory/reader.ts";
+import type { Agents } from "../../directory/replica.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
@@ -21,7 +21,7 @@ export interface NodesOptions {
   readonly store: Store;
   readonly queries: Pick<EdgeQueries, "metrics">;
   /** The agents of this node. */
-  readonly agents: Pick<AgentReader, "count">;
+  readonly agents: Pick<Agents, "count">;
   readonly applied: Pick<AppliedRevisions, "everywhere">;
   readonly version: string;
   readonly region: string;

@@ -14,45 +14,45 @@ import type { Company, Tunnel } from "../tunnels/tunnel.ts";
 const reservedMs = 600_000;
 const maxFormer = 100_000;
 
-/** Who asks for a name. */
+/** The agent that requests a name. */
 export interface Claimant {
   readonly accountId: string;
   readonly credentialId: string;
 }
 
 export interface Claims<Name> {
-  /** The first that serves it. */
+  /** The first tunnel that serves the name. */
   tunnel(name: Name): Tunnel | undefined;
-  /** Whether something serves it that has been put. */
+  /** Whether a tunnel serves the name that is an object already. */
   isAwake(name: Name): boolean;
-  /** All that serve it; another list once that changes. */
+  /** All tunnels that serve the name. A change makes a new list. */
   tunnels(name: Name): readonly Tunnel[];
   /**
-   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnels of the same credential that serve
-   * it now, all of one agent, and must make way where that is not there any more.
+   * Throws `agent_name_taken` unless `claimant` may have the name. Returns the tunnels that must make way: they are of one
+   * agent with the same credential, and the claimant may have the name only if that agent has gone.
    */
   claim(name: Name, claimant: Claimant, company: Company | undefined): readonly Tunnel[];
   /** Whether `claim` would succeed. */
   isFree(name: Name, claimant: Claimant, company: Company | undefined): boolean;
-  /** Whether the credential has the name at this edge, or was the last of all edges that had. */
+  /** Whether the credential has the name at this edge, or had it here last. */
   isLastHere(name: Name, claimant: Claimant): boolean;
   put(name: Name, tunnel: Tunnel): void;
   release(name: Name, tunnel: Tunnel): void;
-  /** Calls `listener` with each name that nothing serves any more. */
+  /** Calls `listener` with each name that no tunnel serves any more. */
   onReleased(listener: (name: Name) => void): void;
-  /** What had it, and was never put, is gone: see `ClaimsOptions.wake`. */
+  /** The tunnel that had the name has gone, and was never an object: see `ClaimsOptions.wake`. */
   forget(name: Name, holder: Claimant): void;
   /**
-   * Tunnels of this edge whose very name has meanwhile been given to an edge or reserved by another account. A wildcard takes
-   * nothing from those that are there (R5).
+   * Tunnels of this edge whose exact name has meanwhile been configured for an edge or reserved by another account. A
+   * wildcard reservation takes no name from a tunnel (R5).
    */
   dispossessed(): Tunnel[];
 }
 
 export interface ClaimsOptions<Name> {
   /**
-   * Why configuration keeps the account from the name, or undefined. `exactOnly`: a wildcard does not. `pool`: the
-   * protocol of an endpoint that asks to share it.
+   * Why the configuration refuses the name to the account, or undefined. `exactOnly`: wildcard reservations do not count.
+   * `pool`: the protocol of an endpoint that requests pooling.
    */
   readonly reservation: (
     name: Name,
@@ -60,9 +60,9 @@ export interface ClaimsOptions<Name> {
     exactOnly: boolean,
     pool: string | undefined,
   ) => string | undefined;
-  /** A name that belongs to the account that has this one, whoever of it may have it. */
+  /** Another name that only the account of this name may have. */
   readonly sibling?: (name: Name) => Name;
-  /** Puts what serves the name and is not there yet, since nobody has come for it. */
+  /** Puts the tunnels of other edges that serve the name and are not objects yet. */
   readonly wake?: ((name: Name) => void) | undefined;
   /** The name as messages show it. */
   readonly shown: (name: Name) => string;
@@ -70,7 +70,7 @@ export interface ClaimsOptions<Name> {
   readonly monotonic: () => number;
 }
 
-/** A session, for others of its account: enough to find the agent. */
+/** Describes a session to its own account: enough to find the agent. */
 export function describeHolder({ id, ip, os, startedAt }: AgentSession): string {
   return `the tunnel session "${id}" (${os === "" ? "" : `${os}, `}${ip}, since ${timestamp(startedAt)})`;
 }
@@ -146,7 +146,7 @@ export function makeClaims<Name>({ reservation, shown, sibling, wake, monotonic 
     },
     put(name, tunnel) {
       former.delete(name);
-      // Most have a name alone, and of another edge's nothing is read for being put.
+      // Read the company only if needed: most tunnels have their name alone.
       const before = at(name);
       const beside = before.length > 0 && tunnel.company !== undefined ? before : none;
       serving.set(name, [...beside.filter((one) => one !== tunnel), tunnel]);
@@ -204,7 +204,7 @@ function replaceable(tunnels: readonly Tunnel[], { credentialId }: Claimant): re
   return isReplaceable ? tunnels.map(({ id }) => id) : [];
 }
 
-/** Whether they are tunnels that one agent has in its sessions, or a single one. */
+/** Whether all are tunnels of one agent. */
 function isOneAgents(tunnels: readonly Tunnel[]): boolean {
   const [first] = tunnels;
   if (!first || tunnels.length === 1) return first !== undefined;
@@ -212,7 +212,7 @@ function isOneAgents(tunnels: readonly Tunnel[]): boolean {
   return company?.isPool === false && tunnels.every((one) => one.company?.key === company.key);
 }
 
-/** The protocol whose endpoints share the name by asking for it. */
+/** The protocol of a pooled endpoint. */
 function poolOf(company: Company | undefined): string | undefined {
   return company?.isPool === true ? company.key : undefined;
 }

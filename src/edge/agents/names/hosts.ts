@@ -13,7 +13,7 @@ export type EndpointHosts = Claims<string>;
 /**
  * @param monotonic milliseconds, see `Clock`
  * @param wake see `ClaimsOptions`
- * @param freeBelow the only domain below which names need no reservation; undefined: none needs one
+ * @param freeBelow names below this domain need no reservation; undefined: no name needs one
  */
 export function makeEndpointHosts(
   table: RoutingTable,
@@ -25,7 +25,7 @@ export function makeEndpointHosts(
     wake,
     reservation(name, accountId, exactOnly, pool) {
       const host = hostOfName(name);
-      // Names of internal endpoints are each account's own.
+      // Each account has its own names of internal endpoints.
       if (isInternalKey(host)) return servedByOthers(table.pool(host), pool);
       const holder = table.hostHolder(host);
       const isWildcard = wildcardBase(host) !== undefined;
@@ -36,7 +36,7 @@ export function makeEndpointHosts(
       }
       const exact = namesExactly(table.object(holder.kind, holder.id), host);
       const isOwn = holder.accountId === accountId;
-      // R5: a wildcard is the account's while a reservation of the account covers it, and no longer.
+      // R5: an account has a wildcard only while one of its reservations covers it.
       if (!exact && (isOwn || (exactOnly && !isWildcard))) return undefined;
       if (!isOwn) return "it is not available";
       return holder.kind.endsWith("_edge") ? servedByOthers(table.pool(host), pool) : undefined;
@@ -52,7 +52,7 @@ function wildcardDemand(wildcard: string): string {
   return `an account publishes wildcards that it has reserved, and proven where that is required: reserve it with \`postern api POST /reserved_domains '${body}'\``;
 }
 
-/** Why configuration that serves the name keeps an endpoint from it; cloud endpoints that are pooled share it. */
+/** Why an endpoint cannot have a name that the configuration serves. Pooled cloud endpoints share it. */
 export function servedByOthers(
   sites: readonly Pick<ConnectionSite | Site, "id" | "kind" | "pooled">[],
   pool: string | undefined,

@@ -1,4 +1,4 @@
-/** Searches for the first free name of a list, which do not look at the same taken names again for each tunnel. */
+/** Finds the first free name of a list. A search continues where the last one ended instead of trying taken names again. */
 import { SortedNumbers } from "../../../lib/sorted-numbers.ts";
 
 export interface NameSearches {
@@ -6,7 +6,7 @@ export interface NameSearches {
    * Calls `look` with the names of a list in their order, from the first that may be free, until it returns something.
    * @param key names the list
    * @param nameAt the name at a place; always the same for the same key
-   * @param searcher who searches: a name that was taken for one searcher may be another's own
+   * @param searcher a name that is taken for one searcher may be free for another
    */
   first<Found>(
     key: string,
@@ -14,22 +14,22 @@ export interface NameSearches {
     nameAt: (ordinal: number) => string,
     look: (name: string) => Found | undefined,
   ): Found | undefined;
-  /** Nobody has the name any more. */
+  /** No tunnel has the name any more. */
   released(name: string): void;
 }
 
 interface List {
   readonly names: string[];
-  /** Places of names that were released and not found taken since. */
+  /** Positions of names that were released, and that no search has found taken since. */
   readonly free: SortedNumbers;
-  /** For each searcher, how many of the first names were taken when it came there. */
+  /** For each searcher, how many names at the start of the list it found taken. */
   readonly reached: WeakMap<object, number>;
 }
 
-/** Names that are remembered; the lists that were made first make room. */
+/** How many names are remembered. The oldest lists are removed first. */
 const maxRemembered = 200_000;
 
-/** @param maxNames of one list that are tried */
+/** @param maxNames how many names of a list are tried */
 export function makeNameSearches(maxNames: number): NameSearches {
   const lists = new Map<string, List>();
   const known = new Map<string, { readonly list: List; readonly ordinal: number }>();

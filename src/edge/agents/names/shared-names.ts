@@ -1,4 +1,4 @@
-/** Public names where several edges give them out: each is claimed at the control plane before an agent is told of it. */
+/** Public names with several edges: an edge claims a name at the control plane before its agent gets the URL. */
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import { Refusal } from "../../../lib/errors.ts";
 import type { ClaimAnswer } from "../../../directory/names.ts";
@@ -18,68 +18,68 @@ export interface OpenedEndpoint {
 
 export interface SharedNames {
   /**
-   * What must come before `tunnel` is opened; undefined when nothing does. Throws `agent_name_unconfirmed` where the
-   * control plane cannot be asked, and the name neither was this credential's here nor is one that nobody can have.
-   * `progress` is the one of this bind.
+   * The claim that must be granted before the tunnel opens; undefined if none is needed. Throws `agent_name_unconfirmed` if
+   * the control plane cannot be asked, unless the credential had the name here or the name is random.
+   * @param progress of this bind
    */
   demand(opened: OpenedEndpoint, progress: BindProgress): Unclaimed | undefined;
-  /** The bind has come to nothing: what was granted to it is free again. */
+  /** The bind failed: its grant is given back. */
   drop(tunnelId: string, progress: BindProgress): void;
   /**
-   * The tunnel is opened next: its agent is to be told once the other edges serve it. It does not wait for long, nor
-   * where there is no control plane.
+   * The tunnel opens next. Its agent gets the answer once the other edges serve it, or after a short time, or immediately
+   * if there is no control plane.
    */
   publish(tunnelId: string, progress: BindProgress): void;
   /** The other edges serve the tunnel. */
   published(tunnelId: string): void;
-  /** The control plane's answer. */
+  /** The control plane answered a claim. */
   answered(call: number, answer: ClaimAnswer): void;
-  /** The control plane has gone, or is there again. */
+  /** The link to the control plane broke, or works again. */
   reachable(isReachable: boolean): void;
-  /** Whether the control plane can be asked and knows, as far as is known. `progress` is the one of this bind. */
+  /** Whether the control plane can be asked. @param progress of this bind */
   canAsk(progress: BindProgress): boolean;
 }
 
 export interface SharedNamesOptions {
   readonly report: (message: Upward) => void;
-  /** Whether the tunnel's credential has its name at this edge, or was the last that had. */
+  /** Whether the tunnel's credential has its name at this edge, or had it here last. */
   readonly wasHere: (tunnel: Tunnel) => boolean;
   readonly clock: Clock;
 }
 
-/** How long the control plane may be silent: it answers claims one after another, and may have very many of them. */
+/** How long the control plane may take between two answers: it answers claims one after another, and may have many. */
 const silentMs = 3_000;
-/** How long it may take for one claim at all: longer than usual where another claim of the name is under way. */
+/** How long one claim may take: a claim waits for an earlier claim of the same name. */
 const claimMs = 15_000;
-/** How long an agent waits for what other edges make of its tunnel. */
+/** How long an agent waits for the other edges to serve its tunnel. */
 const publishMs = 1_000;
-/** Claims of one bind that somebody else was faster with. */
+/** How many claims of one bind may lose to faster ones. */
 const maxConflicts = 16;
 
 type Answered = (answer: ClaimAnswer) => void;
 
-/** A claim that was asked for. */
+/** A claim without an answer yet. */
 interface Asked {
   readonly at: number;
   readonly tunnelId: string;
   readonly settle: Answered;
 }
 
-/** Claims that the control plane was asked for. */
+/** The claims that this edge has sent. */
 interface AskedClaims {
   ask(tunnel: Tunnel, name: string, replaces: readonly string[], done: Answered): void;
   answered(call: number, answer: ClaimAnswer): void;
-  /** Nobody will answer them. */
+  /** The control plane has gone: no claim gets an answer. */
   giveUp(): void;
 }
 
 function makeAskedClaims({ report, clock }: Pick<SharedNamesOptions, "report" | "clock">): AskedClaims {
-  /** The one that was asked for first comes first. */
+  /** The oldest claim comes first. */
   const waiting = new Map<number, Asked>();
   let lastCall = 0;
   /** When the control plane last answered a claim, see `Clock.monotonic`. */
   let heardAt = -Infinity;
-  /** One for all: those of the storm after a node's death are thousands. */
+  /** One timer for all claims: after a node's death there are thousands. */
   let watching: Timer | undefined;
 
   const watch = (): void => {

@@ -12,12 +12,12 @@ import type { Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface TcpAddresses {
   readonly range: PortRange;
-  /** Listens at the endpoint's port. `failed` is called at most once, when it cannot be had. */
+  /** Listens at the endpoint's port. Calls `failed` at most once, if the port is taken. */
   open(site: ConnectionSite, failed: (why: string) => void, isElsewhere?: boolean): void;
   close(site: ConnectionSite): void;
 }
 
-/** @param boundMs how long what is under way through it may go on; 0: it is cut */
+/** @param boundMs how long requests and connections that use the tunnel may continue; 0: they are cut */
 export type TunnelClosed = (tunnel: Tunnel, boundMs: number) => void;
 
 export interface OpenTunnelsOptions {
@@ -27,18 +27,18 @@ export interface OpenTunnelsOptions {
   readonly addresses: EndpointAddresses | undefined;
   readonly tcp: Pick<TcpAddresses, "open" | "close"> | undefined;
   readonly groups: TunnelGroups;
-  /** How long what is under way through a tunnel may go on when its agent has taken it away, milliseconds. */
+  /** How long requests and connections may continue after the agent closed the tunnel, milliseconds. */
   readonly finishMs: number;
   readonly report: (message: Upward) => void;
   readonly region: string;
-  /** What other edges are told of a tunnel; undefined where there are none. */
+  /** What other edges receive about a tunnel; undefined if there are no other edges. */
   readonly share: ((tunnel: Tunnel) => SharedTunnel) | undefined;
   readonly log: Log;
-  /** Wakes another edge's tunnel that nobody has come for; undefined where there are no others. */
+  /** Makes an object of another edge's tunnel; undefined if there are no other edges. */
   readonly wake?: ((id: string) => void) | undefined;
 }
 
-/** Who serves a name. */
+/** The agent that serves a name. */
 interface Holder {
   readonly accountId: string;
   readonly credentialId: string;
@@ -48,25 +48,25 @@ export interface OpenTunnels {
   byId(id: string): Tunnel | undefined;
   /** As `byId`, without waking it. */
   awake(id: string): Tunnel | undefined;
-  /** Those that are awake. */
+  /** All tunnels that are objects. */
   all(): Iterable<Tunnel>;
   /** Its name or port must have been claimed. */
   open(tunnel: Tunnel): void;
-  /** Another edge's, of the account, is there; nobody has come for it. Its name must have been claimed. */
+  /** Counts a tunnel of another edge that is not an object yet. Its name must have been claimed. */
   sleep(accountId: string): void;
-  /** Somebody has come for one that sleeps. */
+  /** A tunnel of another edge has become an object. */
   woken(tunnel: Tunnel): void;
-  /** One that sleeps is gone. */
+  /** A tunnel of another edge has gone that was no object. */
   forget(name: string, holder: Holder): void;
-  /** It serves another endpoint from now on, at the same place. */
+  /** The tunnel serves another endpoint from now on, at the same name or port. */
   change(tunnel: Tunnel, endpoint: Endpoint, metadata: string): void;
-  /** It has another endpoint by itself, at the same place. */
+  /** The endpoint of a tunnel of another edge was replaced, at the same name or port. */
   changed(tunnel: Tunnel): void;
-  /** Its agent knows, or is gone: what is under way is cut. Harmless when repeated. */
+  /** Closes a tunnel whose agent knows it, or has gone. Requests and connections are cut. May be repeated. */
   close(tunnel: Tunnel): void;
-  /** Its agent has taken it away: nothing more is sent through it, and what is under way may end by itself. */
+  /** The agent closed the tunnel: it gets no new requests, and those that use it may finish. */
   withdraw(tunnel: Tunnel): void;
-  /** Closes it and tells its agent why. */
+  /** Closes a tunnel and sends its agent the reason. */
   stop(tunnel: Tunnel, message: string, reason: "agent_name_taken" | "agent_denied"): void;
   /** Called once for each tunnel when it is closed, for whatever reason. */
   onClosed(listener: TunnelClosed): void;
@@ -77,7 +77,7 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
   const tunnels = new Map<string, Tunnel>();
   const listeners: TunnelClosed[] = [];
 
-  /** Only the edge that has a tunnel tells of it. */
+  /** Only the edge that has a tunnel reports it. */
   const tellOpened = (tunnel: Tunnel): void => {
     if (tunnel.isElsewhere) return;
     const shared = share?.(tunnel);
@@ -166,12 +166,12 @@ export function makeOpenTunnels(options: OpenTunnelsOptions): OpenTunnels {
   };
 }
 
-/** Undefined for what is found by a host name. */
+/** Undefined for a tunnel with a host name. */
 function portOf({ name }: Tunnel): number | undefined {
   return name.startsWith(":") ? Number(name.slice(1)) : undefined;
 }
 
-/** Undefined where it does not compile here. */
+/** Undefined if the endpoint does not compile here. */
 function siteAtPort({ endpoint }: Tunnel): ConnectionSite | undefined {
   return endpoint && isAtPort(endpoint.site, endpoint.host) ? endpoint.site : undefined;
 }

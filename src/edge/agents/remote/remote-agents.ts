@@ -138,7 +138,7 @@ export class RemoteAgents<Edge extends PeerPlace> {
     this.#isWaking = true;
     const { rows } = this.#replica;
     try {
-      for (const number of rows.named(name)) {
+      for (const number of rows.findNamed(name)) {
         if (!this.#tunnels.has(number)) this.#options.tunnels.woken(this.#make(number, rows.tunnel(number)));
       }
     } finally {

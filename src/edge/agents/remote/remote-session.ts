@@ -5,7 +5,7 @@ import type { AgentSession, PendingStream, ProxyHeader, TakeStream } from "../..
 import type { Peers } from "../../peers/peers.ts";
 import type { PeerPlace } from "../../peers/transport.ts";
 
-/** The session of an agent that is connected to another edge: its streams are opened there. */
+/** The session of an agent that is connected to another edge. Its streams are opened through that edge. */
 export class RemoteSession implements AgentSession, StreamWatcher {
   readonly id: string;
   readonly accountId: string;
@@ -23,7 +23,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
 
   /**
    * @param place of the edge that has it
-   * @param share how many edges have a part in what the agent can take
+   * @param share how many edges share the number of streams that the agent accepts
    */
   constructor(report: SessionReport, peers: Peers, place: PeerPlace, share: () => number) {
     this.id = report.id;
@@ -40,7 +40,7 @@ export class RemoteSession implements AgentSession, StreamWatcher {
     this.#share = share;
   }
 
-  /** As if every edge had as many open as this one: each keeps to its part of what the agent can take. */
+  /** An estimate over all edges: each edge opens at most its share of the streams that the agent accepts. */
   get openStreams(): number {
     return this.#open * this.#share();
   }
@@ -75,14 +75,14 @@ export class RemoteSession implements AgentSession, StreamWatcher {
   }
 
   moveAway(): void {
-    // The edge that has it tells it so when it stops itself.
+    // The edge that has the session does so when it stops.
   }
 
   stopTunnel(): void {
-    // The edge that has the tunnel is told by the control plane that it is taken.
+    // The control plane sends `tunnel_taken` to the edge that has the tunnel.
   }
 
   close(): void {
-    // Likewise.
+    // The control plane sends `session_taken` to the edge that has the session.
   }
 }

@@ -22,9 +22,9 @@ export interface RemoteParts extends TunnelParts {
   readonly labels?: Tunnel["labels"];
 }
 
-/** What visitors need of it. */
+/** Everything that requests need. */
 interface Opened extends SharedTunnel {
-  /** Undefined for one with labels, and for one that does not compile here. */
+  /** Undefined for a tunnel with labels, and for an endpoint that does not compile here. */
   served: Endpoint | undefined;
 }
 
@@ -129,7 +129,7 @@ export class RemoteTunnel implements Tunnel {
     try {
       opened.served = this.#kind.compile(shared, this.session);
     } catch (error) {
-      // It is not served without what its agent has asked for.
+      // It is not served without what its agent has requested.
       this.#kind.log.error("tunnel of another edge not served here", { tunnel: this.id, error });
     }
     return opened;
