@@ -35,8 +35,8 @@ export interface NameHolder {
 /** `pending`: another tunnel was granted the name and does not serve it yet. */
 export type NameDecision = "granted" | "pending" | "conflict";
 
-/** A claim, for tunnels that share or replace one another: an edge that looks for a name has no tunnel yet. */
-export type Claimant = Pick<Claim, "accountId" | "pool" | "replaces"> & { readonly tunnelId?: string };
+/** The part of a claim that the rule needs. An edge that looks for a free name has no tunnel yet. */
+export type ClaimTerms = Pick<Claim, "accountId" | "pool" | "replaces"> & { readonly tunnelId?: string };
 
 /**
  * The rule. Decides on a claim, given the holders of the name and of the other name of the same host (`siblingOf`).
@@ -46,27 +46,27 @@ export type Claimant = Pick<Claim, "accountId" | "pool" | "replaces"> & { readon
  * that was granted the name and does not share it. The function `presence_claim` in the database is the same rule.
  */
 export function mayHave(
-  claimant: Claimant,
+  terms: ClaimTerms,
   holders: readonly NameHolder[],
   ofSibling: readonly NameHolder[] = [],
 ): NameDecision {
-  const { accountId } = claimant;
+  const { accountId } = terms;
   if (ofSibling.some((one) => one.accountId !== accountId)) return "conflict";
   let decision: NameDecision = "granted";
   for (const holder of holders) {
-    const one = decideBeside(claimant, holder);
+    const one = decideBeside(terms, holder);
     if (one === "conflict") return one;
     if (one === "pending") decision = one;
   }
   return decision;
 }
 
-function decideBeside(claimant: Claimant, holder: NameHolder): NameDecision {
-  const { tunnelId, accountId, replaces } = claimant;
+function decideBeside(terms: ClaimTerms, holder: NameHolder): NameDecision {
+  const { tunnelId, accountId, replaces } = terms;
   if (holder.tunnelId === tunnelId) return "granted";
   const isForeign = holder.accountId !== accountId;
   if (holder.state === "left") return isForeign ? "conflict" : "granted";
-  if (sharesName(holder, claimant)) return "granted";
+  if (sharesName(holder, terms)) return "granted";
   if (holder.state === "granted") return "pending";
   return !isForeign && replaces.includes(holder.tunnelId) ? "granted" : "conflict";
 }
@@ -74,7 +74,7 @@ function decideBeside(claimant: Claimant, holder: NameHolder): NameDecision {
 /** Whether two tunnels may serve one name together. */
 export function sharesName(
   one: Pick<NameHolder, "accountId" | "pool">,
-  other: Pick<Claimant, "accountId" | "pool">,
+  other: Pick<ClaimTerms, "accountId" | "pool">,
 ): boolean {
   return one.accountId === other.accountId && other.pool !== undefined && one.pool === other.pool;
 }

@@ -4,19 +4,12 @@
  */
 import { endpointIdOf } from "../lib/ids.ts";
 import { hostOfName } from "../lib/plain-names.ts";
-import { makeLabelIndex } from "./labels.ts";
-import type { LabelIndex, Labels } from "./labels.ts";
+import { AgentIndex } from "./agent-index.ts";
+import type { Labels } from "./labels.ts";
 import { nameOfEntry } from "./news.ts";
 import type { SessionEntry, SharedTunnel, TunnelEntry } from "./news.ts";
 import type { SessionReport, TunnelReport } from "./reports.ts";
 import { AgentRows } from "./rows.ts";
-
-/** Row numbers by account, and tunnels by label. */
-interface Index {
-  readonly sessions: Map<string, Set<number>>;
-  readonly tunnels: Map<string, Set<number>>;
-  readonly labels: LabelIndex<number>;
-}
 
 /** A replica, for queries that need no places. */
 export type Agents = Replica<object>;
@@ -31,12 +24,12 @@ export class Replica<Place extends object> {
   readonly #numbers = new Map<Place, number>();
   readonly #places = new Map<number, Place>();
   #lastPlace = 0;
-  #index: Index | undefined;
+  #index: AgentIndex | undefined;
   #changes = 0;
 
   /** @param isIndexed for queries by account and label. Without it, the first such query makes the index. */
   constructor({ isIndexed = false }: { readonly isIndexed?: boolean } = {}) {
-    if (isIndexed) this.#index = emptyIndex();
+    if (isIndexed) this.#index = new AgentIndex();
   }
 
   /** Grows with every change. */
@@ -52,7 +45,7 @@ export class Replica<Place extends object> {
   putSession(session: SessionReport, place: Place): void {
     this.closeSession(session.id, place);
     const number = this.rows.openSession(session, this.#numberOf(place));
-    if (this.#index) addTo(this.#index.sessions, session.accountId, number);
+    this.#index?.sessions.add(session.accountId, number);
     this.#changes += 1;
   }
 
@@ -61,7 +54,7 @@ export class Replica<Place extends object> {
     const number = this.sessionNumber(id, from);
     if (number === undefined) return undefined;
     const place = this.placeOfSessionRow(number);
-    if (this.#index) removeFrom(this.#index.sessions, this.rows.accountOf(number), number);
+    this.#index?.sessions.remove(this.rows.accountOf(number), number);
     this.rows.closeSession(number);
     this.#changes += 1;
     return place;
@@ -78,7 +71,7 @@ export class Replica<Place extends object> {
     const parts = { id, name: nameOfEntry(entry), startedAt: startedMs };
     const number = this.rows.openTunnel(parts, session, JSON.stringify(entry));
     if (reported === undefined) this.rows.closeSession(session);
-    if (this.#index) indexTunnel(this.#index, entry, number);
+    this.#index?.addTunnel(known, number);
     this.#changes += 1;
     return number;
   }
@@ -94,17 +87,11 @@ export class Replica<Place extends object> {
     const number = this.tunnelNumber(id, from);
     if (number === undefined) return undefined;
     const place = this.placeOfTunnelRow(number);
-    const index = this.#index;
-    // Only tunnels without a name have labels.
-    const labelled = index && this.rows.nameOf(number) === "" ? this.entry(number) : undefined;
-    if (index) removeFrom(index.tunnels, this.rows.accountOf(this.rows.sessionOf(number)), number);
+    this.#index?.removeTunnel(this.#tunnelAt(number), number);
     this.rows.closeTunnel(number);
-    if (index && labelled) {
-      const { accountId, labels = {} } = knownOf(labelled);
-      index.labels.remove(accountId, id, labels);
-      const other = this.tunnelNumber(id);
-      if (other !== undefined) indexTunnel(index, this.entry(other), other);
-    }
+    // The same tunnel at another place has the same labels.
+    const other = this.#index && this.tunnelNumber(id);
+    if (other !== undefined) this.#index?.addTunnel(this.#tunnelAt(other), other);
     this.#changes += 1;
     return place;
   }
@@ -200,10 +187,10 @@ export class Replica<Place extends object> {
     const { rows } = this;
     const { sessions, tunnels } = this.#indexed();
     if (of === "sessions") {
-      for (const number of sessions.get(accountId) ?? []) yield rows.sessionId(number);
+      for (const number of sessions.of(accountId)) yield rows.sessionId(number);
       return;
     }
-    for (const number of tunnels.get(accountId) ?? []) {
+    for (const number of tunnels.of(accountId)) {
       if (of === "tunnels") yield rows.tunnelId(number);
       else if (rows.nameOf(number) !== "") yield endpointIdOf(rows.tunnelId(number));
     }
@@ -226,17 +213,24 @@ export class Replica<Place extends object> {
 
   /** Ids of an account's tunnels that have all of `labels`. */
   findLabelled(accountId: string, labels: Labels): readonly string[] {
-    return this.#indexed().labels.findHaving(accountId, labels);
+    return this.#indexed().findLabelled(accountId, labels);
   }
 
-  #indexed(): Index {
+  #indexed(): AgentIndex {
     if (this.#index) return this.#index;
     const { rows } = this;
-    const index = emptyIndex();
-    for (const number of rows.sessionNumbers()) addTo(index.sessions, rows.accountOf(number), number);
-    for (const number of rows.tunnelNumbers()) indexTunnel(index, this.entry(number), number);
+    const index = new AgentIndex();
+    for (const number of rows.sessionNumbers()) index.sessions.add(rows.accountOf(number), number);
+    for (const number of rows.tunnelNumbers()) index.addTunnel(this.#tunnelAt(number), number);
     this.#index = index;
     return index;
+  }
+
+  /** What the index needs of a tunnel. Only tunnels without a name have labels. */
+  #tunnelAt(number: number): Parameters<AgentIndex["addTunnel"]>[0] {
+    const { rows } = this;
+    if (rows.nameOf(number) === "") return knownOf(this.entry(number));
+    return { id: rows.tunnelId(number), accountId: rows.accountOf(rows.sessionOf(number)) };
   }
 
   /** @param number of a session's row */
@@ -273,26 +267,4 @@ function unreportedSession(tunnel: { readonly sessionId: string; readonly accoun
 /** What an entry has in either form. */
 function knownOf({ tunnel, shared }: TunnelEntry): SharedTunnel | TunnelReport {
   return shared ?? (tunnel as TunnelReport);
-}
-
-function emptyIndex(): Index {
-  return { sessions: new Map(), tunnels: new Map(), labels: makeLabelIndex() };
-}
-
-function indexTunnel(index: Index, entry: TunnelEntry, number: number): void {
-  const { id, accountId, labels } = knownOf(entry);
-  addTo(index.tunnels, accountId, number);
-  if (labels) index.labels.add(accountId, id, labels, number);
-}
-
-function addTo(index: Map<string, Set<number>>, accountId: string, number: number): void {
-  const numbers = index.get(accountId);
-  if (numbers) numbers.add(number);
-  else index.set(accountId, new Set([number]));
-}
-
-function removeFrom(index: Map<string, Set<number>>, accountId: string, number: number): void {
-  const numbers = index.get(accountId);
-  numbers?.delete(number);
-  if (numbers?.size === 0) index.delete(accountId);
 }

@@ -1,4 +1,4 @@
-/** Ends what agents hold and configuration no longer allows them. */
+/** Ends the sessions and tunnels that the configuration no longer allows. */
 import { Refusal } from "../../lib/errors.ts";
 import { internalNameOf } from "../../lib/internal-names.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -22,23 +22,23 @@ export interface EnforcementOptions {
   readonly addresses: EndpointAddresses | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Takes a session off the register, with its tunnels. */
+  /** Removes a session and its tunnels. */
   readonly leave: (session: AgentSession) => void;
 }
 
 export interface Enforcement {
-  /** A session was opened by this token, which may expire. */
+  /** Ends the session of this token when the token expires. */
   watchExpiry(token: Pick<Grant, "expiresAtMs">): void;
 }
 
-/** After a change of edges or domains, endpoints that lost their name to it go within this time. */
+/** How soon an endpoint closes after an edge or a reservation took its name. */
 const dispossessAfterMs = 250;
 /** How often the tokens of open sessions are checked for expiry. */
 const expiryPeriodMs = 1_000;
-/** What an account's restriction on agents is made of. */
+/** The kinds of objects that restrict the addresses of agents. */
 const restricting = ["ip_restriction", "ip_policy", "ip_policy_rule"];
 
-/** Follows `table` from its next change on. */
+/** Follows the changes of `table`. */
 export function enforceConfiguration(options: EnforcementOptions): Enforcement {
   const { table, credentials, sessions, clock } = options;
   const expel = (session: AgentSession, reason: string): void => {
@@ -59,7 +59,7 @@ export function enforceConfiguration(options: EnforcementOptions): Enforcement {
   });
 
   let isWatching = false;
-  /** Ends the sessions of expired tokens, and looks again while there are some that will expire. */
+  /** Ends the sessions of expired tokens. Repeats while a session has a token that will expire. */
   const watch = (): void => {
     const now = clock.now();
     isWatching = false;
@@ -114,10 +114,10 @@ function refreshCredential(options: EnforcementOptions, credentialId: string, ex
   }
 }
 
-/** Endpoints that name what has changed follow it; one that names what is gone ends. */
+/** Compiles endpoints again whose objects have changed, and closes endpoints whose objects were deleted. */
 function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
   for (const tunnel of tunnels.all()) {
-    // It follows what there is when somebody comes for it.
+    // It is compiled with the present objects when a visitor asks for it.
     if (!tunnel.isOpened) continue;
     try {
       const renewed = tunnel.endpoint?.renewed();
@@ -131,7 +131,7 @@ function renewEndpoints({ tunnels, log }: EnforcementOptions): void {
   }
 }
 
-/** Stops endpoints whose name or port was given to an edge, or reserved by another account. */
+/** Stops endpoints whose name or port an edge has, or another account has reserved. */
 function dispossess({ hosts, addresses, tunnels }: EnforcementOptions): void {
   for (const tunnel of [...hosts.dispossessed(), ...(addresses?.dispossessed() ?? [])]) {
     tunnels.stop(

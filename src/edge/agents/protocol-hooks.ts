@@ -1,4 +1,4 @@
-/** What the register says to the agent protocol: who may connect, and what becomes of a request for a tunnel. */
+/** Answers the agent protocol: which agents may connect, and which tunnels they get. */
 import { internalNameOf } from "../../lib/internal-names.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { letGo, reportFailure } from "../../lib/boundary.ts";
@@ -25,7 +25,7 @@ export interface ProtocolHooksOptions {
   readonly sessions: SessionBook;
   readonly tunnels: OpenTunnels;
   readonly opening: Opening;
-  /** Who else gives out names, and what other edges hold; undefined where there is one edge. */
+  /** Names and agents that are shared with other edges; undefined if there is one edge. */
   readonly names: Pick<SharedNames, "canAsk" | "demand" | "drop" | "publish"> | undefined;
   readonly elsewhere: Pick<Elsewhere, "session" | "countOfAccount"> | undefined;
   readonly limits: AgentLimits;
@@ -33,13 +33,13 @@ export interface ProtocolHooksOptions {
   readonly report: (message: Upward) => void;
   readonly log: Log;
   readonly joining: Pick<Joining, "join">;
-  /** Takes a session off the register, with its tunnels. */
+  /** Removes a session and its tunnels. */
   readonly leave: (session: AgentSession) => void;
-  /** A session was opened: its token may expire. */
+  /** Ends the session when its token expires. */
   readonly watchExpiry: (token: Pick<Grant, "expiresAtMs">) => void;
 }
 
-/** What the agent of a tunnel is told whose name was taken over. */
+/** The reason that an agent receives when a newer session takes over the name of its tunnel. */
 export const newerSession = "a newer session of the same credential serves it";
 
 export function makeProtocolHooks(options: ProtocolHooksOptions): ServerHooks {
@@ -89,9 +89,9 @@ function tunnelHooks(options: ProtocolHooksOptions): Omit<ServerHooks, keyof Ses
   const room = roomFor(options);
   const prepare = preparerOf(opening);
 
-  /** A tunnel of this edge that a newer one takes the name from. */
+  /** Closes a tunnel whose name a newer one takes over. */
   const makeWay = (tunnel: Tunnel): void => {
-    // Another edge's is told by the control plane, once the newer one is open.
+    // The control plane informs the other edge once the newer tunnel is open.
     if (tunnel.isElsewhere) tunnels.close(tunnel);
     else if (tunnel.online) tunnels.stop(tunnel, newerSession, "agent_name_taken");
   };
@@ -187,11 +187,11 @@ function preparerOf(opening: Opening): Prepare {
 
 interface Room {
   readonly grant: Grant;
-  /** The tunnel that has the id already; it is the same one, from before a reconnect. */
+  /** The same tunnel from before a reconnect. */
   readonly before: Tunnel | undefined;
 }
 
-/** Whether a session may open one more tunnel, with this id: throws when it may not. */
+/** Throws if a session may not open one more tunnel with this id. */
 function roomFor(options: ProtocolHooksOptions): (session: AgentSession, id: string) => Room {
   const { credentials, sessions, tunnels, limits } = options;
   return (session, id) => {

@@ -1,4 +1,4 @@
-/** Where an endpoint is published: the host name or the port that its agent asks for, or one that is made for it. */
+/** Where an endpoint is published: the host name or port that its agent requests, or a generated one. */
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../../../lib/errors.ts";
 import { parsePort } from "../../../lib/hostport.ts";
@@ -21,26 +21,26 @@ import type { Company, Endpoint, Tunnel } from "../tunnels/tunnel.ts";
 
 export interface EndpointPlacesOptions extends ServerNames {
   readonly hosts: EndpointHosts;
-  /** Undefined: tcp tunnels are refused. */
+  /** Undefined if the server offers no tcp tunnels. */
   readonly addresses: EndpointAddresses | undefined;
   readonly advertisedHttpsPort: () => number;
   readonly advertisedHttpPort?: () => number | undefined;
 }
 
-/** Who asks for an endpoint, and for which. */
+/** A request for an endpoint. */
 export interface EndpointRequest {
   readonly grant: Grant;
   readonly session: AgentSession;
   /** Of the tunnel. */
   readonly id: string;
   readonly request: BindRequest;
-  /** What is known of agents that were asked for a sign of life. */
+  /** The agents that were asked whether they still answer. */
   readonly asked: Asked;
-  /** Whether it can be made sure that a name is nobody's at another edge; it can where there is none. */
+  /** Whether names can be claimed at the control plane, or need not be because there is one edge. */
   readonly canClaim: boolean;
 }
 
-/** It must be known first whether the agent that holds a name still answers. */
+/** The agent that holds a name must first be asked whether it still answers. */
 export interface Unasked {
   readonly ask: AgentSession;
 }
@@ -53,16 +53,16 @@ export interface PublicPlace {
 export type ClaimedPlace = PublicPlace & Pick<OpenedEndpoint, "replaces" | "isFresh">;
 
 export interface EndpointPlaces {
-  /** Throws `Refusal`. The place is not taken yet. */
+  /** Throws `Refusal`. Does not take the place yet. */
   claim(asking: EndpointRequest): ClaimedPlace | Unasked;
   /**
-   * Throws `agent_name_taken` unless the endpoint may serve its place beside others from now on, or by itself: nothing
-   * else serves it then.
+   * Throws `agent_name_taken` unless the endpoint may start to share its place, or stop: it may stop only if no other
+   * tunnel serves the place.
    */
   demandPool(endpoint: Endpoint, asking: Pick<EndpointRequest, "session" | "request">, pools: boolean): void;
 }
 
-/** Generated names that are tried before giving up: as many as a session may hold tunnels is plenty. */
+/** How many generated names are tried: enough for all tunnels of a session. */
 const maxGenerated = 5000;
 
 export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlaces {
@@ -86,8 +86,8 @@ export function makeEndpointPlaces(options: EndpointPlacesOptions): EndpointPlac
 }
 
 /**
- * The session to be asked before its tunnel is replaced. Throws where its agent has answered. A request that brings the
- * tunnel's own id, proven, comes from its holder.
+ * The session that must be asked before its tunnel is replaced. Throws if its agent has answered. A request with the id of
+ * the tunnel comes from the holder, which has proved it.
  */
 function mustAsk(
   { host, port, replaces }: ClaimedPlace,
@@ -144,7 +144,7 @@ function hostPlace(
   if (port === undefined) {
     throw new Refusal("agent_option_unsupported", `publish "http://${host}": this server publishes only over HTTPS`);
   }
-  // One that comes back brings the port of its URL, which the server may have changed since.
+  // An agent that reconnects sends the port of its URL. The server may use another port now.
   if (request.port !== undefined && request.port !== port && request.id === "") {
     throw new Refusal(
       "agent_option_unsupported",
@@ -156,7 +156,7 @@ function hostPlace(
   return { host, port, replaces, isFresh };
 }
 
-/** Reached by policies of the account alone, and at no port of this server. */
+/** A place that only policies of the account reach. The server listens at no port for it. */
 function internalPlace(
   hosts: EndpointHosts,
   asking: EndpointRequest,
@@ -180,7 +180,7 @@ function internalPlace(
   return { host: key, port, replaces, isFresh: false };
 }
 
-/** The internal address that a tcp tunnel asks for. */
+/** The internal address that a tcp tunnel requests. */
 function internalAddress({ address }: BindRequest): { readonly host: string; readonly port: number } | undefined {
   const at = address.lastIndexOf(":");
   const wanted = at < 0 ? address : address.slice(0, at);
@@ -220,7 +220,7 @@ function requestedHost(request: BindRequest, names: ServerNames): string | undef
   return host;
 }
 
-/** The first of the credential's names for this target that is free, or whose holder has been started again. */
+/** The first generated name of the credential and target that is free, or whose holder was restarted. */
 function generatedHost(
   { hosts, domain }: EndpointPlacesOptions,
   searches: NameSearches,
@@ -245,7 +245,7 @@ function generatedHost(
   throw new Refusal("agent_limit", `open a tunnel: ${maxGenerated} tunnels already forward to "${target}"`);
 }
 
-/** The first of the credential's ports for this target that is free. */
+/** The first generated port of the credential and target that is free. */
 function generatedAddress(
   addresses: EndpointAddresses,
   domain: string,
@@ -266,12 +266,12 @@ function generatedAddress(
   return ask ? { ask } : { host: domain, port };
 }
 
-/** What the agent forwards to; the SDKs append their process, which changes with each start. */
+/** The address that the agent forwards to, without the process id that SDKs append. */
 function targetOf({ request }: EndpointRequest): string {
   return request.forwardsTo.replace(/\?pid=\d+$/, "");
 }
 
-/** Whether the session that holds a generated name looks like an earlier run of the one that asks. */
+/** Whether the holder of a generated name looks like an earlier run of the same agent. */
 function startedAgain(holder: Tunnel, session: AgentSession, target: string): boolean {
   const before = holder.session;
   return (
@@ -279,7 +279,7 @@ function startedAgain(holder: Tunnel, session: AgentSession, target: string): bo
     before.credentialId === session.credentialId &&
     before.ip === session.ip &&
     before.os === session.os &&
-    // `app://` says nothing about the service: several of them run side by side in one process.
+    // Several services of one process have the same `app://` target.
     !target.startsWith("app:")
   );
 }

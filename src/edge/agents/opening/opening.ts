@@ -1,4 +1,4 @@
-/** What an agent's request for a tunnel comes to: checked, named and ready to be put on the register. */
+/** Makes a tunnel of an agent's request: checks it, finds its name, and compiles its endpoint. */
 import { internalNameOf, isInternalKey } from "../../../lib/internal-names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { nameOf } from "../../../lib/plain-names.ts";
@@ -45,15 +45,14 @@ export interface Opening {
     request: Pick<BindRequest, "proto" | "options">,
   ): Promise<readonly unknown[]> | undefined;
   /**
-   * Throws `Refusal`. `replaces` are the tunnels of the same credential that must be taken away first: their agent was
-   * asked and is silent. `ask` is the session that must be asked before anything can be said.
+   * Throws `Refusal`. Returns `ask` if a session must be asked first whether it still answers.
    */
   endpoint(asking: EndpointRequest, progress: BindProgress): OpenedEndpoint | Unasked;
-  /** What the tunnel's endpoint becomes. Throws `Refusal`. */
+  /** The endpoint of a tunnel after a change. Throws `Refusal`. */
   changed(tunnel: Tunnel, change: TunnelChange): Endpoint;
-  /** What the tunnel's endpoint was made of. */
+  /** The request that the tunnel's endpoint was made from. */
   requestOf(tunnel: Tunnel): BindRequest | undefined;
-  /** The endpoint of another edge's tunnel, as that one tells of it. Throws where it does not compile here. */
+  /** Compiles the endpoint of a tunnel of another edge. Throws if it does not compile here. */
   elsewhere(shared: SharedTunnel, session: AgentSession): Endpoint | undefined;
   /** Throws `Refusal`. */
   labelled(grant: Grant, session: AgentSession, id: string, request: LabelRequest): Tunnel;
@@ -62,9 +61,9 @@ export interface Opening {
 export function makeOpening(options: OpeningOptions): Opening {
   const { clock, limits } = options;
   const endpointPlaces = makeEndpointPlaces(options);
-  /** What the endpoints of tunnels were made of. */
+  /** The requests that the endpoints were made from. */
   const askedFor = new WeakMap<Tunnel, EndpointRequest>();
-  /** What was made for a bind that is repeated: the same again, where the place and the configuration are. */
+  /** The tunnel of a repeated bind, which is reused while its place and the configuration stay the same. */
   const madeFor = new WeakMap<BindProgress, { readonly tunnel: Tunnel; readonly revision: number }>();
   const made = (place: PublicPlace, asking: EndpointRequest, progress: BindProgress): Tunnel => {
     const before = madeFor.get(progress);
@@ -126,12 +125,12 @@ export function makeOpening(options: OpeningOptions): Opening {
   };
 }
 
-/** The options, with neither form of a policy. */
+/** The options without a traffic policy. */
 function withoutPolicy({ options }: BindRequest): BindRequest["options"] {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !/^(?:traffic)?policy$/i.test(name)));
 }
 
-/** The endpoint of another edge's tunnel: what its agent has asked for, compiled for visitors that arrive here. */
+/** The endpoint of another edge's tunnel, compiled for visitors that arrive here. */
 function endpointOf(
   { host, port, request }: NonNullable<SharedTunnel["endpoint"]>,
   id: string,
@@ -141,7 +140,7 @@ function endpointOf(
   return endpointAt({ host, port }, { session, id, request: JSON.parse(request) as BindRequest }, options);
 }
 
-/** The endpoint that is published at the place. Throws `Refusal` for options that it cannot have. */
+/** The endpoint at a place. Throws `Refusal` for options that it cannot have. */
 function endpointAt(
   { host, port }: PublicPlace,
   { session, id, request }: Pick<EndpointRequest, "session" | "id" | "request">,
@@ -235,16 +234,16 @@ function tunnelOf(
   };
 }
 
-/** Whose modules an endpoint may have: it is an edge and its route in one. */
+/** The places whose modules an endpoint may have: an endpoint is an edge and its route in one. */
 const places = {
   https: ["https_route", "https_edge"],
-  // What an edge has besides its routes is about TLS.
+  // The other modules of an edge are about TLS.
   http: ["https_route"],
   tls: ["tls_edge"],
   tcp: ["tcp_edge"],
 } as const satisfies Record<EndpointProto, readonly Place[]>;
 
-/** Which a URL need not name. */
+/** Ports that a URL leaves out. */
 const usualPort: Readonly<Record<EndpointProto, number | undefined>> = {
   https: 443,
   http: 80,
