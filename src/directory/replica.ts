@@ -27,7 +27,7 @@ export class Replica<Place extends object> {
   #index: AgentIndex | undefined;
   #changes = 0;
 
-  /** @param isIndexed for queries by account and label. Without it, the first such query makes the index. */
+  /** @param isIndexed whether queries by account and label are expected. Otherwise the first one makes the index. */
   constructor({ isIndexed = false }: { readonly isIndexed?: boolean } = {}) {
     if (isIndexed) this.#index = new AgentIndex();
   }

@@ -29,7 +29,7 @@ export interface NodeEntriesOptions {
 }
 
 export class NodeEntries {
-  readonly agents = new Replica<OtherEdge>({ isIndexed: true });
+  readonly agents = new Replica<OtherEdge>();
   readonly #options: NodeEntriesOptions;
   readonly #edges = new Map<string, OtherEdge>();
   readonly #ports = new Map<string, PortEntry>();
