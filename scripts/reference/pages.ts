@@ -7,6 +7,7 @@ import type { ResourceDeclaration } from "../../src/schema/resource.ts";
 import { errorsPage } from "./errors.ts";
 import { expressionsPage } from "./expressions.ts";
 import { fieldsTable } from "./fields.ts";
+import { importPage } from "./import.ts";
 import { code, page, table } from "./markdown.ts";
 import { moduleOrder, placesText } from "./module-order.ts";
 import { metricsPage } from "./metrics.ts";
@@ -26,6 +27,7 @@ export async function referenceFiles(operations: readonly Operation[]): Promise<
     [`${folder}/settings.md`, settingsPage()],
     [`${folder}/commands.md`, await commandsPage()],
     [`${folder}/metrics.md`, metricsPage()],
+    [`${folder}/import.md`, importPage()],
   ];
 }
 

@@ -31,7 +31,10 @@ const groups: readonly Group[] = [
   { text: "How-to: observe", pages: guides("console", "inspect-traffic", "events", "troubleshooting") },
   { text: "How-to: change safely", pages: guides("plan-and-apply", "restarts", "backup") },
   { text: "How-to: scale", pages: guides("several-edges", "several-nodes") },
-  { text: "How-to: migrate", pages: guides("coming-from-ngrok", "coming-from-frp", "coming-from-cloudflared") },
+  {
+    text: "How-to: migrate",
+    pages: guides("import", "coming-from-ngrok", "coming-from-frp", "coming-from-cloudflared"),
+  },
   { text: "How-to: more", pages: [], rest: "guides" },
   {
     text: "Concepts",

@@ -17,6 +17,7 @@ const guides = [
   { name: "agents", commands: 6 },
   { name: "coming-from-frp", commands: 1 },
   { name: "coming-from-cloudflared", commands: 1 },
+  { name: "import", commands: 3 },
 ];
 
 for (const { name, commands: least } of guides) {

@@ -6,10 +6,20 @@
 import { accessSync, constants, globSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-export type ProgramName = "chromium" | "curl" | "haproxy" | "initdb" | "pebble" | "pgbouncer" | "python3" | "tmux";
+export type ProgramName =
+  | "caddy"
+  | "chromium"
+  | "curl"
+  | "haproxy"
+  | "initdb"
+  | "pebble"
+  | "pgbouncer"
+  | "python3"
+  | "tmux";
 
 /** Each program with its Debian package, and other names under which it may be installed. */
 const programs: Readonly<Record<ProgramName, { readonly package: string; readonly names?: readonly string[] }>> = {
+  caddy: { package: "caddy" },
   chromium: { package: "chromium-headless-shell", names: ["chromium-headless-shell", "chromium", "chromium-browser"] },
   curl: { package: "curl" },
   haproxy: { package: "haproxy" },

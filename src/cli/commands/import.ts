@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { importApi } from "../../import/api/import-api.ts";
+import { importCaddy } from "../../import/caddy/import-caddy.ts";
 import { importCloudflared } from "../../import/cloudflared/import-cloudflared.ts";
 import { importFrp } from "../../import/frp/import-frp.ts";
 import { ImportIssue, inOrder, leavesGuardOut } from "../../import/report/report.ts";
@@ -19,6 +20,7 @@ import { settings } from "../../settings/settings.ts";
 type ReadSource = (paths: readonly string[], document: string) => Imported;
 
 const readers: Readonly<Record<string, ReadSource>> = {
+  caddy: (paths, document) => importCaddy(onlyFile(paths), readSourceText(onlyFile(paths)), document),
   cloudflared: (paths, document) => importCloudflared(onlyFile(paths), readSourceText(onlyFile(paths)), document),
   frp: (paths, document) =>
     importFrp(
@@ -53,6 +55,7 @@ export const importCommand = defineCommand({
   examples: [
     "postern import api --from https://api.example.com --key-file key.txt",
     "postern import api saved-answers/",
+    "postern import caddy caddy.json",
     "postern import cloudflared config.yml --out from-cloudflared",
     "postern import frp frps.toml frpc.toml",
   ],

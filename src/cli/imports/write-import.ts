@@ -39,7 +39,7 @@ const marks = { mapped: "=", "mapped differently": "~", "left out": "-" } as con
 export function renderReport(report: readonly ReportLine[]): string {
   const lines = inOrder(report).map(({ place, key, kind, text, guardsAccess }) => {
     const guard = kind === "left out" && guardsAccess ? "! " : "";
-    return `${marks[kind]} ${visibleLine(`${placeText(place)} ${key}: ${guard}${text}`)}\n`;
+    return `${marks[kind]} ${visibleLine(`${placeText(place)}${repeats(place, key) ? "" : ` ${key}`}: ${guard}${text}`)}\n`;
   });
   const count = (kind: ReportLine["kind"]): number => report.filter((line) => line.kind === kind).length;
   const summary = `${report.length} settings: ${count("mapped")} mapped (=), ${count("mapped differently")} mapped differently (~), ${count("left out")} left out (-)`;
@@ -49,6 +49,11 @@ export function renderReport(report: readonly ReportLine[]): string {
       ? ""
       : `${guards} of the settings that were left out (!) protect something, or may do so: replace them before you continue\n`;
   return `${lines.join("")}\n${summary}\n${warning}`;
+}
+
+/** Whether a pointer already says the key. */
+function repeats({ pointer }: ReportLine["place"], key: string): boolean {
+  return pointer !== undefined && pointer.slice(1).replaceAll("/", ".") === key.replaceAll(/\[(\d+)\]/g, ".$1");
 }
 
 /** The next commands. */

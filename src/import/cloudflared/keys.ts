@@ -8,7 +8,7 @@ const leftOut = (text: string, ...keys: readonly string[]): KeyRow[] => keys.map
 const join = "the agent connects with its own token: run `postern login` once on this machine";
 const access =
   "the server does not check tokens of Cloudflare Access. Protect the hostname with a login (oauth, oidc, saml) or `jwt-validation`";
-const proxy = "the agent does not publish a SOCKS proxy or a bastion. Publish each service by itself";
+const proxy = "the agent does not publish a SOCKS proxy or a bastion. Publish each service separately";
 
 /** Below `originRequest`, of the file or of one rule. */
 function originRows(prefix: string): KeyRow[] {

@@ -14,7 +14,7 @@ export function tunnelFor(service: string, option: (key: string) => string | und
   if (/^(?:http_status:\d+)?$/.test(service)) return {};
   if (service === "hello_world" || service === "hello-world") return { text: "a test page: run `postern dev` for one" };
   if (service === "bastion" || service === "socks-proxy") {
-    return { text: "the agent does not publish a SOCKS proxy or a bastion. Publish each service by itself" };
+    return { text: "the agent does not publish a SOCKS proxy or a bastion. Publish each service separately" };
   }
   const socket = /^unix:(?:\/\/)?(.+)$/.exec(service)?.[1];
   if (socket !== undefined)

@@ -15,8 +15,7 @@ export function readIni(file: string, text: string): SourceNode {
     bounds.count(place, 1);
     const [, name] = /^\[([^\]]+)\]$/.exec(content) ?? [];
     if (name !== undefined) {
-      if (sections.some(({ key }) => key === name))
-        throw new ImportIssue(place, `the section "${name}" is there twice`);
+      if (sections.some(({ key }) => key === name)) throw new ImportIssue(place, `the section "${name}" occurs twice`);
       const entries: SourceEntry[] = [];
       sections.push({ key: name, place, node: { place, value: { kind: "map", entries } }, entries });
       continue;

@@ -21,7 +21,7 @@ export function importFrp(files: readonly FrpFile[], document: string): Imported
   const trees = files.map(({ file, text }) => ({ file, root: treeOf(file, text) }));
   const servers = trees.filter(({ root }) => isServer(root));
   if (servers.length > 1)
-    throw new ImportIssue({ file: servers[1]?.file ?? "" }, "this is a second file of a server: import it by itself");
+    throw new ImportIssue({ file: servers[1]?.file ?? "" }, "this is a second file of a server: import it alone");
   const [server] = servers;
   const readsServer = server && readServer(server.root);
   const clients = trees.filter((tree) => tree !== server);

@@ -17,15 +17,15 @@ export const frpsKeys: readonly KeyRow[] = [
   row("allowPorts", "mapped", "tcp_ports"),
   row("log.level", "mapped", "log_level"),
   row("transport.tls.force", "mapped", "the server accepts agents with TLS only"),
-  row("auth.method", "mapped differently", "every agent has a token of its own: postern api POST /credentials '{}'"),
-  ...leftOut("every agent has a token of its own: postern api POST /credentials '{}'", "auth"),
+  row("auth.method", "mapped differently", "each agent has its own token: postern api POST /credentials '{}'"),
+  ...leftOut("each agent has its own token: postern api POST /credentials '{}'", "auth"),
   ...leftOut(
     "the log goes to standard output, and the service manager stores it",
     "log.to",
     "log.maxDays",
     "log.disablePrintColor",
   ),
-  row("enablePrometheus", "mapped differently", "GET /metrics at the API is always there, for the same machine"),
+  row("enablePrometheus", "mapped differently", "GET /metrics at the API is always on, for the same machine"),
   ...leftOut("the console is at the address of the API. Log in with `postern console`", "webServer"),
   ...leftOut(
     "the server has its own certificates for agents: see `postern ca`",

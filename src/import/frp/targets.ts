@@ -38,7 +38,7 @@ export function targetOf(proxy: SourceNode, folder: string): Target {
       const key = textAt(proxy, "plugin.keyPath");
       if (crt === undefined || key === undefined)
         return {
-          why: "without crtPath and keyPath, the plugin uses a certificate of its own. Use proto http, and let the server end TLS",
+          why: "without crtPath and keyPath, the plugin uses its own certificate. Use proto http, and let the server end TLS",
         };
       const addr = plugin === "https2https" ? `tls://${address}` : address;
       return { tunnel: { addr, terminate_at: "agent", crt: resolve(folder, crt), key: resolve(folder, key) } };

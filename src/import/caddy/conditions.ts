@@ -1,0 +1,169 @@
+/** Matchers of Caddy as expressions of a traffic policy, and as a check of a path that is known at import. */
+import { isIP } from "node:net";
+import { entriesAt, textAt, textsAt } from "../formats/tree.ts";
+import type { SourceNode } from "../formats/tree.ts";
+
+export interface Condition {
+  /** The expression in CEL; `true` for no condition. */
+  readonly cel: string;
+  /** Whether a path matches; undefined if the answer depends on more than the path. */
+  matches(path: string): boolean | undefined;
+  /** Patterns of paths, as Caddy writes them. */
+  readonly paths: readonly string[];
+}
+
+export const always: Condition = { cel: "true", matches: () => true, paths: [] };
+
+/** A matcher that has no equivalent. */
+export class Unsupported extends Error {
+  readonly node: SourceNode;
+
+  constructor(node: SourceNode, message: string) {
+    super(message);
+    this.node = node;
+  }
+}
+
+/** Any of the sets, and in a set all matchers. @throws Unsupported */
+export function conditionOf(sets: readonly SourceNode[], host: string): Condition {
+  if (sets.length === 0) return always;
+  return any(sets.map((set) => all(entriesAt(set, "").map(({ key, node }) => matcherOf(key, node, host)))));
+}
+
+export function all(conditions: readonly Condition[]): Condition {
+  const parts = conditions.filter((one) => one !== always);
+  if (parts.length < 2) return parts[0] ?? always;
+  return {
+    cel: parts.map(({ cel }) => `(${cel})`).join(" && "),
+    matches(path) {
+      const found = parts.map((one) => one.matches(path));
+      return found.includes(false) ? false : found.includes(undefined) ? undefined : true;
+    },
+    paths: parts.flatMap(({ paths }) => paths),
+  };
+}
+
+export function not(inner: Condition): Condition {
+  return {
+    cel: `!(${inner.cel})`,
+    matches(path) {
+      const found = inner.matches(path);
+      return found === undefined ? undefined : !found;
+    },
+    paths: inner.paths,
+  };
+}
+
+export function any(conditions: readonly Condition[]): Condition {
+  if (conditions.length < 2) return conditions[0] ?? always;
+  return {
+    cel: conditions.map(({ cel }) => `(${cel})`).join(" || "),
+    matches(path) {
+      const found = conditions.map((one) => one.matches(path));
+      return found.includes(true) ? true : found.includes(undefined) ? undefined : false;
+    },
+    paths: conditions.flatMap(({ paths }) => paths),
+  };
+}
+
+function matcherOf(kind: string, node: SourceNode, host: string): Condition {
+  switch (kind) {
+    case "path":
+      return any(listOf(node).map(pathCondition));
+    case "path_regexp": {
+      const pattern = textAt(node, "pattern") ?? "";
+      return unknown(`req.url.path.matches(${quoted(pattern)})`);
+    }
+    case "method":
+      return unknown(`req.method in [${listOf(node).map(quoted).join(", ")}]`);
+    case "host": {
+      // Edges answer only their own hosts.
+      const hosts = listOf(node).map((one) => one.toLowerCase());
+      if (hosts.includes(host)) return always;
+      return unknown(`req.url.host in [${hosts.map(quoted).join(", ")}]`);
+    }
+    case "protocol": {
+      const protocol = node.value.kind === "text" ? node.value.text : "";
+      if (protocol === "https") return always;
+      if (protocol === "http") return { cel: "false", matches: () => false, paths: [] };
+      throw new Unsupported(node, `Postern does not match the protocol "${protocol}"`);
+    }
+    case "header":
+      return all(entriesAt(node, "").map(({ key, node: values }) => valuesCondition("getReqHeader", key, values)));
+    case "query":
+      return all(entriesAt(node, "").map(({ key, node: values }) => valuesCondition("getQueryParam", key, values)));
+    case "remote_ip": {
+      if (textAt(node, "forwarded") === "true")
+        throw new Unsupported(node, "set --trusted-forwarders, and remove forwarded");
+      const ranges = textsAt(node, "ranges").map((range) =>
+        range.includes("/") ? range : `${range}/${isIP(range) === 6 ? 128 : 32}`,
+      );
+      return unknown(`inCidrRanges(conn.client_ip, [${ranges.map(quoted).join(", ")}])`);
+    }
+    case "not":
+      return not(conditionOf(node.value.kind === "list" ? node.value.items : [], host));
+    default:
+      throw new Unsupported(node, `the matcher "${kind}" has no equivalent`);
+  }
+}
+
+function unknown(cel: string): Condition {
+  return { cel, matches: () => undefined, paths: [] };
+}
+
+/** Caddy compares paths without regard to case. A star stands at the start, at the end, or between slashes. */
+function pathCondition(pattern: string): Condition {
+  const lower = pattern.toLowerCase();
+  const path = "req.url.path.lowerAscii()";
+  const inner = lower.replace(/^\*/, "").replace(/\*$/, "");
+  const isOpen = [lower.startsWith("*"), lower.length > 1 && lower.endsWith("*")];
+  const matching = (cel: string, check: (given: string) => boolean): Condition => ({
+    cel,
+    matches: (given) => check(given.toLowerCase()),
+    paths: [pattern],
+  });
+  if (inner === "" || lower === "/*") return always;
+  if (/[*?[\\]/.test(inner)) {
+    const source = `^${lower
+      .replaceAll(/[.+^${}()|\\[\]]/g, "\\$&")
+      .replaceAll("*", "[^/]*")
+      .replaceAll("?", "[^/]")}$`;
+    const expression = new RegExp(source);
+    return matching(`${path}.matches(${quoted(source)})`, (given) => expression.test(given));
+  }
+  if (isOpen[0] && isOpen[1]) return matching(`${path}.contains(${quoted(inner)})`, (given) => given.includes(inner));
+  if (isOpen[0]) return matching(`${path}.endsWith(${quoted(inner)})`, (given) => given.endsWith(inner));
+  if (isOpen[1]) return matching(`${path}.startsWith(${quoted(inner)})`, (given) => given.startsWith(inner));
+  return matching(`${path} == ${quoted(inner)}`, (given) => given === inner);
+}
+
+function valuesCondition(read: string, name: string, values: SourceNode): Condition {
+  const texts = listOf(values);
+  if (texts.length === 0) return unknown(`${read}(${quoted(name)}).size() == 0`);
+  const parts = texts.map((text) => {
+    if (text.includes("{")) throw new Unsupported(values, "placeholders in matchers have no equivalent");
+    const inner = text.replace(/^\*/, "").replace(/\*$/, "");
+    if (text === "*") return `${read}(${quoted(name)}).size() > 0`;
+    const check =
+      text.startsWith("*") && text.endsWith("*")
+        ? `v.contains(${quoted(inner)})`
+        : text.startsWith("*")
+          ? `v.endsWith(${quoted(inner)})`
+          : text.endsWith("*")
+            ? `v.startsWith(${quoted(inner)})`
+            : `v == ${quoted(text)}`;
+    return `${read}(${quoted(name)}).exists(v, ${check})`;
+  });
+  return unknown(parts.join(" || "));
+}
+
+function listOf(node: SourceNode): string[] {
+  if (node.value.kind === "text") return node.value.text === "" ? [] : [node.value.text];
+  if (node.value.kind !== "list") return [];
+  return node.value.items.flatMap(({ value }) => (value.kind === "text" ? [value.text] : []));
+}
+
+/** A literal of CEL. */
+export function quoted(text: string): string {
+  return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}

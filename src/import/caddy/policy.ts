@@ -1,0 +1,198 @@
+/** The traffic policy and the routes of a site. */
+import type { JsonObject } from "../../lib/json.ts";
+import { everyRequest } from "./site.ts";
+import type { Site, Step } from "./site.ts";
+
+/** A route of an edge; without a proxy, the policy answers every request. */
+export interface EdgeRoute {
+  readonly match_type: "exact_path" | "path_prefix";
+  readonly match: string;
+  readonly proxy: number | undefined;
+}
+
+/** Paths that an edge can match. */
+const plainPath = /^\/[\w.~/-]*$/;
+/** Stands for a path that no matcher names. */
+const otherName = "postern-import-other-path";
+
+/** The routes that lead each path to the proxy that Caddy chooses for it. */
+export function edgeRoutes(site: Site): EdgeRoute[] {
+  const candidates = new Map<
+    string,
+    { readonly type: EdgeRoute["match_type"]; readonly match: string; readonly sample: string }
+  >();
+  const add = (type: EdgeRoute["match_type"], match: string, sample: string): void => {
+    candidates.set(`${type} ${match}`, { type, match, sample });
+  };
+  for (const pattern of site.proxies.flatMap(({ paths }) => paths)) {
+    const path = pattern.replace(/\*$/, "");
+    const prefix = path.replace(/\/$/, "");
+    if (!plainPath.test(path) || prefix === "") continue;
+    if (path === pattern) add("exact_path", path, path);
+    else {
+      add("path_prefix", prefix, `${prefix}/${otherName}`);
+      add("exact_path", prefix, prefix);
+    }
+  }
+  const root = { match_type: "path_prefix", match: "/", proxy: reached(site, `/${otherName}`) } as const;
+  const prefixes: EdgeRoute[] = [root];
+  const ordered = [...candidates.values()].toSorted(
+    (a, b) => b.type.localeCompare(a.type) || a.match.length - b.match.length,
+  );
+  const routes: EdgeRoute[] = [root];
+  for (const { type, match, sample } of ordered) {
+    const proxy = reached(site, sample);
+    const around = prefixes
+      .filter((one) => one.match === "/" || match === one.match || match.startsWith(`${one.match}/`))
+      .toSorted((a, b) => b.match.length - a.match.length)[0];
+    if (around?.proxy === proxy) continue;
+    const route = { match_type: type, match, proxy };
+    routes.push(route);
+    if (type === "path_prefix") prefixes.push(route);
+  }
+  return routes;
+}
+
+/** The proxy for a path; conditions on anything else count as false. */
+function reached(site: Site, given: string): number | undefined {
+  const taken = new Set([everyRequest]);
+  const groups = new Set<string>();
+  let path = given;
+  for (const step of site.steps) {
+    switch (step.kind) {
+      case "route":
+        if (!taken.has(step.parent) || (step.group !== undefined && groups.has(step.group))) break;
+        if (step.condition.matches(path) !== true) break;
+        taken.add(step.name);
+        if (step.group !== undefined) groups.add(step.group);
+        break;
+      case "act":
+        if (!taken.has(step.route)) break;
+        if (step.ends) return undefined;
+        path = step.moves?.(path) ?? path;
+        break;
+      case "proxy":
+        if (taken.has(step.route)) return step.proxy;
+        break;
+      case "end":
+        if (taken.has(step.route)) return undefined;
+        break;
+      default:
+    }
+  }
+  return undefined;
+}
+
+export function policyFor(site: Site, proxy: number | undefined): JsonObject | undefined {
+  const request = requestRules(site.steps, proxy);
+  const response = site.steps.flatMap((step): JsonObject[] => {
+    if (step.kind !== "respond" || (step.proxy !== undefined && step.proxy !== proxy)) return [];
+    const { cel } = step.condition;
+    return [{ ...(step.proxy === undefined && cel !== "true" && { expressions: [cel] }), actions: step.actions }];
+  });
+  if (request.length + response.length === 0) return undefined;
+  return {
+    ...(request.length > 0 && { on_http_request: request }),
+    ...(response.length > 0 && { on_http_response: response }),
+  };
+}
+
+function requestRules(steps: readonly Step[], proxy: number | undefined): JsonObject[] {
+  const rules: JsonObject[] = [];
+  const variables = new Set<string>();
+  const isTaken = (route: string): string[] => (route === everyRequest ? [] : [isSet(route)]);
+  /** Whether an earlier rule may have ended the site without an answer. */
+  let mayHaveEnded = false;
+  const open = (): string[] => (mayHaveEnded ? [`vars.ended == ""`] : []);
+  const rule = (expressions: readonly string[], actions: readonly JsonObject[]): void => {
+    rules.push({ ...(expressions.length > 0 && { expressions }), actions });
+  };
+  const set = (...names: readonly string[]): JsonObject => {
+    for (const name of names) variables.add(name);
+    return { type: "set-vars", config: { vars: names.map((name) => ({ [name]: "y" })) } };
+  };
+  let isDecided = false;
+  for (const step of steps) {
+    if (isDecided) break;
+    switch (step.kind) {
+      case "route": {
+        const free = step.group === undefined ? [] : [`vars.${step.group} == ""`];
+        const condition = step.condition.cel === "true" ? [] : [step.condition.cel];
+        const names = step.group === undefined ? [step.name] : [step.name, step.group];
+        rule([...open(), ...isTaken(step.parent), ...free, ...condition], [set(...names)]);
+        break;
+      }
+      case "act":
+        rule([...open(), ...isTaken(step.route)], step.actions);
+        isDecided = step.ends === true && step.route === everyRequest && !mayHaveEnded;
+        break;
+      case "proxy":
+        if (step.proxy !== proxy) rule([...open(), ...isTaken(step.route)], [unreachable]);
+        else if (step.route === everyRequest && !mayHaveEnded) isDecided = true;
+        else rule([...open(), ...isTaken(step.route)], [set("ended", "forwarded")]);
+        mayHaveEnded ||= step.proxy === proxy;
+        break;
+      case "end":
+        rule([...open(), ...isTaken(step.route)], [set("ended")]);
+        mayHaveEnded = true;
+        break;
+      default:
+    }
+  }
+  // Caddy answers what no handler answers with an empty 200.
+  if (!isDecided)
+    rule(variables.has("forwarded") ? [`vars.forwarded == ""`] : [], [
+      { type: "custom-response", config: { status_code: 200 } },
+    ]);
+  const all = joined(rules);
+  // What only rules of responses ask for needs no variable.
+  const kept = all.filter((one) => {
+    const name = onlyVariable(one);
+    return name === undefined || all.some((other) => JSON.stringify(other).includes(`vars.${name} `));
+  });
+  const read = [...variables].filter((name) => JSON.stringify(kept).includes(`vars.${name} `));
+  const clear = chunks(read).map((names) => ({
+    actions: [{ type: "set-vars", config: { vars: names.map((name) => ({ [name]: "" })) } }],
+  }));
+  return [...clear, ...kept];
+}
+
+/** A variable that only the next rule reads is not needed: that rule takes the conditions itself. */
+function joined(rules: readonly JsonObject[]): JsonObject[] {
+  const out: JsonObject[] = [];
+  for (let at = 0; at < rules.length; at += 1) {
+    const rule = rules[at] as JsonObject;
+    const next = rules[at + 1];
+    const name = onlyVariable(rule);
+    const reads = (one: JsonObject): boolean => JSON.stringify(one).includes(`vars.${name} `);
+    const isJoined =
+      name !== undefined &&
+      next !== undefined &&
+      JSON.stringify(next["expressions"]) === JSON.stringify([isSet(name)]) &&
+      !rules.slice(at + 2).some(reads);
+    out.push(isJoined ? { ...rule, actions: next["actions"] } : rule);
+    if (isJoined) at += 1;
+  }
+  return out;
+}
+
+/** The variable of a rule that does nothing but set it. */
+function onlyVariable({ actions }: JsonObject): string | undefined {
+  const [action, ...more] = actions as readonly {
+    readonly type: string;
+    readonly config?: { readonly vars?: readonly object[] };
+  }[];
+  const vars = action?.type === "set-vars" ? (action.config?.vars ?? []) : [];
+  return more.length === 0 && vars.length === 1 ? Object.keys(vars[0] as object)[0] : undefined;
+}
+
+const unreachable: JsonObject = { type: "custom-response", config: { status_code: 502 } };
+
+function isSet(name: string): string {
+  return `vars.${name} == "y"`;
+}
+
+/** An action sets fifty variables. */
+function chunks<T>(list: readonly T[]): T[][] {
+  return Array.from({ length: Math.ceil(list.length / 50) }, (_, index) => list.slice(index * 50, index * 50 + 50));
+}

@@ -1,0 +1,118 @@
+/**
+ * One site of Caddy as steps of a traffic policy. Caddy tries its routes in order, and each matcher sees what earlier
+ * handlers changed. So each route becomes a rule that sets a variable, and its handlers become rules that read it.
+ */
+import { itemsAt, nodeAt, textAt } from "../formats/tree.ts";
+import type { SourceNode } from "../formats/tree.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Secrets } from "../report/secrets.ts";
+import { all, always, any, conditionOf, not, Unsupported } from "./conditions.ts";
+import type { Condition } from "./conditions.ts";
+import { readHandler } from "./handlers.ts";
+
+/** One step, in the order of the site. */
+export type Step =
+  /** Decides whether a route is taken. */
+  | {
+      readonly kind: "route";
+      readonly name: string;
+      readonly parent: string;
+      readonly group: string | undefined;
+      readonly condition: Condition;
+    }
+  /** Acts on the requests of a route. */
+  | {
+      readonly kind: "act";
+      readonly route: string;
+      readonly actions: readonly JsonObject[];
+      readonly moves?: (path: string) => string;
+      readonly ends?: boolean;
+    }
+  /** Acts on responses, where the conditions of its routes hold. */
+  | {
+      readonly kind: "respond";
+      readonly condition: Condition;
+      readonly actions: readonly JsonObject[];
+      readonly proxy?: number;
+    }
+  | { readonly kind: "proxy"; readonly route: string; readonly proxy: number }
+  /** Nothing after it is tried. */
+  | { readonly kind: "end"; readonly route: string };
+
+export interface Proxy {
+  readonly node: SourceNode;
+  readonly addresses: readonly string[];
+  readonly isTls: boolean;
+  readonly isFirst: boolean;
+  /** What the import has to say about it, once it is known whether a route leads to it. */
+  readonly paths: readonly string[];
+}
+
+export interface Site {
+  readonly host: string;
+  readonly steps: Step[];
+  readonly proxies: Proxy[];
+  readonly ledger: Ledger;
+  readonly secrets: Secrets;
+  compresses: boolean;
+  routes: number;
+}
+
+/** Where a handler is. */
+export interface Scope {
+  readonly route: string;
+  /** Of all routes around it. */
+  readonly condition: Condition;
+  /** Whether an earlier handler changed the path, so that the response's rules cannot check it. */
+  isMoved: boolean;
+}
+
+/** The route that every request takes. */
+export const everyRequest = "";
+
+export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Scope | undefined): void {
+  const { ledger, steps } = site;
+  const groups = new Map<string, { readonly name: string; readonly before: Condition[] }>();
+  for (const route of routes) {
+    let condition: Condition;
+    try {
+      condition = conditionOf(itemsAt(route, "match"), site.host);
+    } catch (error) {
+      if (!(error instanceof Unsupported)) throw error;
+      leaveRouteOut(site, route, error);
+      continue;
+    }
+    ledger.say(nodeAt(route, "match"), "mapped", "condition of a rule in the traffic policy");
+    for (const set of itemsAt(route, "match")) {
+      if (!parent) ledger.say(nodeAt(set, "host"), "mapped", "hostports of an HTTPS edge");
+    }
+    ledger.say(nodeAt(route, "group"), "mapped", "only the first route of the group that matches is taken");
+    ledger.say(nodeAt(route, "terminal"), "mapped", "no later route is tried");
+    site.routes += 1;
+    const given = textAt(route, "group");
+    const group = given === undefined ? undefined : (groups.get(given) ?? { name: `g${site.routes}`, before: [] });
+    if (given !== undefined && group) groups.set(given, group);
+    const isEvery = condition === always && !group;
+    const name = isEvery ? (parent?.route ?? everyRequest) : `r${site.routes}`;
+    if (!isEvery)
+      steps.push({ kind: "route", name, parent: parent?.route ?? everyRequest, group: group?.name, condition });
+    const excluded = group && group.before.length > 0 ? not(any(group.before)) : always;
+    const scope: Scope = {
+      route: name,
+      condition: all([parent?.condition ?? always, excluded, condition]),
+      isMoved: parent?.isMoved ?? false,
+    };
+    group?.before.push(condition);
+    for (const handler of itemsAt(route, "handle"))
+      readHandler(site, handler, scope, (inner) => readRoutes(site, inner, scope));
+    if (parent && scope.isMoved) parent.isMoved = true;
+    if (textAt(route, "terminal") === "true" && name !== everyRequest) steps.push({ kind: "end", route: name });
+  }
+}
+
+/** Requests of the route would go on to later routes, so nobody can tell what the route protected. */
+function leaveRouteOut({ ledger }: Site, route: SourceNode, error: Unsupported): void {
+  ledger.say(route, "left out", `the route is left out, because ${error.message}`);
+  ledger.say(error.node, "left out", `${error.message}. Check what the route protects, and set it up by hand`, true);
+}
