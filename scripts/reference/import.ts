@@ -4,12 +4,14 @@ import { cloudflaredKeys } from "../../src/import/cloudflared/keys.ts";
 import { frpcKeys } from "../../src/import/frp/client-keys.ts";
 import { frpsKeys } from "../../src/import/frp/server-keys.ts";
 import type { KeyRow } from "../../src/import/ledger/ledger.ts";
+import { pangolinKeys } from "../../src/import/pangolin/keys.ts";
 import { code, page, table } from "./markdown.ts";
 
 const sources: readonly (readonly [title: string, introduction: string, rows: readonly KeyRow[]])[] = [
   ["frpc", "Keys of `frpc.toml`. Keys of the INI form have the same rows under their TOML names.", frpcKeys],
   ["frps", "Keys of `frps.toml`. They become settings of `postern serve`.", frpsKeys],
   ["cloudflared", "Keys of `config.yml`.", cloudflaredKeys],
+  ["Pangolin", "Keys of blueprints.", pangolinKeys],
   ["Caddy: sites", "Handlers and matchers in the output of `caddy adapt`.", caddyRows],
   ["Caddy: everything else", "Keys outside of the routes.", caddyKeys],
 ];

@@ -50,7 +50,7 @@ describe("golden imports", () => {
       const inputs = [...(pairs[file] ?? []), file].map((one) => basename(one));
       const out = `${basename(file)}.out`;
       const imported = await postern(["import", source, ...inputs, "--out", out]);
-      const outputs = ["document.yaml", "agent.yml", "server.yaml", "secrets.env"].filter((name) =>
+      const outputs = ["document.yaml", ...agentFiles(join(cwd, out)), "server.yaml", "secrets.env"].filter((name) =>
         existsSync(join(cwd, out, name)),
       );
       const texts = outputs.map((name) => `--- ${name}\n${readFileSync(join(cwd, out, name), "utf8")}`);
@@ -60,8 +60,8 @@ describe("golden imports", () => {
       const golden = join(fixtures, `${file}.golden`);
       if (process.env["WRITE_GOLDEN"]) writeFileSync(golden, result);
       assert.equal(result, readFileSync(golden, "utf8"));
-      if (outputs.includes("agent.yml")) {
-        const checked = await postern(["config", "check", "--config", join(out, "agent.yml")]);
+      for (const name of agentFiles(join(cwd, out))) {
+        const checked = await postern(["config", "check", "--config", join(out, name)]);
         assert.equal(checked.code, 0, checked.stdout);
       }
       if (outputs.includes("document.yaml")) {
@@ -75,3 +75,7 @@ describe("golden imports", () => {
     });
   }
 });
+
+function agentFiles(folder: string): string[] {
+  return globSync("agent*.yml", { cwd: folder }).toSorted();
+}

@@ -3,10 +3,12 @@ import { importApi } from "../../import/api/import-api.ts";
 import { importCaddy } from "../../import/caddy/import-caddy.ts";
 import { importCloudflared } from "../../import/cloudflared/import-cloudflared.ts";
 import { importFrp } from "../../import/frp/import-frp.ts";
+import { importPangolin } from "../../import/pangolin/import-pangolin.ts";
 import { ImportIssue, inOrder, leavesGuardOut } from "../../import/report/report.ts";
 import type { Imported } from "../../import/report/report.ts";
 import { visibleLine, visibleLines } from "../../lib/visible-text.ts";
 import { defineCommand } from "../command/command.ts";
+import { importNgrok } from "../imports/import-ngrok.ts";
 import { readLiveApi, readSavedAnswers } from "../imports/read-api.ts";
 import { readSourceText } from "../imports/read-source.ts";
 import { renderFiles, renderReport, writeImport } from "../imports/write-import.ts";
@@ -22,6 +24,8 @@ type ReadSource = (paths: readonly string[], document: string) => Imported;
 const readers: Readonly<Record<string, ReadSource>> = {
   caddy: (paths, document) => importCaddy(onlyFile(paths), readSourceText(onlyFile(paths)), document),
   cloudflared: (paths, document) => importCloudflared(onlyFile(paths), readSourceText(onlyFile(paths)), document),
+  ngrok: (paths) => importNgrok(onlyFile(paths), readSourceText(onlyFile(paths))),
+  pangolin: (paths, document) => importPangolin(onlyFile(paths), readSourceText(onlyFile(paths)), document),
   frp: (paths, document) =>
     importFrp(
       paths.map((file) => ({ file, text: readSourceText(file) })),
@@ -57,6 +61,8 @@ export const importCommand = defineCommand({
     "postern import api saved-answers/",
     "postern import caddy caddy.json",
     "postern import cloudflared config.yml --out from-cloudflared",
+    "postern import ngrok ~/.config/ngrok/ngrok.yml",
+    "postern import pangolin blueprint.yaml",
     "postern import frp frps.toml frpc.toml",
   ],
   async run({ from, key, out, document, force, json }, [source = "", ...paths]) {

@@ -13,10 +13,11 @@ import { Failure } from "../process/exit.ts";
  * @throws Failure (usage) that names the files, before anything is written
  */
 export function writeImport(imported: Imported, folder: string, force: boolean): readonly string[] {
-  const { document, agentFile, serverFile, secrets } = imported;
+  const { document, agentFile, agentFiles = {}, serverFile, secrets } = imported;
   const files = new Map<string, string>();
   if (document) files.set("document.yaml", renderYaml({ ...document }));
   if (agentFile) files.set("agent.yml", renderYaml(agentFile));
+  for (const [name, content] of Object.entries(agentFiles)) files.set(name, renderYaml(content));
   if (serverFile) files.set("server.yaml", renderYaml(serverFile));
   if (secrets.length > 0) files.set("secrets.env", secretsFile(secrets));
   const paths = [...files].map(([name, text]) => [join(folder, name), text] as const);
@@ -58,14 +59,14 @@ function repeats({ pointer }: ReportLine["place"], key: string): boolean {
 
 /** The next commands. */
 export function renderFiles(paths: readonly string[]): string {
-  const path = (name: string): string | undefined => paths.find((one) => one.endsWith(name));
-  const [document, secrets, agent, server] = ["document.yaml", "secrets.env", "agent.yml", "server.yaml"].map(path);
+  const named = (pattern: RegExp): readonly string[] => paths.filter((one) => pattern.test(one));
+  const [secrets] = named(/secrets\.env$/);
   const env = secrets === undefined ? "" : ` --env-file ${secrets}`;
   return [
     `wrote ${paths.join(", ") || "no files"}`,
-    ...(document === undefined ? [] : [`check the document: postern plan ${document}${env}`]),
-    ...(agent === undefined ? [] : [`check the agent file: postern config check --config ${agent}`]),
-    ...(server === undefined ? [] : [`check the server's settings: postern serve --check --config ${server}`]),
+    ...named(/document\.yaml$/).map((path) => `check the document: postern plan ${path}${env}`),
+    ...named(/agent[^/\\]*\.yml$/).map((path) => `check the agent file: postern config check --config ${path}`),
+    ...named(/server\.yaml$/).map((path) => `check the server's settings: postern serve --check --config ${path}`),
   ]
     .map((line) => `${visibleLine(line)}\n`)
     .join("");

@@ -1,10 +1,8 @@
 /** Settings of the hosted service that behave differently here, and objects that a document cannot contain. */
 import { documentKinds } from "../../api/documents/document.ts";
 import type { JsonObject } from "../../lib/json.ts";
+import { isVendorHost } from "../report/vendor-hosts.ts";
 import type { ApiObject } from "./objects.ts";
-
-/** Domains that belong to the hosted service. */
-const vendorDomains = /(?:^|\.)ngrok(?:-free)?\.(?:app|dev|io|pro|pizza)$/;
 
 interface LeftOut {
   readonly text: string;
@@ -53,12 +51,7 @@ function reservedAddress(addr: string, all: readonly ApiObject[]): LeftOut {
 /** How a mapped field behaves differently here; undefined if it does not. */
 export function differences(kind: string, key: string, value: JsonObject): string | undefined {
   if (/^(?:domain|url|hostports)$/.test(key)) {
-    const hosts = [value[key]].flat().map((place) =>
-      String(place)
-        .replace(/^\w+:\/\//, "")
-        .replace(/:\d+$/, ""),
-    );
-    const vendors = hosts.find((host) => vendorDomains.test(host));
+    const vendors = [value[key]].flat().map(String).find(isVendorHost);
     if (vendors !== undefined) {
       return `${vendors} belongs to the hosted service. Replace it in the document by a name of yours`;
     }

@@ -41,6 +41,8 @@ export interface Imported {
   readonly document?: ImportedDocument;
   /** Content of an agent file in Postern's own format. */
   readonly agentFile?: JsonObject;
+  /** Content of several agent files, by their names. */
+  readonly agentFiles?: Readonly<Record<string, JsonObject>>;
   /** Content of a settings file for `postern serve`. */
   readonly serverFile?: JsonObject;
   readonly secrets: readonly ImportedSecret[];
