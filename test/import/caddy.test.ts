@@ -98,6 +98,7 @@ const cases: Readonly<Record<string, Case>> = {
   answers: {
     site: `respond /health 204
     respond /teapot "short and stout" 418
+    respond /template "literal \${1 + 1} \${odd!} $ {method} $1"
     @post method POST PUT
     respond @post "read only" 405
     @bot header User-Agent *bot*
@@ -107,7 +108,16 @@ const cases: Readonly<Record<string, Case>> = {
     @local remote_ip 127.0.0.0/8
     respond @local "local" 203
     reverse_proxy A`,
-    requests: ["/health", "/teapot", "POST /", "PUT /x", ["/", { "user-agent": "good-bot/1" }], "/?debug=1", "/"],
+    requests: [
+      "/health",
+      "/teapot",
+      "/template",
+      "POST /",
+      "PUT /x",
+      ["/", { "user-agent": "good-bot/1" }],
+      "/?debug=1",
+      "/",
+    ],
   },
   nothing: { site: `respond /only "only"`, requests: ["/", "/only"] },
   rewrites: {

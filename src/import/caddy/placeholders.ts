@@ -1,6 +1,7 @@
 /** Placeholders of Caddy in values, as templates of traffic policies. */
+import { literal } from "../report/template.ts";
 
-const known: Readonly<Record<string, string>> = {
+const known: Readonly<Record<string, string | undefined>> = {
   "http.request.uri": "${req.url.uri}",
   "http.request.uri.path": "${req.url.path}",
   "http.request.uri.query": "${req.url.query}",
@@ -13,15 +14,15 @@ const known: Readonly<Record<string, string>> = {
 
 /** @returns undefined for a placeholder without equivalent */
 export function templateOf(text: string, own: Readonly<Record<string, string>> = {}): string | undefined {
-  let isKnown = true;
-  // A literal `${` would be read as the start of an expression.
-  const escaped = text.replaceAll("${", "$${");
-  const made = escaped.replaceAll(/(?<!\$)\{([\w.-]+)\}/g, (_, name: string) => {
+  let made = "";
+  let at = 0;
+  for (const { 0: found, 1: name = "", index } of text.matchAll(/\{([\w.-]+)\}/g)) {
     const header = /^http\.request\.header\.([\w-]+)$/.exec(name)?.[1];
-    const found =
-      own[name] ?? known[name] ?? (header === undefined ? undefined : `\${getReqHeader('${header}').join(',')}`);
-    if (found === undefined) isKnown = false;
-    return found ?? "";
-  });
-  return isKnown ? made : undefined;
+    const value = own[name] ?? known[name] ?? (header && `\${getReqHeader('${header}').join(',')}`);
+    if (value === undefined) return undefined;
+    // A dollar before an expression would make it literal.
+    made += literal(text.slice(at, index)).replace(/\$$/, () => "${'$'}") + value;
+    at = index + found.length;
+  }
+  return made + literal(text.slice(at));
 }

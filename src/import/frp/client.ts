@@ -111,7 +111,7 @@ class ClientReader {
       const http = {
         proto: "http",
         ...shared,
-        ...headerKeys(proxy),
+        ...headerKeys(proxy, ledger),
         ...(users && { basic_auth: users }),
         ...(group !== undefined && { pooling_enabled: true }),
       };

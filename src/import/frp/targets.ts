@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { hasTemplate } from "../report/template.ts";
 
 interface Target {
   /** Keys of the tunnel; absent if the agent cannot serve the proxy. */
@@ -62,12 +64,17 @@ export function isAcceptedBasicAuth([first = ""]: readonly string[]): boolean {
 }
 
 /** Keys of an http tunnel that change requests and responses. */
-export function headerKeys(proxy: SourceNode): JsonObject {
+export function headerKeys(proxy: SourceNode, ledger: Ledger): JsonObject {
   const request = [...entriesAt(proxy, "requestHeaders.set"), ...entriesAt(proxy, "plugin.requestHeaders.set")];
   const response = entriesAt(proxy, "responseHeaders.set");
   const host = textAt(proxy, "hostHeaderRewrite") ?? textAt(proxy, "plugin.hostHeaderRewrite");
   const lines = (entries: typeof request): string[] =>
-    entries.flatMap(({ key, node }) => (node.value.kind === "text" ? [`${key}:${node.value.text}`] : []));
+    entries.flatMap(({ key, node }) => {
+      if (node.value.kind !== "text") return [];
+      if (!hasTemplate(node.value.text)) return [`${key}:${node.value.text}`];
+      ledger.say(node, "left out", "the value would be read as a variable. Set the field in the service");
+      return [];
+    });
   return {
     ...(host !== undefined && { host_header: host }),
     ...(request.length > 0 && { request_header: { add: lines(request) } }),

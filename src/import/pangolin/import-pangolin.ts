@@ -4,6 +4,7 @@ import { entriesAt, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceEntry, SourceNode } from "../formats/tree.ts";
 import { readYaml } from "../formats/yaml.ts";
 import { Ledger } from "../ledger/ledger.ts";
+import { hasTemplate } from "../report/template.ts";
 import { Names, slug } from "../report/names.ts";
 import type { Imported } from "../report/report.ts";
 import { pangolinKeys } from "./keys.ts";
@@ -166,9 +167,14 @@ class BlueprintReader {
   #headersOf(node: SourceNode): JsonObject {
     const headers = itemsAt(node, "headers").flatMap((header): [string, string][] => {
       const name = textAt(header, "name")?.toLowerCase();
-      return name === undefined ? [] : [[name, textAt(header, "value") ?? ""]];
+      const value = textAt(header, "value") ?? "";
+      if (hasTemplate(value))
+        this.#ledger.say(header, "left out", "the value would be read as a variable. Set the field in the service");
+      return name === undefined || hasTemplate(value) ? [] : [[name, value]];
     });
-    const host = textAt(node, "host-header");
+    const given = textAt(node, "host-header");
+    const host = given !== undefined && /^[\w.:-]+$/.test(given) ? given : undefined;
+    if (given !== host) this.#ledger.say(nodeAt(node, "host-header"), "left out", "this is not a host name");
     return Object.fromEntries([...headers, ...(host === undefined ? [] : [["host", host] as const])]);
   }
 

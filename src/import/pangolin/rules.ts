@@ -4,6 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { entriesAt, isTrue, itemsAt, nodeAt, textAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { literal } from "../report/template.ts";
 
 const deny = (status: number): JsonObject => ({ type: "deny", config: { status_code: status } });
 
@@ -43,7 +44,7 @@ function loginRule(resource: SourceNode, ledger: Ledger): JsonObject | undefined
   const user = textAt(basic, "user") ?? "";
   const password = textAt(basic, "password") ?? "";
   if (user !== "" && password.length >= 8 && Buffer.byteLength(password) <= 128) {
-    return { type: "basic-auth", config: { credentials: [`${user}:${password}`.replaceAll("${", "$${")] } };
+    return { type: "basic-auth", config: { credentials: [literal(`${user}:${password}`)] } };
   }
   ledger.say(
     basic,
