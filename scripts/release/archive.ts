@@ -33,7 +33,7 @@ export function tar(files: readonly ArchiveFile[], seconds: number): Buffer {
 
 /** Compresses with gzip, without a time or a name in the header. */
 export function gzipped(bytes: Uint8Array): Buffer {
-  return gzipSync(bytes, { level: 9 });
+  return gzipSync(bytes);
 }
 
 /** As `tar`, compressed with gzip. */
@@ -53,9 +53,12 @@ export function withFolders(files: readonly ArchiveFile[]): readonly ArchiveFile
   return [...files, ...[...folders].map((path) => ({ path, bytes: Buffer.alloc(0) }))];
 }
 
-/** Compresses with xz. With a fixed size of blocks, the bytes do not depend on the number of threads. */
+/**
+ * Compresses with xz. With a fixed size of blocks, the bytes do not depend on the number of threads. Level 3 takes four
+ * times as long for 5 % fewer bytes.
+ */
 export function compressed(bytes: Uint8Array): Buffer {
-  const words = ["--threads=2", "--block-size=32MiB", "-3", "--stdout"];
+  const words = ["--threads=2", "--block-size=32MiB", "-1", "--stdout"];
   return execFileSync("xz", words, { input: bytes, maxBuffer: 2 ** 28 });
 }
 

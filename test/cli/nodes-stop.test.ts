@@ -46,7 +46,7 @@ describe(
           POSTERN_BOOTSTRAP_AUTHTOKEN: authtoken,
           POSTERN_DRAIN_DELAY: "2",
         };
-        return startServer(["--cluster", "--data", data], apiKey, env, checkout);
+        return startServer(["--cluster", "--data", data], apiKey, env, checkout === undefined ? {} : { checkout });
       };
       const nodes = new Map<string, ServerNode>();
       const earlier = process.env["POSTERN_TEST_EARLIER"];

@@ -1,44 +1,34 @@
 /** The Debian package, installed, upgraded, removed and purged in a root of its own. */
 import assert from "node:assert/strict";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { debianPackagePath } from "../../scripts/release/debian-package.ts";
 import { root as checkout } from "../../scripts/release/paths.ts";
 import { findExecutable } from "../support/programs.ts";
-import { built, output } from "./artifacts.ts";
+import { built, output, skipWithoutPackaging } from "./artifacts.ts";
+import { makeDebianRoot } from "./debian-root.ts";
+import type { DebianRoot } from "./debian-root.ts";
 import { firstRun } from "./first-run.ts";
 
-/** Of Debian: what the package depends on, and no Node. */
-const packages = "passwd,libatomic1,libstdc++6,ca-certificates";
-const environment = { HOME: "/root", PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C.UTF-8" };
 /** Making the root takes a while. */
 const timeout = 600_000;
 
-describe("the Debian package", { timeout }, () => {
-  const root = mkdtempSync(join(tmpdir(), "postern-debian-"));
-  const inRoot = ["/usr/sbin/chroot", root];
-  const run = (...words: readonly string[]): string =>
-    output("/usr/sbin/chroot", [root, ...words], { env: environment });
-  const settings = join(root, "etc/postern/postern.yaml");
-  const kept = join(root, "var/lib/postern/kept");
+describe("the Debian package", { timeout, skip: skipWithoutPackaging("mmdebstrap", "root") }, () => {
+  let debian: DebianRoot;
+  let root: string;
+  let run: DebianRoot["run"];
   before(() => {
-    output("tar", ["--extract", "--file", baseRoot(), "--directory", root, "--exclude=./dev/*"]);
-    mkdirSync(join(root, "dev"), { recursive: true });
-    for (const device of ["null", "zero", "urandom", "random"]) copyDevice(device, root);
+    debian = makeDebianRoot();
+    ({ folder: root, run } = debian);
     copyFileSync(built(debianPackagePath("linux-x64")), join(root, "postern.deb"));
   });
-  after(() => rmSync(root, { recursive: true }));
+  after(() => debian.remove());
+  const settings = (): string => join(root, "etc/postern/postern.yaml");
+  const kept = (): string => join(root, "var/lib/postern/kept");
 
   it("takes at most 45 MB", () => {
     for (const platform of ["linux-x64", "linux-arm64"] as const) {
@@ -60,27 +50,71 @@ describe("the Debian package", { timeout }, () => {
     assert.equal((JSON.parse(shown) as { change: string }).change, "create");
   });
 
-  it("publishes a service", () => firstRun({ command: [...inRoot, "postern"], env: environment, cwd: "/", root }));
+  it("publishes a service", () =>
+    firstRun({ command: [...debian.command, "postern"], env: debian.env, cwd: "/", root }));
+
+  it(
+    "X2: binds port 443 as its user with the capability of the unit, refuses without, and logs JSON",
+    { skip: skipWithoutPackaging("nsenter", "ip") },
+    async () => {
+      const user = ["setpriv", "--reuid=postern", "--regid=postern", "--clear-groups", "--no-new-privs"];
+      const serve = ["postern", "serve", "--config", "/etc/postern/postern.yaml", "--json"];
+      // In a network without other programs, whose ports below 1024 need the capability.
+      const alone = ["--net", "--", "sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...debian.command, ...user];
+      const start = (capabilities: string) =>
+        spawn(
+          "unshare",
+          [
+            ...alone,
+            `--inh-caps=${capabilities}`,
+            `--ambient-caps=${capabilities}`,
+            `--bounding-set=${capabilities}`,
+            ...serve,
+          ],
+          { env: debian.env, stdio: ["ignore", "pipe", "pipe"] },
+        );
+      const refused = start("-all");
+      let refusal = "";
+      refused.stderr.on("data", (bytes) => (refusal += String(bytes)));
+      assert.deepEqual(await once(refused, "close"), [2, null]);
+      assert.match(refusal, /no permission to listen on :443/);
+
+      const server = start("-all,+net_bind_service");
+      let logged = "";
+      server.stderr.on("data", (bytes) => (logged += String(bytes)));
+      const ended = once(server, "close");
+      const [line] = (await Promise.race([once(createInterface(server.stdout), "line"), ended])) as [string];
+      assert.equal(typeof line, "string", logged);
+      assert.equal((JSON.parse(line) as { https_port: number }).https_port, 443);
+      const pid = String(server.pid);
+      assert.match(readFileSync(`/proc/${pid}/status`, "utf8"), /^CapEff:\t0{13}400$/m);
+      const health = ["--target", pid, "--net", ...debian.command, ...user, "postern", "health"];
+      assert.equal(output("nsenter", health, { env: debian.env }), "ready\n");
+      server.kill("SIGTERM");
+      assert.deepEqual(await ended, [0, null]);
+      for (const entry of logged.trim().split("\n")) assert.ok((JSON.parse(entry) as { event: string }).event);
+    },
+  );
 
   it("keeps data and changed settings in an upgrade", () => {
-    writeFileSync(kept, "data");
-    writeFileSync(settings, `${readFileSync(settings, "utf8")}region: north\n`);
+    writeFileSync(kept(), "data");
+    writeFileSync(settings(), `${readFileSync(settings(), "utf8")}region: north\n`);
     run("dpkg", "--install", "--force-confold", "/postern.deb");
-    assert.equal(readFileSync(kept, "utf8"), "data");
-    assert.match(readFileSync(settings, "utf8"), /region: north/);
+    assert.equal(readFileSync(kept(), "utf8"), "data");
+    assert.match(readFileSync(settings(), "utf8"), /region: north/);
   });
 
   it("leaves data when it is removed, and nothing when it is purged", () => {
     run("dpkg", "--remove", "postern");
-    assert(existsSync(kept) && existsSync(settings));
+    assert(existsSync(kept()) && existsSync(settings()));
     assert(!existsSync(join(root, "usr/bin/postern")));
     run("dpkg", "--purge", "postern");
-    assert(!existsSync(join(root, "var/lib/postern")) && !existsSync(settings));
+    assert(!existsSync(join(root, "var/lib/postern")) && !existsSync(settings()));
     assert.throws(() => run("getent", "passwd", "postern"));
   });
 
   const analyze = findExecutable(["systemd-analyze"]);
-  const skip = analyze === undefined ? "needs systemd-analyze (apt-get install systemd)" : false;
+  const skip = skipWithoutPackaging("systemd-analyze");
   for (const unit of ["postern.service", "postern-agent.service"]) {
     it(`has a hardened ${unit}`, { skip }, () => {
       const file = join(checkout, "scripts/release/debian", unit);
@@ -93,30 +127,3 @@ describe("the Debian package", { timeout }, () => {
     });
   }
 });
-
-/** A minimal Debian as a tar file; cached below `node_modules`, and made again where it is missing. */
-function baseRoot(): string {
-  const folder = join(checkout, "node_modules", ".cache");
-  const file = join(folder, "debian-root.tar");
-  if (existsSync(file)) return file;
-  mkdirSync(folder, { recursive: true });
-  const sources = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"].filter((path) =>
-    existsSync(path),
-  );
-  const fresh = `${file}.${process.pid}.tar`;
-  output("mmdebstrap", [
-    "--quiet",
-    "--variant=essential",
-    `--include=${packages}`,
-    "bookworm",
-    fresh,
-    ...sources.slice(0, 1),
-  ]);
-  copyFileSync(fresh, file);
-  rmSync(fresh);
-  return file;
-}
-
-function copyDevice(name: string, root: string): void {
-  output("cp", ["--archive", `/dev/${name}`, join(root, "dev", name)]);
-}

@@ -1,23 +1,26 @@
 /** The single executables, in an empty directory with an empty home, and no Node in `PATH`. */
 import assert from "node:assert/strict";
-import { existsSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { executablePath } from "../../scripts/release/paths.ts";
+import { downloadPath } from "../../scripts/release/executable.ts";
+import { executablePath, linuxPlatforms, otherPlatforms } from "../../scripts/release/paths.ts";
 import { findExecutable } from "../support/programs.ts";
-import { built, emptyPlace, output } from "./artifacts.ts";
+import { built, emptyPlace, output, skipWithoutPackaging } from "./artifacts.ts";
 import { firstRun } from "./first-run.ts";
+import { checkThreads } from "./threads.ts";
 
 /** An emulator needs longer than a test may usually take. */
-const emulatedMs = 120_000;
+const emulatedMs = 240_000;
 
 describe("the single executable", () => {
   const { folder, home, cwd } = emptyPlace();
   const env = { HOME: home, PATH: "/nonexistent" };
   after(() => rmSync(folder, { recursive: true }));
 
-  for (const platform of ["linux-x64", "linux-arm64"] as const) {
+  for (const platform of [...linuxPlatforms, ...otherPlatforms]) {
     it(`of ${platform} takes at most 45 MB compressed`, () => {
-      assert(statSync(built(`${executablePath(platform)}.xz`)).size < 45_000_000);
+      assert(statSync(built(downloadPath(platform))).size < 45_000_000);
     });
   }
 
@@ -32,13 +35,25 @@ describe("the single executable", () => {
 
   it("publishes a service in an empty directory", () => firstRun({ command: [executablePath("linux-x64")], env, cwd }));
 
+  it("starts all threads from inside, also when another file has taken its place", async () => {
+    const program = join(folder, "postern");
+    copyFileSync(built(executablePath("linux-x64")), program);
+    await checkThreads({ command: [program], env, cwd }, () => {
+      rmSync(program);
+      writeFileSync(program, "another version");
+    });
+  });
+
   const emulator = findExecutable(["qemu-aarch64-static"]);
   const libraries = "/usr/aarch64-linux-gnu";
-  const needed = "qemu-user-static libstdc++6-arm64-cross libatomic1-arm64-cross";
-  const isReady = emulator !== undefined && existsSync(`${libraries}/lib/libatomic.so.1`);
-  const skip = isReady ? false : `needs an emulator with libraries (apt-get install ${needed})`;
-  it("of linux-arm64 prints its version in an emulator", { skip, timeout: emulatedMs }, () => {
-    const words = ["-L", libraries, built(executablePath("linux-arm64")), "version"];
-    assert.match(output(emulator ?? "", words, { cwd, env }), /linux-arm64/);
+  const skip = existsSync(`${libraries}/lib/libatomic.so.1`)
+    ? skipWithoutPackaging("qemu")
+    : "needs libraries for an emulator (apt-get install qemu-user-static libstdc++6-arm64-cross libatomic1-arm64-cross)";
+  it("of linux-arm64 publishes a service in an emulator", { skip, timeout: emulatedMs }, async () => {
+    const [program, ...words] = [emulator ?? "", "-L", libraries, built(executablePath("linux-arm64"))];
+    assert.match(output(program, [...words, "version"], { cwd, env }), /linux-arm64/);
+    const place = emptyPlace();
+    await firstRun({ command: [program, ...words], env: { ...env, HOME: place.home }, cwd: place.cwd });
+    rmSync(place.folder, { recursive: true });
   });
 });

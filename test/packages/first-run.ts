@@ -55,7 +55,7 @@ export async function firstRun({ command, env, cwd, root = "/" }: Installed): Pr
 }
 
 /** The body at a URL of the server on this machine. */
-async function getTls(url: string, ca: string): Promise<string> {
+export async function getTls(url: string, ca: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const asked = request({
     host: "127.0.0.1",
@@ -69,4 +69,51 @@ async function getTls(url: string, ca: string): Promise<string> {
   let body = "";
   for await (const bytes of response) body += String(bytes);
   return body;
+}
+
+export interface InstalledServer {
+  readonly facts: { readonly api_url: string; readonly agent_port: number; readonly authtoken: string };
+  /** Calls the API with the key of the first start. */
+  call(method: string, path: string, body?: unknown): Promise<Readonly<Record<string, unknown>>>;
+  stop(): Promise<void>;
+}
+
+/** Starts `postern serve` on a data directory. @param data a path in the root of the installation */
+export async function startInstalledServer(installed: Installed, data: string): Promise<InstalledServer> {
+  const { command, env, cwd, root = "/" } = installed;
+  const [program = "", ...words] = command;
+  const server = spawn(program, [...words, "serve", "--data", data, "--json", "--drain-delay", "0"], {
+    cwd,
+    env: { ...env, ...freePorts },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let errors = "";
+  server.stderr.on("data", (bytes) => (errors += String(bytes)));
+  const exited = once(server, "exit");
+  const line = await Promise.race([once(createInterface(server.stdout), "line"), exited]);
+  assert.equal(typeof line[0], "string", `it ended before it was ready: ${errors}`);
+  const facts = JSON.parse(line[0] as string) as InstalledServer["facts"];
+  const key = readFileSync(join(root, data, "api-key"), "utf8").trim();
+  return {
+    facts,
+    async call(method, path, body) {
+      const headers = {
+        authorization: `Bearer ${key}`,
+        "service-version": "2",
+        ...(body !== undefined && { "content-type": "application/json" }),
+      };
+      const response = await fetch(`${facts.api_url}${path}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+      return JSON.parse(text) as Record<string, unknown>;
+    },
+    async stop() {
+      server.kill("SIGTERM");
+      assert.deepEqual(await exited, [0, null], errors);
+    },
+  };
 }

@@ -1,14 +1,19 @@
 /** The npm package, installed with an empty home and without a checkout. */
 import assert from "node:assert/strict";
-import { rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, describe, it } from "node:test";
 import { npmPackagePath } from "../../scripts/release/npm-package.ts";
 import { filesIn } from "../../scripts/release/shipped-files.ts";
 import { findOldNode } from "../support/command.ts";
 import { findExecutable } from "../support/programs.ts";
+import { startHttpService } from "../support/services.ts";
 import { built, emptyPlace, output } from "./artifacts.ts";
-import { firstRun } from "./first-run.ts";
+import { firstRun, getTls, startInstalledServer } from "./first-run.ts";
+import { checkThreads } from "./threads.ts";
 
 describe("the npm package", () => {
   const { folder, home, cwd } = emptyPlace();
@@ -51,9 +56,49 @@ describe("the npm package", () => {
 
   it("publishes a service in an empty directory", () => firstRun({ command: ["postern"], env, cwd }));
 
-  it("runs without an installation, by npx", () => {
-    const words = ["exec", "--yes", `--package=${npmPackagePath}`, "--", "postern", "version"];
-    assert.match(output(npm, words, { cwd, env: npmEnv }), /^postern \d/);
+  it("starts all threads from its files, also when those of another version have taken their place", () =>
+    checkThreads({ command: ["postern"], env, cwd }, () => {
+      const library = join(prefix, "lib", "node_modules", "postern", "lib");
+      for (const name of globSync("*.js", { cwd: library })) {
+        rmSync(join(library, name));
+        writeFileSync(join(library, name), "throw new Error('another version');");
+      }
+    }));
+
+  it("publishes a port at a server with npx, in one command in an empty directory with an empty home", async () => {
+    output(npm, ["install", "--global", "--prefix", prefix, npmPackagePath], { cwd, env: npmEnv });
+    const data = join(folder, "server");
+    const server = await startInstalledServer({ command: ["postern"], env, cwd }, data);
+    const laptop = emptyPlace();
+    copyFileSync(npmPackagePath, join(laptop.cwd, basename(npmPackagePath)));
+    copyFileSync(join(data, "ca.pem"), join(laptop.cwd, "ca.pem"));
+    const service = await startHttpService((_request, response) => response.end("from the laptop"));
+    // As the guide writes it.
+    const words = ["--yes", `./${basename(npmPackagePath)}`, "http", String(service.port)];
+    const more = ["--server", `localhost:${server.facts.agent_port}`, "--ca", "ca.pem", "--json"];
+    const agent = spawn(join(dirname(npm), "npx"), [...words, ...more], {
+      cwd: laptop.cwd,
+      env: { ...npmEnv, HOME: laptop.home, POSTERN_AUTHTOKEN: server.facts.authtoken },
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    let errors = "";
+    agent.stderr.on("data", (bytes) => (errors += String(bytes)));
+    const exited = once(agent, "exit");
+    try {
+      const [line] = (await Promise.race([once(createInterface(agent.stdout), "line"), exited])) as [string];
+      assert.equal(typeof line, "string", errors);
+      const { url } = JSON.parse(line) as { readonly url: string };
+      const ca = readFileSync(join(data, "ca.pem"), "utf8");
+      assert.equal(await getTls(url, ca), "from the laptop");
+    } finally {
+      // npx, its shell, the launcher and the agent.
+      process.kill(-(agent.pid as number), "SIGTERM");
+      await exited;
+      await service.stop();
+      await server.stop();
+      rmSync(laptop.folder, { recursive: true });
+    }
   });
 
   it("is removed by npm without a trace", () => {

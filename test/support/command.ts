@@ -54,15 +54,22 @@ export function commandEnvironment(more: NodeJS.ProcessEnv = {}): Record<string,
 
 /**
  * Starts `postern ARGS`.
- * @param options `wrap`: a shell line in which `"$@"` runs it; `checkout`: of these sources, unless given
+ * @param options `wrap`: a shell line in which `"$@"` runs it; `checkout`: of these sources, unless given;
+ *   `command`: the program and its first words, in place of a checkout
  */
 export function startCommand(
   args: readonly string[],
-  options: SpawnOptions & { readonly node?: string; readonly wrap?: string; readonly checkout?: string } = {},
+  options: SpawnOptions & {
+    readonly node?: string;
+    readonly wrap?: string;
+    readonly checkout?: string;
+    readonly command?: readonly string[];
+  } = {},
 ): Running {
-  const { node = process.execPath, wrap, checkout = root, env, ...rest } = options;
-  const words = [node, join(checkout, "bin/postern.js"), ...args];
-  const [program, given] = wrap === undefined ? [node, words.slice(1)] : ["sh", ["-c", wrap, "sh", ...words]];
+  const { node = process.execPath, wrap, checkout = root, env, command, ...rest } = options;
+  const words = [...(command ?? [node, join(checkout, "bin/postern.js")]), ...args];
+  const [program, given] =
+    wrap === undefined ? [words[0] ?? node, words.slice(1)] : ["sh", ["-c", wrap, "sh", ...words]];
   const child = spawn(program, given, {
     cwd: checkout,
     stdio: ["ignore", "pipe", "pipe"],

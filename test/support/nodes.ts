@@ -66,19 +66,25 @@ export async function startNode(database: string, env: Record<string, string> = 
   };
 }
 
+export interface InstalledAt {
+  readonly checkout?: string;
+  readonly command?: readonly string[];
+  readonly root?: string;
+}
+
 /**
  * `postern serve` with these arguments, of whatever kind.
  * @param key for calls; undefined: the one that its first start prints
- * @param checkout of the sources; these unless given
+ * @param installed of which it is started; these sources unless given. `root`: where it finds its files
  */
 export async function startServer(
   args: readonly string[],
   key: string | undefined,
   env: Record<string, string>,
-  checkout?: string,
+  { root: fileRoot = "/", ...installed }: InstalledAt = {},
 ): Promise<ServerNode> {
   const words = ["serve", ...args, "--json", "--log-format", "json"];
-  const running: Running = startCommand(words, { env, ...(checkout !== undefined && { checkout }) });
+  const running: Running = startCommand(words, { env, ...installed });
   started.push(running);
   const first = JSON.parse(await running.firstLine()) as {
     readonly api_url: string;
@@ -90,7 +96,7 @@ export async function startServer(
   };
   const { api_url: apiUrl, https_port: httpsPort } = first;
   const usedKey = key ?? first.api_key ?? "";
-  const ca = readFileSync(first.ca_file, "utf8");
+  const ca = readFileSync(join(fileRoot, first.ca_file), "utf8");
   const agents = { port: first.agent_port, ca, token: env["POSTERN_BOOTSTRAP_AUTHTOKEN"] ?? first.authtoken ?? "" };
   const call: ServerNode["call"] = async (method, path, body, headers = {}) => {
     const response = await fetch(`${apiUrl}${path}`, {
