@@ -31,7 +31,9 @@ import { keepDirectory } from "./edges/directory.ts";
 import { makeEdges } from "./edges/edges.ts";
 import type { EdgeLine, Edges } from "./edges/edges.ts";
 import { trackProblems } from "./edges/problems.ts";
+import type { EdgeProblems } from "./edges/problems.ts";
 import { shareProblems } from "./edges/shared-problems.ts";
+import type { SharedProblems } from "./edges/shared-problems.ts";
 import { makeEdgeQueries } from "./edges/queries.ts";
 import type { EdgeQueries } from "./edges/queries.ts";
 import { openDomainChecks } from "./domain-proof/checker.ts";
@@ -153,7 +155,7 @@ async function serve(
   );
   const provisioning = openProvisioning({ store, settings: options, applied, clock, log, metrics });
   const sharedProblems = shareProblems(store.node);
-  const problems = trackProblems(log, sharedProblems);
+  const problems = problemsOf(store, log, sharedProblems);
   showNumbers(metrics, {
     revision: () => store.revision,
     applied: () => applied.everywhere() ?? 0,
@@ -318,6 +320,16 @@ function joinPlaceOf(
     ...(agentAddress ?? { host: domain, port: edges.agentPort() ?? agentListen.port }),
     authority,
   });
+}
+
+/** The operator's account has the problem that the history is not pruned. */
+function problemsOf(store: Store, log: Log, shared: SharedProblems): EdgeProblems {
+  const problems = trackProblems(log, shared);
+  store.history.onHeld((message) => {
+    const operator = store.accounts()[0]?.id ?? "";
+    problems.tell({ kind: "account", id: operator, accountId: operator, module: undefined, message });
+  });
+  return problems;
 }
 
 type Numbers = Readonly<Record<"revision" | "applied" | "edges" | "sessions" | "tunnels" | "problems", () => number>>;

@@ -14,13 +14,13 @@ export interface SettledTime {
 /** What a clock may be set on or back by when it is adjusted as usual. */
 const adjustmentMs = 5 * 60_000;
 const settleMs = 2 * 60 * 60_000;
-/** After a start, time is at most this much later than the last that is known: the clock may be wrong from the beginning. */
+/** A start that is later than this after the last known time goes on from there: the clock may be wrong from the beginning. */
 const usualGapMs = 24 * 60 * 60_000;
 
 /** @param lastKnownMs when something was last written before this start; undefined when that is not known */
 export function makeSettledTime(clock: Clock, lastKnownMs?: number): SettledTime {
   const start = clock.now();
-  const first = Math.min(start, (lastKnownMs ?? start) + usualGapMs);
+  const first = lastKnownMs !== undefined && start > lastKnownMs + usualGapMs ? lastKnownMs : start;
   /** Of the wall clock to the monotonic one. */
   let offset = first - clock.monotonic();
   let candidate: { readonly offset: number; readonly since: number } | undefined;

@@ -1,6 +1,7 @@
 /** Read by storage, for the control plane. */
+import { date } from "./kinds/date.ts";
 import { count } from "./kinds/number.ts";
-import { one, toggle } from "./setting.ts";
+import { one, optional, toggle } from "./setting.ts";
 import type { ValuesOf } from "./setting.ts";
 
 export const quotaSettings = {
@@ -31,6 +32,10 @@ export const storageSettings = {
   ),
   noMigrationBackup: toggle(
     "Do not back up the database before a new version migrates it. By default, the start writes the backup beside the SQLite file, or into the data directory if the database is PostgreSQL.",
+  ),
+  clockConfirmed: optional(
+    "The server's clock was right on this date. Set it when /problems asks: after a long time without the server, it does not delete old revisions by a clock that is far ahead of the time it last knew.",
+    date,
   ),
   ...quotaSettings,
   cluster: toggle(

@@ -199,6 +199,8 @@ export interface History {
    * hash is not that of its content, or the last pruned one when what is left of those is not what it was.
    */
   verify(): Promise<{ readonly revisions: number; readonly brokenAt?: number }>;
+  /** `listener` is called with why nothing is pruned, undefined while pruning goes on, and each time that it changes. */
+  onHeld(listener: (why: string | undefined) => void): void;
 }
 
 /** A place in the history: after a revision's change at `position`. */

@@ -1,12 +1,22 @@
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { after, before, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { makeManualClock } from "../support/clock.ts";
+import type { ManualClock } from "../support/clock.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases } from "../support/postgres.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
+
+async function passHours(clock: ManualClock, hours: number): Promise<void> {
+  for (let turn = 0; turn < 6 * hours; turn += 1) {
+    clock.pass(10 * 60 * 1000);
+    await delay(2);
+  }
+}
 
 for (const database of databases) {
   describe(`a history that was pruned on ${database.name}`, () => {
@@ -27,7 +37,11 @@ for (const database of databases) {
       api = await startApi(database, { clock, historyDays: 30 });
       old = await api.ok("POST", "/ip_policies", { description: "first" });
       last = await revisionOf("PATCH", `/ip_policies/${old.id}`, { description: "long ago" });
-      clock.step(31 * dayMs);
+      // Each jump is less than a tenth of the history, so nobody has to confirm the clock.
+      for (let jump = 0; jump < 12; jump += 1) {
+        clock.step(2.6 * dayMs);
+        await passHours(clock, 3);
+      }
       oldest = await revisionOf("POST", "/bot_users", { name: "recent" });
       while ((await api.request("GET", `/revisions/${last}`)).status === 200) clock.pass(10 * 60 * 1000);
     });
@@ -81,5 +95,28 @@ for (const database of databases) {
       assert.deepEqual(back.summary, { create: 1, update: 0, delete: 0, unchanged: 0 });
       assert.deepEqual(await api.ok("GET", path), before.body);
     });
+  });
+
+  it(`P6: an operator is told by /problems that the clock is to be confirmed, and other accounts are not, on ${database.name}`, async () => {
+    const clock = makeManualClock();
+    const api = await startApi(database, { clock, historyDays: 10 });
+    try {
+      const { api_key: other } = await api.ok("POST", "/accounts", { name: "other" });
+      for (const description of ["first", "second"]) await api.ok("POST", "/ip_policies", { description });
+      await passHours(clock, 1);
+      assert.deepEqual((await api.ok("GET", "/problems")).problems, []);
+      clock.step(400 * dayMs);
+      await passHours(clock, 3);
+      const read = async () => (await api.ok("GET", "/problems")).problems;
+      const [problem] = await eventually(read, ({ length }) => length > 0);
+      assert.equal(problem.kind, "account");
+      assert.match(problem.message, /restart with --clock-confirmed \d{4}-\d\d-\d\d$/);
+      assert.deepEqual((await api.ok("GET", "/problems", undefined, other)).problems, []);
+      clock.step(-400 * dayMs);
+      await passHours(clock, 3);
+      await eventually(read, ({ length }) => length === 0);
+    } finally {
+      await api.stop();
+    }
   });
 }

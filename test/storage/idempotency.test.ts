@@ -1,10 +1,23 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Refusal } from "../../src/lib/errors.ts";
+import type { Store } from "../../src/storage/store.ts";
 import { makeManualClock } from "../support/clock.ts";
+import type { ManualClock } from "../support/clock.ts";
 import { databases } from "../support/postgres.ts";
 import { contextFor, defaultAccount } from "./declarations.ts";
 import { open } from "./fixture.ts";
+
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+
+async function passHours(clock: ManualClock, hours: number): Promise<void> {
+  for (let turn = 0; turn < 6 * hours; turn += 1) {
+    clock.pass(10 * 60 * 1000);
+    await delay(2);
+  }
+}
 
 for (const database of databases) {
   describe(`idempotency keys on ${database.name}`, () => {
@@ -80,6 +93,67 @@ for (const database of databases) {
         await place.drop();
       });
     }
+
+    it(`P7: a key of the first hours after a long downtime is remembered for 24 hours, through a restart, on ${database.name}`, async () => {
+      const place = await database.create();
+      const clock = makeManualClock(Date.UTC(2026, 10, 1));
+      let runs = 0;
+      const write = (store: Store, key: string) =>
+        store.write(
+          contextFor(defaultAccount(store)),
+          (draft) => draft.create(defaultAccount(store), "policy", { description: `run ${(runs += 1)}` }).id,
+          { key, fingerprint: "the request", answer: (id) => id },
+        );
+      let store = await open(place.url, { clock });
+      await write(store, "before");
+      await store.close();
+      clock.step(10 * dayMs);
+      store = await open(place.url, { clock });
+      clock.pass(hourMs);
+      await write(store, "first hour");
+      await store.close();
+      store = await open(place.url, { clock });
+      await passHours(clock, 22);
+      await write(store, "first hour");
+      assert.equal(runs, 2);
+      await passHours(clock, 2);
+      // What is older than a day is forgotten.
+      await write(store, "first hour");
+      await write(store, "before");
+      assert.equal(runs, 4);
+      await store.close();
+      await place.drop();
+    });
+
+    it(`P7: a key is remembered though the server started under a clock that was days ahead, and then was set right, on ${database.name}`, async () => {
+      const place = await database.create();
+      const clock = makeManualClock(Date.UTC(2026, 10, 1));
+      let runs = 0;
+      const write = (store: Store, key: string) =>
+        store.write(
+          contextFor(defaultAccount(store)),
+          (draft) => draft.create(defaultAccount(store), "policy", { description: `run ${(runs += 1)}` }).id,
+          { key, fingerprint: "the request", answer: (id) => id },
+        );
+      let store = await open(place.url, { clock });
+      await write(store, "before");
+      await store.close();
+      clock.step(3 * dayMs);
+      store = await open(place.url, { clock });
+      await write(store, "before");
+      await write(store, "during");
+      await passHours(clock, 1);
+      clock.step(-3 * dayMs);
+      await write(store, "before");
+      await write(store, "during");
+      assert.equal(runs, 2);
+      // One that was dated in the future is not kept for longer than others.
+      await passHours(clock, 26);
+      await write(store, "during");
+      assert.equal(runs, 3);
+      await store.close();
+      await place.drop();
+    });
 
     it(`a refused write leaves its key unused, on ${database.name}`, async () => {
       const place = await database.create();

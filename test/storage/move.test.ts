@@ -50,7 +50,7 @@ async function fill(url: string, cluster: boolean): Promise<void> {
   await first.close();
   clock.step(20 * dayMs);
   const { log, lines } = keepingLog();
-  const store = await open(url, { clock, log, historyDays: 10 });
+  const store = await open(url, { clock, log, historyDays: 10, clockConfirmed: clock.now() });
   const account = defaultAccount(store);
   await create(store, account, "vault", emptyVault({ password: "s3cret", tokens: ["a", "b"] }));
   await store.write(contextFor(account), (draft) => {

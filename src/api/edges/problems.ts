@@ -1,4 +1,4 @@
-/** What the edges could not put into effect. */
+/** What the edges could not put into effect, and what the server itself waits for. */
 import type { Log } from "../../lib/log.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
@@ -10,17 +10,26 @@ export interface EdgeProblems extends EdgeObserver {
   all(): Promise<readonly Problem[]>;
   /** Those of this server's edges. Each counted once, however many have it. */
   count(): number;
+  /** One of the server itself; without a message it is over. */
+  tell(problem: Problem): void;
 }
 
 export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
   const byLine = new Map<EdgeLine, Map<string, Problem>>();
-  const own = (): readonly Problem[] => each([...byLine.values()].flatMap((problems) => [...problems.values()]));
+  const ofServer = new Map<string, Problem>();
+  const own = (): readonly Problem[] =>
+    each([...ofServer.values(), ...[...byLine.values()].flatMap((problems) => [...problems.values()])]);
   return {
     async all() {
       await shared.refresh();
       return each([...own(), ...shared.others()]);
     },
     count: () => own().length,
+    tell(problem) {
+      if (problem.message === undefined) ofServer.delete(keyOf(problem));
+      else ofServer.set(keyOf(problem), problem);
+      shared.tell(own());
+    },
     receive(message, line) {
       // The first configuration that it loads is followed by everything that it cannot do.
       const isOver = (message.type === "hello" || message.type === "gone") && byLine.delete(line);

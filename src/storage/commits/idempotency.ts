@@ -20,12 +20,16 @@ export interface Idempotency {
   readonly added: readonly Answer[];
 }
 
-/** @param nowMs settled time: a clock that is wrong for an hour must not make a write happen twice */
+/**
+ * @param nowMs settled time: a clock that is wrong for an hour must not make a write happen twice
+ * @param wallMs dates new keys where it is later: the settled time follows it within hours, and keys must not have aged then
+ */
 export async function openIdempotency(
   database: Database,
   sealer: Sealer,
   wanted: readonly { readonly accountId: string; readonly key: string }[],
   nowMs: number,
+  wallMs: number,
 ): Promise<Idempotency> {
   const known = new Map<string, { readonly fingerprint: string; readonly replayed: Replayed }>();
   const added: Answer[] = [];
@@ -51,7 +55,8 @@ export async function openIdempotency(
       const key = storable(once.key);
       const answer = sealer.seal(text, contextOf(accountId, key));
       known.set(nameOf(accountId, key), { fingerprint: once.fingerprint, replayed: { revision, replayed: text } });
-      added.push({ account_id: accountId, key, fingerprint: once.fingerprint, revision, answer, created_ms: nowMs });
+      const created_ms = Math.max(nowMs, wallMs);
+      added.push({ account_id: accountId, key, fingerprint: once.fingerprint, revision, answer, created_ms });
     },
     added,
   };

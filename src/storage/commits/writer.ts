@@ -207,7 +207,7 @@ export class Writer {
     const keyed = waiting.flatMap(({ context, once }) =>
       once ? [{ accountId: context.principal.accountId, key: once.key }] : [],
     );
-    const answers = await openIdempotency(database, sealer, keyed, settledMs);
+    const answers = await openIdempotency(database, sealer, keyed, settledMs, nowMs);
     const run = runBatch(waiting, { kinds, quotas, state, usage, answers, revision: head.revision, nowMs });
     if (run.commits.length === 0 && answers.added.length === 0 && cursors.size === 0)
       return { run, outcome: undefined };

@@ -51,6 +51,8 @@ export interface Tables {
   cursors: { name: string; revision: number; position: number };
   /** Where the history begins, once some of it was pruned; one row. */
   anchor: { id: number; sealed: string };
+  /** The last time that is known not to come from a wrong clock, milliseconds since 1970; one row. See `KnownTime`. */
+  known_time: { id: number; at_ms: number };
   /** Batches of the last minutes while several nodes write: that one is here says that it was stored. */
   batches: { sequence: number; name: string; at_ms: number };
   /** What other nodes cannot read from the history: changes of writes that are in no revision. */

@@ -22,6 +22,7 @@ export const movedTables: Readonly<Record<Exclude<TableName, "migrations">, read
   idempotency: ["account_id", "key"],
   cursors: ["name"],
   anchor: ["id"],
+  known_time: ["id"],
   batches: ["sequence"],
   unrecorded: ["sequence", "write", "position"],
   pending: ["name"],

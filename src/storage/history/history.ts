@@ -7,7 +7,11 @@ import { rowsWithPrior } from "./prior-row.ts";
 import { listRevisions } from "./revision-list.ts";
 import type { Change, History } from "../store.ts";
 
-export function historyOf({ reads }: Database, past: PastObjects, retained: Retained): Omit<History, "verify"> {
+export function historyOf(
+  { reads }: Database,
+  past: PastObjects,
+  retained: Retained,
+): Omit<History, "verify" | "onHeld"> {
   const changesOf = async (accountId: string, revision: number, limit?: number): Promise<readonly Change[]> => {
     let query = rowsWithPrior(reads)
       .where("row.revision", "=", revision)

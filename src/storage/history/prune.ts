@@ -10,6 +10,7 @@ import type { StorageSettings } from "../../settings/storage.ts";
 import type { Job } from "../cluster/jobs.ts";
 import { anchorSteps, lastPosition, readAnchor, sumWith } from "./anchor.ts";
 import type { Anchor } from "./anchor.ts";
+import type { KnownTime } from "./known-time.ts";
 import { answerLifeMs } from "../commits/idempotency.ts";
 import type { Database, Step, Tables } from "../database/database.ts";
 import type { Documents } from "../rows/documents.ts";
@@ -29,6 +30,9 @@ export interface PrunerOptions {
   readonly settings: StorageSettings;
   readonly clock: Clock;
   readonly time: SettledTime;
+  readonly known: KnownTime;
+  /** Gets why nothing is pruned until the operator has confirmed the clock; undefined once it is confirmed. */
+  readonly held: (why: string | undefined) => void;
   readonly log: Log;
   /** Only its holder prunes. */
   readonly job: Job;
@@ -58,9 +62,8 @@ const maxRows = 250;
 const maxAnswers = 500;
 /** What is to be deleted is announced for so long. */
 const noticeMs = 2 * 60 * 60 * 1000;
-/** How far behind the newest revision, and ahead of it, the time may be for anything to be deleted. */
+/** How far behind the newest revision the time may be for anything to be deleted. */
 const maxBehindMs = 5 * 60 * 1000;
-const maxAheadMs = 30 * dayMs;
 /** Rows named by one statement. */
 const chunkRows = 64;
 type Row = Tables["history"];
@@ -111,15 +114,34 @@ interface Notice {
 
 /** Does what can be done in a commit or two; whether there may be more to do. */
 async function pruneStep(options: PrunerOptions, notice: Notice): Promise<boolean> {
+  const { database, sealer, known, time, store } = options;
+  const isKnown = known.accepts(time.now());
+  const { anchor, sealed } = await readAnchor(database.reads, sealer);
+  const to = await lastTooOld(options, anchor.revision);
+  options.held(isKnown || to === undefined ? undefined : whyHeld(options));
   if (!options.job.isHeld()) return false;
   const forgot = await forgetAnswers(options);
-  const { anchor, sealed } = await readAnchor(options.database.reads, options.sealer);
   const swept = await sweep(options, anchor, sealed);
-  return swept || (await cutOff(options, notice, anchor, sealed)) || forgot;
+  const cut = !swept && isKnown && to !== undefined && (await cutOff(options, notice, anchor, sealed, to));
+  if (swept || cut || forgot) return true;
+  const steps = known.steps(database.dialect);
+  if (steps.length > 0) await store(steps);
+  return false;
+}
+
+/** The known time tells whoever reads it whether the clock or the evidence is wrong. */
+function whyHeld({ known, time }: PrunerOptions): string {
+  const [now, last] = [time.now(), known.now()].map((at) => timestamp(at).slice(0, 10));
+  return (
+    `delete old revisions: the clock says ${now}, but by the time that has passed since the server last knew it, it is ` +
+    `${last}; nothing is deleted. Set the clock if it is wrong. If it is right, restart with --clock-confirmed ${now}`
+  );
 }
 
 /** Answers under idempotency keys hold tokens that were shown once: they go also when nobody writes. */
-async function forgetAnswers({ database, time, store }: PrunerOptions): Promise<boolean> {
+async function forgetAnswers(options: PrunerOptions): Promise<boolean> {
+  const { database, time, store } = options;
+  await redateAnswers(options);
   const old = await database.reads
     .selectFrom("idempotency")
     .select("created_ms")
@@ -134,11 +156,35 @@ async function forgetAnswers({ database, time, store }: PrunerOptions): Promise<
   return old.length === maxAnswers;
 }
 
+/** Answers that a wrong clock has dated in the future get the present date: they would be kept for too long. */
+async function redateAnswers(options: PrunerOptions): Promise<void> {
+  const { clock, time, known, store } = options;
+  const { dialect, reads } = options.database;
+  const now = time.now();
+  const isClockRight = Math.abs(clock.now() - now) <= maxBehindMs && known.now() <= now + maxBehindMs;
+  if (!isClockRight) return;
+  const limit = now + answerLifeMs;
+  const { late } = await reads
+    .selectFrom("idempotency")
+    .select((row) => row.fn.countAll<number>().as("late"))
+    .where("created_ms", ">", limit)
+    .executeTakeFirstOrThrow();
+  if (late === 0) return;
+  const [to, above] = [placeholder(dialect, 0), placeholder(dialect, 1)];
+  const sql = `update idempotency set created_ms = ${to} where created_ms > ${above}`;
+  await store([{ sql, parameters: [now, limit] }]);
+}
+
 /** Takes the next revisions that are too old out of the log; what they changed stays, and is the anchor's from now on. */
-async function cutOff(options: PrunerOptions, notice: Notice, anchor: Anchor, sealed: string): Promise<boolean> {
+async function cutOff(
+  options: PrunerOptions,
+  notice: Notice,
+  anchor: Anchor,
+  sealed: string,
+  to: number,
+): Promise<boolean> {
   const { database, documents, sealer, retained, log, store } = options;
-  const to = await lastTooOld(options, anchor.revision);
-  if (to === undefined || !(await isAnnounced(options, notice, anchor))) return false;
+  if (!(await isAnnounced(options, notice, anchor))) return false;
   const { end, changes, brokenAt } = await walkChain(database.reads, anchor, to, documents);
   if (brokenAt !== undefined) {
     log.error("the history is damaged, so it is not pruned from there on", { revision: brokenAt });
@@ -203,15 +249,9 @@ async function lastTooOld(
     .orderBy("revision")
     .limit(maxRevisions + 1)
     .execute();
-  const newest = await reads
-    .selectFrom("revisions")
-    .select("at")
-    .orderBy("revision", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  const quietMs = now - Date.parse(newest?.at ?? "");
-  // A clock that is behind the newest revision or far ahead of it may be wrong.
-  if (!(quietMs >= -maxBehindMs && quietMs <= maxAheadMs)) return undefined;
+  const newest = await newestAt(reads);
+  // A clock that is behind the newest revision may be wrong.
+  if (newest === undefined || now < newest - maxBehindMs) return undefined;
   const isTooOld = ({ at }: { readonly at: string }): boolean => Date.parse(at) < before;
   // What a clock that was ahead has dated later than now tells nothing.
   const end = next.findIndex((one) => !isTooOld(one) && Date.parse(one.at) <= now + maxBehindMs);
@@ -229,6 +269,17 @@ async function lastTooOld(
   let rows = 0;
   const tooMany = counts.findIndex((one) => (rows += one.rows) > maxRows);
   return tooMany === -1 ? old : counts[Math.max(0, tooMany - 1)]?.revision;
+}
+
+/** When the newest revision was written, milliseconds since 1970; undefined where there is none. */
+export async function newestAt(reads: Database["reads"]): Promise<number | undefined> {
+  const newest = await reads
+    .selectFrom("revisions")
+    .select("at")
+    .orderBy("revision", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return newest && Date.parse(newest.at);
 }
 
 /** Deletes what the next of the anchor's rows replace: nobody asks for the state before them any more. */

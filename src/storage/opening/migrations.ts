@@ -47,6 +47,7 @@ export const migrations: readonly Migration[] = [
   { name: "0009-many-claims", up: prepareForManyClaims },
   { name: "0010-packed", up: leaveToPack },
   { name: "0011-name-rule", up: prepareForNameRule },
+  { name: "0011-known-time", up: createKnownTime },
 ];
 
 /** What a step is recorded with. */
@@ -240,6 +241,14 @@ async function createAnchor({ schema }: Transaction): Promise<void> {
     .createTable("anchor")
     .addColumn("id", "integer", (column) => column.primaryKey())
     .addColumn("sealed", "text", (column) => column.notNull())
+    .execute();
+}
+
+async function createKnownTime({ schema }: Transaction): Promise<void> {
+  await schema
+    .createTable("known_time")
+    .addColumn("id", "integer", (column) => column.primaryKey())
+    .addColumn("at_ms", "bigint", (column) => column.notNull())
     .execute();
 }
 

@@ -4,7 +4,6 @@ import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { newId } from "../../lib/ids.ts";
 import type { Log } from "../../lib/log.ts";
-import { makeSettledTime } from "../../lib/settled-time.ts";
 import { readAnchor } from "../history/anchor.ts";
 import { ownJobs } from "../cluster/jobs.ts";
 import { LoneCommits } from "../commits/commits.ts";
@@ -25,7 +24,10 @@ import { makeNode } from "../commits/node.ts";
 import type { Node } from "../commits/node.ts";
 import { packStored } from "./pack-stored.ts";
 import { pastObjectsOf } from "../history/past-objects.ts";
+import { makeHolding } from "../history/holding.ts";
+import { readTimes } from "./times.ts";
 import { startPruning } from "../history/prune.ts";
+import type { Pruner } from "../history/prune.ts";
 import { isUrl } from "../place.ts";
 import { Published } from "../commits/published.ts";
 import type { Retained } from "../history/retention.ts";
@@ -190,7 +192,8 @@ async function opened(
         head,
       })
     : undefined;
-  const time = makeSettledTime(clock, await newestAt(database));
+  const { known, time } = await readTimes(database, settings, clock);
+  const holding = makeHolding(log);
   const commits = { published, database, clock, log };
   const lost = { kinds, documents, state, published, sealer, database, log };
   const writer = new Writer({
@@ -227,35 +230,37 @@ async function opened(
     settings,
     clock,
     time,
+    known,
+    held: holding.tell,
     log,
     job: jobs.want("prune history"),
     store: (steps) => writer.maintain(steps),
   });
+  return storeOf(state, writer, published, node, {
+    history: Object.assign(history, {
+      onHeld: holding.onHeld,
+      verify: () => pruner.inTurn(() => verifyAll(database, sealer, documents)),
+    }),
+    feed,
+    jobs,
+    settledNow: () => time.now(),
+    createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
+    close: closer(database, { pruner, writer, node }),
+  });
+}
+
+/** Ends everything once, however often it is called. */
+function closer(
+  database: Database,
+  { pruner, writer, node }: { readonly pruner: Pruner; readonly writer: Writer; readonly node: Node | undefined },
+): () => Promise<void> {
+  let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await Promise.all([pruner.stop(), writer.close()]);
     await node?.stop();
     await database.close();
   };
-  let closing: Promise<void> | undefined;
-  return storeOf(state, writer, published, node, {
-    history: Object.assign(history, { verify: () => pruner.inTurn(() => verifyAll(database, sealer, documents)) }),
-    feed,
-    jobs,
-    settledNow: () => time.now(),
-    createAccount: (name) => addAccount(name, state.accounts()[0]?.id),
-    close: () => (closing ??= close()),
-  });
-}
-
-/** When the newest revision was written, milliseconds since 1970; undefined where there is none. */
-async function newestAt({ reads }: Database): Promise<number | undefined> {
-  const newest = await reads
-    .selectFrom("revisions")
-    .select("at")
-    .orderBy("revision", "desc")
-    .limit(1)
-    .executeTakeFirst();
-  return newest && Date.parse(newest.at);
+  return () => (closing ??= close());
 }
 
 interface AccountAdderNeeds {

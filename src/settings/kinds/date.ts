@@ -1,0 +1,13 @@
+import type { Kind } from "./kind.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** A day of UTC, such as 2026-11-27; its end, milliseconds since 1970. */
+export const date: Kind<number> = {
+  placeholder: "DATE",
+  parse(given) {
+    const startMs = /^\d{4}-\d\d-\d\d$/.test(given) ? Date.parse(`${given}T00:00:00Z`) : Number.NaN;
+    if (Number.isNaN(startMs)) throw new Error("must be a date, such as 2026-11-27");
+    return startMs + dayMs;
+  },
+};

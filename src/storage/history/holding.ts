@@ -1,0 +1,27 @@
+/** Why no history is pruned until the operator has confirmed the clock, for the log and for `/problems`. */
+import type { Log } from "../../lib/log.ts";
+
+type Listener = (why: string | undefined) => void;
+
+export interface Holding {
+  tell(why: string | undefined): void;
+  /** `listener` is called with the present reason, and each time that it changes. */
+  onHeld(listener: Listener): void;
+}
+
+export function makeHolding(log: Log): Holding {
+  const listeners: Listener[] = [];
+  let present: string | undefined;
+  return {
+    tell(why) {
+      if (why === present) return;
+      present = why;
+      if (why !== undefined) log.warn("history is not pruned", { problem: why });
+      for (const listener of listeners) listener(why);
+    },
+    onHeld(listener) {
+      listeners.push(listener);
+      listener(present);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** The times that a start decides by, from what the database and the operator say. */
+import { timestamp } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { makeSettledTime } from "../../lib/settled-time.ts";
+import type { SettledTime } from "../../lib/settled-time.ts";
+import type { StorageSettings } from "../../settings/storage.ts";
+import { Unfit } from "../database/database.ts";
+import type { Database } from "../database/database.ts";
+import { KnownTime } from "../history/known-time.ts";
+import { newestAt } from "../history/prune.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** @throws Unfit when the confirmed date has not come yet by the server's clock */
+export async function readTimes(
+  { reads }: Database,
+  settings: StorageSettings,
+  clock: Clock,
+): Promise<{ readonly known: KnownTime; readonly time: SettledTime }> {
+  const newest = await newestAt(reads);
+  const stored = await reads.selectFrom("known_time").select("at_ms").where("id", "=", 1).executeTakeFirst();
+  const confirmed = confirmedTime(settings, clock);
+  return {
+    known: new KnownTime(clock, settings.historyDays, stored?.at_ms ?? newest, confirmed),
+    time: makeSettledTime(clock, confirmed ?? lastKnown(stored?.at_ms, newest)),
+  };
+}
+
+/** A revision says nothing of the time when it is far ahead of the stored one: a wrong clock may have dated it. */
+function lastKnown(stored: number | undefined, newest: number | undefined): number | undefined {
+  if (stored === undefined || newest === undefined) return stored ?? newest;
+  return newest > stored && newest <= stored + dayMs ? newest : stored;
+}
+
+function confirmedTime({ clockConfirmed }: StorageSettings, clock: Clock): number | undefined {
+  if (clockConfirmed === undefined || clockConfirmed <= clock.now() + 2 * dayMs) return clockConfirmed;
+  const [given, now] = [timestamp(clockConfirmed - dayMs), timestamp(clock.now())].map((at) => at.slice(0, 10));
+  throw new Unfit(`start server: --clock-confirmed ${given} is in the future: by the server's clock it is ${now}`);
+}
