@@ -1,11 +1,14 @@
 /** Agents' files as commands show them: without their secrets. */
 
-/** Keys whose values are secrets, at any depth. */
-const secretKey =
-  /^([-+ ] )(\s*(?:-\s+)?["']?(?:authtoken|api_key|client_secret|secret|proxy_url|proxy|basic_auth)["']?\s*:)(.*)$/;
-/** The same inside a map in braces. */
-const inBraces =
-  /\b(authtoken|api_key|client_secret|secret|proxy_url|proxy|basic_auth)(["']?\s*:\s*)(\[[^\]]*\]|"[^"]*"|'[^']*'|[^,}\]]+)/g;
+/** Keys whose values are secrets or may hold one, at any depth: headers, and what policies do with requests. */
+const names =
+  "authtoken|api_key|client_secret|secret|proxy_url|proxy|basic_auth|auth|credentials|headers|add|vars|body|value";
+const secretKey = new RegExp(String.raw`^([-+ ] )(\s*(?:-\s+)?["']?(?:${names})["']?\s*:)(.*)$`);
+/** The same inside a map in braces, whose value may be a map or a list itself. */
+const inBraces = new RegExp(
+  String.raw`\b(${names})(["']?\s*:\s*)(\[[^\]]*\]|\{[^}]*\}|"(?:[^"\\]|\\.)*"|'[^']*'|[^,}\]]+)`,
+  "g",
+);
 
 /** @param diff lines as `lineDiff` makes them, each behind its mark */
 export function withoutSecrets(diff: string): string {
