@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { makeManualClock } from "../../../test/support/clock.ts";
 import { startOwnIssuer } from "../../../test/support/own-issuer.ts";
 import type { Claims, OwnIssuer } from "../../../test/support/own-issuer.ts";
 import { systemClock } from "../../lib/clock.ts";
+import { createServer } from "../../lib/http.ts";
 import type { Connection } from "../calls/connection.ts";
 import { LoginRefusal } from "../calls/identity.ts";
 import { makeJobs } from "./jobs.ts";
@@ -118,6 +121,37 @@ describe("calls to an issuer", () => {
     })) {
       issuer.forge = forge;
       await assert.rejects(renew(), isRefused, what);
+    }
+  });
+
+  it("I7: calls to issuers remember the 1,000 that were used last, and forget the rest", async () => {
+    const calls: string[] = [];
+    const server = createServer((request, response) => {
+      calls.push(request.url ?? "");
+      const own = `${url}${(request.url ?? "").replace("/.well-known/openid-configuration", "")}`;
+      const endpoints = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"];
+      const configuration = Object.fromEntries(endpoints.map((name) => [name, `${own}/${name}`]));
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ issuer: own, ...configuration, id_token_signing_alg_values_supported: ["RS256"] }));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://localhost:${(server.address() as AddressInfo).port}`;
+    const ask = (number: number) => jobs.metadata({ ...connection, issuer: `${url}/${number}` });
+    try {
+      for (let number = 0; number < 1000; number += 1) await ask(number);
+      await ask(0);
+      assert.equal(calls.length, 1000, "all are remembered");
+      await ask(1000);
+      await ask(0);
+      await ask(1000);
+      assert.equal(calls.length, 1001, "the one that was used last is kept");
+      await ask(1);
+      assert.equal(calls.length, 1002, "the one that was unused for longest was forgotten");
+    } finally {
+      server.closeAllConnections();
+      server.close();
     }
   });
 });
