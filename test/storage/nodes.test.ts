@@ -14,6 +14,7 @@ import { openStoreOn } from "../../src/storage/opening/open.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import type { Commit, Store } from "../../src/storage/store.ts";
 import { nodesHolder, takeOverForNodes } from "../../src/storage/commits/take-over.ts";
+import { eventually } from "../support/eventually.ts";
 import { databases, startPostgres } from "../support/postgres.ts";
 import { startStoreProcess } from "./child.ts";
 import { startCommitProxy } from "./commit-proxy.ts";
@@ -154,6 +155,39 @@ if (postgres) {
         await reaches(follower, one.revision);
       }
       for (const node of [one, follower]) await node.close();
+      await place.drop();
+    });
+
+    it("S7: a node's lease and its jobs stay with it while its clock is an hour ahead, an hour behind and right again", async () => {
+      const place = await postgres.create();
+      /** Resolves with the next renewal of the first node's lease. */
+      const renewed = async (): Promise<void> => {
+        const read = async () =>
+          (await execute("postgres", place.url, "select renewed_at from nodes order by epoch"))[0];
+        const before = await read();
+        await eventually(read, (row) => String(row?.["renewed_at"]) !== String(before?.["renewed_at"]), 100);
+      };
+      let wrongMs = 0;
+      const clock = { ...systemClock, now: () => systemClock.now() + wrongMs };
+      const { log, lines } = keepingLog();
+      const one = await open(place.url, { cluster: true, clock, log });
+      const job = await taken(one, "held under a wrong clock");
+      const other = await open(place.url, { cluster: true });
+      other.jobs.want("held under a wrong clock");
+      const account = defaultAccount(one);
+      for (const ms of [3_600_000, -3_600_000, 0]) {
+        wrongMs = ms;
+        await renewed();
+        await renewed();
+        assert.ok(job.isHeld(), `the job at ${ms}`);
+        await create(one, account, "user", { name: `at ${ms}` });
+      }
+      await reaches(other, one.revision);
+      assert.deepEqual(
+        lines.filter(({ event }) => event.includes("lease")),
+        [],
+      );
+      for (const node of [one, other]) await node.close();
       await place.drop();
     });
 

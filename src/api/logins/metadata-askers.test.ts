@@ -5,6 +5,8 @@ import { silentLog } from "../../lib/log.ts";
 import { makeMetadataAskers } from "./metadata-askers.ts";
 import type { MetadataAsker, MetadataBook } from "./metadata-book.ts";
 
+const object = { id: "smd_1", account_id: "ac_1", kind: "saml_metadata", revision: 1, created_at: "" };
+
 /** Of a book in which nothing good is found. */
 const book: MetadataBook = {
   goodOf: () => undefined,
@@ -52,6 +54,46 @@ describe("who asks for metadata of a SAML provider", () => {
     assert.deepEqual(new Set(looked.map(({ url }) => url)), new Set(["https://one.example", "https://route.example"]));
     assert.ok(looked.every(({ accountId }) => accountId === "ac_1"));
   });
+
+  for (const wrongDays of [400, -400]) {
+    it(`S7: who asks for metadata of a SAML provider keeps it and has it looked for in time while the clock is wrong by ${wrongDays} days for an hour`, async () => {
+      const clock = makeManualClock();
+      const dayMs = 86_400_000;
+      let doc: Record<string, string> | undefined;
+      let looks = 0;
+      let isForgotten = false;
+      const kept: MetadataBook = {
+        ...book,
+        goodOf: () => doc && { ...object, doc },
+        forget: async () => void (isForgotten = true),
+      };
+      const look = async () => {
+        looks += 1;
+        const at = (ms: number): string => new Date(ms).toISOString();
+        doc = { fetched_at: at(clock.now()), good_until: at(clock.now() + 7 * dayMs), metadata: "{}" };
+        return { isNew: true, againMs: 3_600_000 };
+      };
+      const askers = makeMetadataAskers({ book: kept, look, clock, log: silentLog });
+      const pass = async (minutes: number): Promise<void> => {
+        for (let minute = 0; minute < minutes; minute += 1) {
+          clock.pass(60_000);
+          askers.lookForDue();
+          await new Promise(setImmediate);
+        }
+      };
+      await askers.asked("ac_1", "rule", at("https://one.example"));
+      clock.step(wrongDays * dayMs);
+      await pass(60);
+      clock.step(-wrongDays * dayMs);
+      const before = looks;
+      await pass(2);
+      assert.ok(Date.parse(doc?.["good_until"] ?? "") > clock.now(), "what is known is good");
+      assert.ok(looks - before <= 1, `${looks - before} looks`);
+      assert.ok(!isForgotten, "forgotten");
+      await pass(10);
+      assert.ok(looks - before <= 1, `${looks - before} looks`);
+    });
+  }
 
   it("I7: who asks for metadata of a SAML provider of an account are a thousand at most, besides routes, and 32 are looked for at once", async () => {
     const { askers, looked, release } = askersOf();

@@ -1,6 +1,7 @@
 /** Who asks for metadata of identity providers, and when it is looked for: each has one look at a time, all have some at once. */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { makeSettledTime } from "../../lib/settled-time.ts";
 import type { Log } from "../../lib/log.ts";
 import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
@@ -40,6 +41,8 @@ interface Kept extends MetadataAsker {
   askedAt: number | undefined;
   /** On the monotonic clock. */
   dueAt: number;
+  /** When it was last looked for. */
+  lookedAt: number;
   /** When an unknown key last had it looked for. */
   refetchedAt: number;
   looking: Promise<boolean> | undefined;
@@ -64,6 +67,8 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
   const askers = new Map<string, Kept>();
   const looks = makeLooks({ book, look, clock, log });
   const { lookAt } = looks;
+  /** A clock that is wrong for an hour must not have anything forgotten. */
+  const time = makeSettledTime(clock);
 
   const note = (asker: MetadataAsker): void => {
     const before = askers.get(asker.askedBy);
@@ -117,9 +122,10 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
       return await lookAt(kept);
     },
     lookForDue() {
+      const now = time.now();
       for (const kept of askers.values()) {
-        if (kept.askedAt !== undefined && clock.now() - kept.askedAt > forgottenMs) drop(kept.askedBy);
-        else if (!kept.looking && kept.dueAt <= clock.monotonic() && looks.haveRoom(kept.accountId))
+        if (kept.askedAt !== undefined && now - kept.askedAt > forgottenMs) drop(kept.askedBy);
+        else if (!kept.looking && isDue(kept, book, clock) && looks.haveRoom(kept.accountId))
           letGo("task", lookAt(kept));
       }
     },
@@ -172,7 +178,8 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
   };
   return {
     lookAt(kept) {
-      kept.dueAt = clock.monotonic() + retryMs;
+      kept.lookedAt = clock.monotonic();
+      kept.dueAt = kept.lookedAt + retryMs;
       return (kept.looking ??= tried(kept));
     },
     haveRoom: (accountId) => looking < maxLooking && (byAccount.get(accountId) ?? 0) < maxLookingOfAccount,
@@ -185,9 +192,18 @@ function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
     ...asker,
     dueAt: dueAt(asker, book, clock),
     refetchedAt: Number.NEGATIVE_INFINITY,
+    lookedAt: Number.NEGATIVE_INFINITY,
     looking: undefined,
     problem: undefined,
   };
+}
+
+/** Also when what is known has ended by now: a clock that was behind may have dated it. */
+function isDue(kept: Kept, book: MetadataBook, clock: Clock): boolean {
+  const now = clock.monotonic();
+  if (kept.dueAt <= now) return true;
+  const goodUntil = Date.parse(String(book.goodOf(kept)?.doc["good_until"]));
+  return goodUntil <= clock.now() && now - kept.lookedAt >= retryMs;
 }
 
 /** On the monotonic clock: at once where nothing good is known. */

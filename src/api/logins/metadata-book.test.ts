@@ -66,6 +66,17 @@ describe("the book of metadata that has an address", () => {
     assert.equal(docOf(asker)?.["good_until"], timestamp(clock.now() + 7 * dayMs));
   });
 
+  it("S7: the book of metadata that has an address dates anew what a clock that was ahead has dated in the future", async () => {
+    const asker = newAsker();
+    clock.step(400 * dayMs);
+    await book.keep(asker, metadata, '"1"');
+    clock.pass(3_600_000);
+    clock.step(-400 * dayMs);
+    assert.equal(await book.keep(asker, metadata, '"1"'), false);
+    const { fetched_at, good_until } = docOf(asker) ?? {};
+    assert.deepEqual([fetched_at, good_until], [timestamp(clock.now()), timestamp(clock.now() + 7 * dayMs)]);
+  });
+
   it("the book of metadata that has an address keeps a problem beside what is good, once, until it is mended", async () => {
     const asker = newAsker();
     await book.keepProblem(asker, "it answers 503");

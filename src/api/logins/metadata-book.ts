@@ -31,6 +31,8 @@ export interface MetadataBook {
 
 export const routeKind = "https_edge_route";
 export const metadataKind = samlMetadata.name;
+/** By which the clocks of nodes may differ. */
+const clockErrorMs = 5 * 60_000;
 const dayMs = 86_400_000;
 const keptMs = 7 * dayMs;
 
@@ -81,7 +83,9 @@ export function makeMetadataBook(
     const now = clock.now();
     const isNew = present?.doc["metadata"] !== text;
     const isMended = present !== undefined && present.doc["problem"] !== "";
-    const isOld = now - Date.parse(String(present?.doc["fetched_at"])) > dayMs;
+    // In the future under a clock that was ahead: it would stay good for too long.
+    const ageMs = now - Date.parse(String(present?.doc["fetched_at"]));
+    const isOld = ageMs > dayMs || ageMs < -clockErrorMs;
     if (!isNew && !isOld && !isMended && present?.doc["etag"] === etag) return false;
     const goodUntil = Math.min(now + keptMs, metadata.validUntilMs ?? Number.POSITIVE_INFINITY);
     await write(asker, { entity_id: metadata.entityId, metadata: text, etag, good_until: timestamp(goodUntil) });

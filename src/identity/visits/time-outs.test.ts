@@ -99,6 +99,25 @@ describe("sessions that time out", () => {
     assert.deepEqual(told, []);
   });
 
+  for (const [name, wrongMs] of [
+    ["an hour ahead", 60 * minute],
+    ["an hour behind", -60 * minute],
+    ["400 days ahead", 400 * 24 * 60 * minute],
+  ] as const) {
+    it(`S7: sessions that time out are not over while the clock is ${name} for an hour, and end in time afterwards`, () => {
+      const { clock, logins, told } = watched(3 * 60 * 60);
+      putSession(logins, clock, realm, { id: "appses_used" });
+      clock.step(wrongMs);
+      putSession(logins, clock, realm, { id: "appses_new" });
+      clock.pass(60 * minute);
+      clock.step(-wrongMs);
+      clock.pass(30 * minute);
+      assert.equal(told.length, 0);
+      clock.pass(100 * minute);
+      assert.deepEqual(new Set(told.map(([, id]) => id)), new Set(["appses_new", "appses_used"]));
+    });
+  }
+
   it("sessions that time out together end over several turns, each once", () => {
     const { clock, logins, told } = watched(60);
     for (let at = 0; at < 1_200; at += 1) putSession(logins, clock, realm, { id: `appses_${at}` });

@@ -1,4 +1,6 @@
 /** Ends logins that have timed out, in parts, so that no turn of the traffic thread takes long. */
+import { makeSettledTime } from "../../lib/settled-time.ts";
+import type { SettledTime } from "../../lib/settled-time.ts";
 import type { LoginContext } from "../guard/context.ts";
 import { guardsOf } from "./finish.ts";
 import type { Guard } from "../guard/guard.ts";
@@ -16,9 +18,10 @@ const untoldUseMs = 60_000;
 /** Returns the function that stops it. */
 export function endTimedOut(context: LoginContext): () => void {
   const { sessions, clock, end } = context;
+  const time = makeSettledTime(clock);
   let round = sessions.timed()[Symbol.iterator]();
   const timer = clock.every(turnMs, () => {
-    const timeIsUp = makeJudge(context);
+    const timeIsUp = makeJudge(context, time);
     let ends = 0;
     for (let left = Math.max(leastInTurn, Math.ceil(sessions.size / turnsOfRound)); left > 0; left -= 1) {
       const { value: one, done } = round.next();
@@ -36,9 +39,12 @@ export function endTimedOut(context: LoginContext): () => void {
   return () => timer.cancel();
 }
 
-/** Whether no route admits a session at this moment. */
-function makeJudge({ siteFor, settings, clock }: LoginContext): (session: Timed) => boolean {
-  const [now, mono] = [clock.now(), clock.monotonic()];
+/**
+ * Whether no route admits a session any more at this moment.
+ * @param time a clock that is wrong for an hour must not end sessions: guards refuse them meanwhile
+ */
+function makeJudge({ siteFor, settings, clock }: LoginContext, time: SettledTime): (session: Timed) => boolean {
+  const [now, mono] = [time.now(), clock.monotonic()];
   const moment = { now: () => now, monotonic: () => mono };
   const longestMs = settings.idleDays * 86_400_000;
   /** Consecutive sessions usually belong to the same place. */
