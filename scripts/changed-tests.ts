@@ -47,7 +47,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/edge/connections": ["test/traffic/{tcp-edges,tls-edges}.test.ts"],
   "src/edge/control": ["test/traffic/{edge,explain}.test.ts"],
   "src/edge/http": ["test/traffic/http1-*.test.ts"],
-  "src/edge/http2": ["test/traffic/http2-*.test.ts"],
+  "src/edge/http2": ["test/traffic/http2-*.test.ts", "test/clients/*.test.ts"],
   "src/edge/listeners": ["test/traffic/{edge,tls-edges,tls-faults}.test.ts"],
   "src/edge/tls": ["test/traffic/{certificates,client-certificates,tls-edges}.test.ts"],
   "src/edge/upstreams": ["test/traffic/{http1-upstream,modules-backends}.test.ts"],

@@ -7,6 +7,7 @@ import { parseAst } from "rolldown/parseAst";
 import { modules } from "../src/modules/index.ts";
 import { generatedFiles } from "../scripts/generated.ts";
 import { importsOf } from "../scripts/imports.ts";
+import { programNames } from "./support/programs.ts";
 
 /** Folders of src/ that each folder may take values from; types may be taken from `types` as well. */
 const allowed: Record<string, { readonly values: readonly string[]; readonly types?: readonly string[] }> = {
@@ -213,6 +214,18 @@ describe("the house", () => {
     );
   });
 
+  it("the house skips each test that runs an optional program where the program is missing", () => {
+    const runs = /\b(?:spawn|spawnSync|execFile|execFileSync|run)\(\s*"([\w-]+)"/g;
+    const missing = globSync(["src/**/*.test.ts", "test/**/*.test.ts"]).flatMap((file) => {
+      const text = code(file);
+      const used = [...text.matchAll(runs)].map(([, program = ""]) => program);
+      if (text.includes("support/refused-upload.ts") && /\b(?:curl|uploadRefused)\(/.test(text)) used.push("curl");
+      const optional = used.filter((program) => programNames.some((name) => name === program));
+      return optional.filter((program) => !skipsWithout(text, program)).map((program) => `${file}: ${program}`);
+    });
+    assert.deepEqual(missing, []);
+  });
+
   it("the house has names of tests that stand alone: each begins with whom or what it is about", () => {
     const dependent =
       /\b(?:it|test)\(\s*["`](?:[A-Z]\d+(?:, |: ))*(is|are|was|has|have|does|do|can|may|that|which|whose|with|of|and|nor|when|until|also|refuses?|takes?|keeps?|shows?|says?|answers?|closes|tells|gives|leaves)\b[^"`]*/g;
@@ -312,4 +325,9 @@ interface CallNode {
   readonly type: string;
   readonly callee?: { readonly property?: { readonly name?: string; readonly start: number } };
   readonly arguments?: readonly unknown[];
+}
+
+/** Whether a test names the program where it says what it needs. */
+function skipsWithout(text: string, program: string): boolean {
+  return [...text.matchAll(/skipWithout\(([^)]*)\)/g)].some(([, names = ""]) => names.includes(`"${program}"`));
 }

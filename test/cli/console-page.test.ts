@@ -469,33 +469,37 @@ describe("the console's page", { skip: skipWithout("chromium"), timeout: 240_000
     await platform.api("DELETE", `/reserved_domains/${domain.id}`);
   });
 
-  it("the console's page copies ids, and what it does as a curl command that does the same, for the command line, and as YAML", async () => {
-    const { body: policy } = await platform.api("POST", "/ip_policies", { description: "it's copied" });
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-    const copied = async (name: string, within: Locator = page.locator("body")): Promise<string> => {
-      await page.evaluate("navigator.clipboard.writeText('')");
-      await within.getByRole("button", { name, exact: true }).click();
-      return String(await eventually(() => page.evaluate("navigator.clipboard.readText()"), Boolean));
-    };
-    const run = (command: string) => {
-      const env = { ...process.env, POSTERN_API_KEY: platform.apiKey };
-      return JSON.parse(execFileSync("sh", ["-c", command.replace("curl", "curl -sS")], { env, encoding: "utf8" }));
-    };
-    await visit(`objects/ip_policy/${policy.id}`);
-    assert.equal(await copied(`Copy ${policy.id}`), policy.id);
-    assert.equal(run(await copied("Copy as curl")).description, "it's copied");
-    assert.equal(await copied("CLI"), `npx postern api GET /ip_policies/${policy.id}`);
-    const document = parse(await copied("YAML"));
-    assert.deepEqual(document.objects.ip_policy.NAME.id, policy.id);
-    await button("Edit").click();
-    await page.locator("#field-description").fill("it's changed");
-    await button("Review …").click();
-    const dialog = page.getByRole("dialog");
-    await dialog.locator(".diff .added").waitFor();
-    const command = await copied("Copy as curl", dialog);
-    assert.equal((await platform.api("GET", `/ip_policies/${policy.id}`)).body.description, "it's copied");
-    assert.equal(run(command).description, "it's changed");
-  });
+  it(
+    "the console's page copies ids, and what it does as a curl command that does the same, for the command line, and as YAML",
+    { skip: skipWithout("curl") },
+    async () => {
+      const { body: policy } = await platform.api("POST", "/ip_policies", { description: "it's copied" });
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      const copied = async (name: string, within: Locator = page.locator("body")): Promise<string> => {
+        await page.evaluate("navigator.clipboard.writeText('')");
+        await within.getByRole("button", { name, exact: true }).click();
+        return String(await eventually(() => page.evaluate("navigator.clipboard.readText()"), Boolean));
+      };
+      const run = (command: string) => {
+        const env = { ...process.env, POSTERN_API_KEY: platform.apiKey };
+        return JSON.parse(execFileSync("sh", ["-c", command.replace("curl", "curl -sS")], { env, encoding: "utf8" }));
+      };
+      await visit(`objects/ip_policy/${policy.id}`);
+      assert.equal(await copied(`Copy ${policy.id}`), policy.id);
+      assert.equal(run(await copied("Copy as curl")).description, "it's copied");
+      assert.equal(await copied("CLI"), `npx postern api GET /ip_policies/${policy.id}`);
+      const document = parse(await copied("YAML"));
+      assert.deepEqual(document.objects.ip_policy.NAME.id, policy.id);
+      await button("Edit").click();
+      await page.locator("#field-description").fill("it's changed");
+      await button("Review …").click();
+      const dialog = page.getByRole("dialog");
+      await dialog.locator(".diff .added").waitFor();
+      const command = await copied("Copy as curl", dialog);
+      assert.equal((await platform.api("GET", `/ip_policies/${policy.id}`)).body.description, "it's copied");
+      assert.equal(run(command).description, "it's changed");
+    },
+  );
 
   it("the console's page tries a login in another tab, shows what the provider said, and revokes the session that came of it", async () => {
     const issuer = await startOwnIssuer();

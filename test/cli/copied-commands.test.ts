@@ -22,7 +22,7 @@ const recorder = `
   globalThis.copied = [];
   Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { copied.push(text); } } });
 `;
-describe("the texts that pages offer to copy", { skip: skipWithout("chromium"), timeout: 600_000 }, () => {
+describe("the texts that pages offer to copy", { skip: skipWithout("chromium", "curl"), timeout: 600_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "postern-copied-"));
   const received: string[] = [];
   let server: Running;

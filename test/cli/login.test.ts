@@ -17,6 +17,7 @@ import { startPlatform } from "../support/platform.ts";
 import type { TestPlatform } from "../support/platform.ts";
 import { startHttpService } from "../support/services.ts";
 import { runSharedCommand } from "../support/shared-command.ts";
+import { skipWithout } from "../support/programs.ts";
 
 const dayMs = 86_400_000;
 
@@ -270,19 +271,22 @@ describe("the way to a server", { timeout: 120_000 }, () => {
       assert.deepEqual([bad.code, existsSync(unit)], [2, false]);
     });
 
-    it("postern service install writes a unit in which systemd finds nothing wrong", (context) => {
-      if (spawnSync("systemd-analyze", ["--version"]).error) return context.skip("systemd-analyze is not installed");
-      for (const whose of [[], ["--system"]]) {
-        const dry = spawnSync(
-          process.execPath,
-          [`${root}bin/postern.js`, "service", "install", "--dry-run", ...whose, "--config", file],
-          { env: { ...process.env, ...env }, encoding: "utf8" },
-        );
-        const path = join(home, "postern-agent.service");
-        writeFileSync(path, dry.stdout.replace(/^#.*\n/, ""));
-        const judged = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
-        assert.equal(judged.stderr.includes("postern-agent.service:"), false, judged.stderr);
-      }
-    });
+    it(
+      "postern service install writes a unit in which systemd finds nothing wrong",
+      { skip: skipWithout("systemd-analyze") },
+      () => {
+        for (const whose of [[], ["--system"]]) {
+          const dry = spawnSync(
+            process.execPath,
+            [`${root}bin/postern.js`, "service", "install", "--dry-run", ...whose, "--config", file],
+            { env: { ...process.env, ...env }, encoding: "utf8" },
+          );
+          const path = join(home, "postern-agent.service");
+          writeFileSync(path, dry.stdout.replace(/^#.*\n/, ""));
+          const judged = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
+          assert.equal(judged.stderr.includes("postern-agent.service:"), false, judged.stderr);
+        }
+      },
+    );
   });
 });

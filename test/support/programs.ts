@@ -3,6 +3,7 @@
  * names the package, and the last lines of `npm test` count what was skipped. Where `CI` is set, a missing program is an
  * error.
  */
+import { spawnSync } from "node:child_process";
 import { accessSync, constants, globSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -12,30 +13,55 @@ export type ProgramName =
   | "curl"
   | "haproxy"
   | "initdb"
+  | "openssl"
   | "pebble"
   | "pgbouncer"
   | "python3"
+  | "python3-aiohttp"
+  | "python3-grpcio"
+  | "python3-h2"
+  | "python3-httpx"
+  | "python3-requests"
+  | "systemd-analyze"
   | "tmux";
 
-/** Each program with its Debian package, and other names under which it may be installed. */
-const programs: Readonly<Record<ProgramName, { readonly package: string; readonly names?: readonly string[] }>> = {
+interface Program {
+  /** Debian package. */
+  readonly package: string;
+  /** Names under which it may be installed, if not under its own. */
+  readonly names?: readonly string[];
+  /** Module of Python that it provides: the program is then an interpreter that can import the module. */
+  readonly module?: string;
+}
+
+const programs: Readonly<Record<ProgramName, Program>> = {
   caddy: { package: "caddy" },
   chromium: { package: "chromium-headless-shell", names: ["chromium-headless-shell", "chromium", "chromium-browser"] },
   curl: { package: "curl" },
   haproxy: { package: "haproxy" },
   initdb: { package: "postgresql" },
+  openssl: { package: "openssl" },
   pebble: { package: "pebble" },
   pgbouncer: { package: "pgbouncer" },
   python3: { package: "python3" },
+  "python3-aiohttp": { package: "python3-aiohttp", module: "aiohttp" },
+  "python3-grpcio": { package: "python3-grpcio", module: "grpc" },
+  "python3-h2": { package: "python3-h2", module: "h2" },
+  "python3-httpx": { package: "python3-httpx", module: "httpx" },
+  "python3-requests": { package: "python3-requests", module: "requests" },
+  "systemd-analyze": { package: "systemd" },
   tmux: { package: "tmux" },
 };
+
+export const programNames = Object.keys(programs) as readonly ProgramName[];
 
 /** Folders in which Debian puts servers, searched after those of `PATH`. `POSTERN_TEST_PATH_ONLY` leaves them out. */
 const serverFolders = process.env["POSTERN_TEST_PATH_ONLY"] ? [] : ["/usr/sbin", ...postgresFolders()];
 
 /** The path of a program, or undefined if it is not installed. */
 export function findProgram(name: ProgramName): string | undefined {
-  return findExecutable(programs[name].names ?? [name]);
+  const { names = [name], module } = programs[name];
+  return module === undefined ? findExecutable(names) : findPython(module);
 }
 
 /**
@@ -43,8 +69,27 @@ export function findProgram(name: ProgramName): string | undefined {
  * servers.
  */
 export function findExecutable(names: readonly string[]): string | undefined {
+  return executables(names)[0];
+}
+
+function executables(names: readonly string[]): string[] {
   const folders = [...(process.env["PATH"] ?? "").split(delimiter).filter(Boolean), ...serverFolders];
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
+  return names.flatMap((name) => folders.map((folder) => join(folder, name))).filter(isExecutable);
+}
+
+/** Modules of each interpreter in `PATH`, looked up when a test needs one: a machine may have several interpreters. */
+let pythons: ReadonlyMap<string, readonly string[]> | undefined;
+
+/** The first interpreter that can import the module. */
+function findPython(module: string): string | undefined {
+  pythons ??= new Map(executables(["python3"]).map((python) => [python, importable(python)]));
+  return [...pythons].find(([, modules]) => modules.includes(module))?.[0];
+}
+
+function importable(python: string): readonly string[] {
+  const names = Object.values(programs).flatMap(({ module }) => module ?? []);
+  const code = "import importlib.util, sys\nfor name in sys.argv[1:]:\n if importlib.util.find_spec(name): print(name)";
+  return spawnSync(python, ["-c", code, ...names], { encoding: "utf8", timeout: 20_000 }).stdout?.split("\n") ?? [];
 }
 
 /**

@@ -4,6 +4,7 @@ import { errorCode } from "../../src/lib/errors.ts";
 import { answering, eventually, ok, withFront } from "../support/front.ts";
 import type { Answerer, Front } from "../support/front.ts";
 import { sendUntilClosed, uploadRefused } from "../support/refused-upload.ts";
+import { skipWithout } from "../support/programs.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n";
 const upgrade =
@@ -200,7 +201,7 @@ describe("a connection", () => {
 
   it(
     "a client whose upload is refused sees the answer: 20 of 20 uploads of 9 MB by curl",
-    { timeout: 120_000 },
+    { timeout: 120_000, skip: skipWithout("curl") },
     async () => {
       await withFront(nobody, { limits: { maxBodyBytes: 1000 } }, async ({ port }) => {
         const options = ["-H", "Host: a.example.com", "-o", "/dev/null"];

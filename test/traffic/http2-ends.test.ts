@@ -8,6 +8,7 @@ import { block, codes, flags, frame, RawH2, types } from "../support/h2-frames.t
 import { startH2Server } from "../support/h2-server.ts";
 import type { H2Server } from "../support/h2-server.ts";
 import { curl, uploadRefused } from "../support/refused-upload.ts";
+import { skipWithout } from "../support/programs.ts";
 
 const open: { server?: H2Server; raw?: RawH2 } = {};
 
@@ -98,22 +99,26 @@ describe("a request over HTTP/2", () => {
     assert.equal(head?.payload[0], 0x88);
   });
 
-  it("a request over HTTP/2 with an empty body and a content-length is answered to node:http2 and curl", async () => {
-    const { server } = await start((request, response) => {
-      request.resume();
-      response.end(`${request.method} ${request.headers["content-length"]}`);
-    });
-    const session = await h2Session(server);
-    const headers = { ":method": "POST", ":path": "/", "content-length": "0" };
-    for (let round = 0; round < 3; round += 1) {
-      const answer = await h2Request(session, headers, Buffer.alloc(0));
-      assert.deepEqual([answer.status, String(answer.body), answer.code], [200, "POST 0", 0]);
-    }
-    session.destroy();
-    const url = `https://${server.host}:${server.port}/`;
-    const printed = await curl([...to(server), "-d", "", "-w", " %{http_code} %{http_version}\n", url, url]);
-    assert.equal(printed, "POST 0 200 2\nPOST 0 200 2\n");
-  });
+  it(
+    "a request over HTTP/2 with an empty body and a content-length is answered to node:http2 and curl",
+    { skip: skipWithout("curl") },
+    async () => {
+      const { server } = await start((request, response) => {
+        request.resume();
+        response.end(`${request.method} ${request.headers["content-length"]}`);
+      });
+      const session = await h2Session(server);
+      const headers = { ":method": "POST", ":path": "/", "content-length": "0" };
+      for (let round = 0; round < 3; round += 1) {
+        const answer = await h2Request(session, headers, Buffer.alloc(0));
+        assert.deepEqual([answer.status, String(answer.body), answer.code], [200, "POST 0", 0]);
+      }
+      session.destroy();
+      const url = `https://${server.host}:${server.port}/`;
+      const printed = await curl([...to(server), "-d", "", "-w", " %{http_code} %{http_version}\n", url, url]);
+      assert.equal(printed, "POST 0 200 2\nPOST 0 200 2\n");
+    },
+  );
 });
 
 describe("a request over HTTP/2 that is answered before its end", () => {
@@ -177,7 +182,7 @@ describe("a request over HTTP/2 that is answered before its end", () => {
 
   it(
     "curl sees the early response to a request over HTTP/2: 20 of 20 refused uploads of 3 MiB",
-    { timeout: 120_000 },
+    { timeout: 120_000, skip: skipWithout("curl") },
     async () => {
       const { server } = await start(refused);
       const url = `https://${server.host}:${server.port}/`;

@@ -10,6 +10,7 @@ import { after, describe, it } from "node:test";
 import { connect, createServer } from "node:tls";
 import { createAuthority, createSelfSigned, issueLeaf, readCertificates } from "./x509.ts";
 import type { KeyedCertificate } from "./x509.ts";
+import { skipWithout } from "../../../test/support/programs.ts";
 
 const now = Date.now();
 const authority = await createAuthority({ commonName: "Test authority", now });
@@ -50,8 +51,10 @@ async function handshake(leaf: KeyedCertificate, host: string): Promise<string> 
   }
 }
 
+const needsOpenssl = { skip: skipWithout("openssl") };
+
 describe("X.509 certificates", () => {
-  it("the X.509 writer makes an authority that passes for one", () => {
+  it("the X.509 writer makes an authority that passes for one", needsOpenssl, () => {
     const certificate = new X509Certificate(authority.certificatePem);
     assert.equal(certificate.ca, true);
     assert.equal(certificate.verify(certificate.publicKey), true);
@@ -60,7 +63,7 @@ describe("X.509 certificates", () => {
     assert.match(opensslVerify(authority.certificatePem, authority.certificatePem, "", "any"), /OK/);
   });
 
-  it("the X.509 writer issues a leaf for exact names, wildcards and addresses", async () => {
+  it("the X.509 writer issues a leaf for exact names, wildcards and addresses", needsOpenssl, async () => {
     const names = ["a.example.com", "*.example.org", "127.0.0.1", "2001:db8::1", "::ffff:192.0.2.1"];
     const leaf = await issueLeaf(authority, { names, now, days: 90 });
     const certificate = new X509Certificate(leaf.certificatePem);
@@ -87,17 +90,21 @@ describe("X.509 certificates", () => {
     });
   }
 
-  it("the X.509 writer issues through an authority in between, and keeps to its path length", async () => {
-    const between = await createAuthority({ commonName: "Between", now, issuer: authority, pathLength: 0 });
-    const leaf = await issueLeaf(between, { names: ["a.example.com"], now, days: 1, usages: ["clientAuth"] });
-    const { certificatePem: root } = authority;
-    assert.match(opensslVerify(root, leaf.certificatePem, between.certificatePem, "sslclient"), /OK/);
-    const below = await createAuthority({ commonName: "Below", now, issuer: between });
-    const tooDeep = await issueLeaf(below, { names: ["a.example.com"], now, days: 1 });
-    assert.throws(() => opensslVerify(root, tooDeep.certificatePem, between.certificatePem + below.certificatePem));
-  });
+  it(
+    "the X.509 writer issues through an authority in between, and keeps to its path length",
+    needsOpenssl,
+    async () => {
+      const between = await createAuthority({ commonName: "Between", now, issuer: authority, pathLength: 0 });
+      const leaf = await issueLeaf(between, { names: ["a.example.com"], now, days: 1, usages: ["clientAuth"] });
+      const { certificatePem: root } = authority;
+      assert.match(opensslVerify(root, leaf.certificatePem, between.certificatePem, "sslclient"), /OK/);
+      const below = await createAuthority({ commonName: "Below", now, issuer: between });
+      const tooDeep = await issueLeaf(below, { names: ["a.example.com"], now, days: 1 });
+      assert.throws(() => opensslVerify(root, tooDeep.certificatePem, between.certificatePem + below.certificatePem));
+    },
+  );
 
-  it("the X.509 writer makes self-signed RSA certificates", async () => {
+  it("the X.509 writer makes self-signed RSA certificates", needsOpenssl, async () => {
     const own = await createSelfSigned({ names: ["sp.example.com"], now, days: 3650, keyType: "rsa" });
     const certificate = new X509Certificate(own.certificatePem);
     assert.equal(certificate.verify(certificate.publicKey), true);
@@ -122,7 +129,7 @@ describe("X.509 certificates", () => {
     assert.equal(new X509Certificate(late.certificatePem).validFrom, "Jan  2 02:04:05 2060 GMT");
   });
 
-  it("the X.509 writer takes names that are longer than a common name may be", async () => {
+  it("the X.509 writer takes names that are longer than a common name may be", needsOpenssl, async () => {
     const name = `${"a".repeat(60)}.${"b".repeat(60)}.example.com`;
     const leaf = await issueLeaf(authority, { names: [name], now, days: 1 });
     assert.equal(new X509Certificate(leaf.certificatePem).checkHost(name), name);
