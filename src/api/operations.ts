@@ -90,7 +90,7 @@ export function makeOperations(input: OperationsInput): Operations {
       .flatMap((resource) => resourceOperations(resource, context))
       .map((one) => (one.resource?.name === "node" ? askingNodes(one, input.nodes) : one))
       .map((one) => (one.resource?.name === "cloud_endpoint" ? onlyCloudEndpoints(one, liveObjects) : one)),
-    ...sessionOperations(liveObjects, queries),
+    ...sessionOperations(liveObjects, queries, input.log),
     ...vaultSecretOperations(context),
     ...eventSourceOperations(context),
     ...revisionOperations(context),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { errorCode } from "../../src/lib/errors.ts";
+import { silentLog } from "../../src/lib/log.ts";
+import type { Log, LogFields } from "../../src/lib/log.ts";
 import type { Upward } from "../../src/routing/planes/messages.ts";
 import { startApi } from "../support/api.ts";
 import type { Body, TestApi } from "../support/api.ts";
@@ -9,8 +11,10 @@ import { databases } from "../support/postgres.ts";
 describe("agents that are online", () => {
   let api: TestApi;
   let accountId: string;
+  const logged: { readonly event: string; readonly fields: LogFields | undefined }[] = [];
+  const log: Log = { ...silentLog, info: (event, fields) => void logged.push({ event, fields }), with: () => log };
   before(async () => {
-    api = await startApi(databases[0] as (typeof databases)[number]);
+    api = await startApi(databases[0] as (typeof databases)[number], { log });
     accountId = (await api.ok("GET", "/accounts")).accounts[0].id;
   });
   after(() => api.stop());
@@ -145,6 +149,13 @@ describe("agents that are online", () => {
     assert.equal((await api.request("POST", `${path}/update`, { body: { version: "3.2.0" } })).status, 204);
     const commands = api.edge.received.flatMap((one) => (one.type === "command" ? [one.command] : []));
     assert.deepEqual(commands, [{ name: "restart" }, { name: "stop" }, { name: "update", version: "3.2.0" }]);
+    const lines = logged.flatMap(({ event, fields }) => (event === "command sent to an agent" ? [fields] : []));
+    const { keys } = await api.ok("GET", "/api_keys");
+    const sent = { session: id("ts", 1), account: accountId, by: keys.at(-1).id };
+    assert.deepEqual(
+      lines,
+      ["restart", "stop", "update"].map((command) => ({ command, ...sent })),
+    );
     api.edge.answer = (message) =>
       message.type === "command"
         ? { type: "command_result", call: message.call, error: { reason: "command_unsupported", message: "too old" } }

@@ -1,7 +1,8 @@
 /** What connected agents are told, and whether they are heard. */
 import { timestamp } from "../../lib/clock.ts";
-import type { SessionPulse } from "../../routing/planes/messages.ts";
-import type { Operation } from "../operation/call.ts";
+import type { Log } from "../../lib/log.ts";
+import type { SessionCommand, SessionPulse } from "../../routing/planes/messages.ts";
+import type { Call, Operation, Reply } from "../operation/call.ts";
 import { exampleTime } from "../operation/examples.ts";
 import { object } from "../operation/shapes.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
@@ -19,8 +20,15 @@ const pulseSchema = object("Whether the agent of a session responds.", {
 });
 
 /** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */
-export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries): Operation[] {
+export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries, log: Log): Operation[] {
   const resource = resourceNamed("tunnel_session");
+  // A command changes nothing that is stored, so the history does not show it: the log does.
+  const command = (call: Call, given: SessionCommand): Promise<Reply> => {
+    const session = theOne(resource, call, liveObjects);
+    const { accountId, id: by } = call.principal;
+    log.info("command sent to an agent", { command: given.name, session: session.id, account: accountId, by });
+    return queries.command(session, given);
+  };
   const shared = { resource, verb: "command", method: "POST", status: 204 } as const;
   const path = `${resource.path}/{id}`;
   return [
@@ -53,7 +61,7 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       path: `${path}/restart`,
       summary: "Tell the agent to restart.",
       takes: "anything",
-      run: (call) => queries.command(theOne(resource, call, liveObjects), { name: "restart" }),
+      run: (call) => command(call, { name: "restart" }),
     },
     {
       ...shared,
@@ -61,7 +69,7 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       path: `${path}/stop`,
       summary: "Tell the agent to stop.",
       takes: "anything",
-      run: (call) => queries.command(theOne(resource, call, liveObjects), { name: "stop" }),
+      run: (call) => command(call, { name: "stop" }),
     },
     {
       ...shared,
@@ -72,8 +80,7 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       input: { version: f.string("Target version; empty: the newest compatible version.", { example: "1.4.2" }) },
       run(call) {
         const version = call.body["version"];
-        const target = theOne(resource, call, liveObjects);
-        return queries.command(target, { name: "update", version: typeof version === "string" ? version : "" });
+        return command(call, { name: "update", version: typeof version === "string" ? version : "" });
       },
     },
   ];
