@@ -12,7 +12,7 @@ describe("gathered bytes", () => {
       let expected = Buffer.alloc(0);
       for (let step = 0; step < 30; step += 1) {
         const bytes = Buffer.from(
-          Array.from({ length: random.pick([0, 1, 3, 500, 2047, 2048, 5000]) }, () => random.below(256)),
+          Array.from({ length: random.pick([0, 1, 3, 500, 4095, 4096, 5000]) }, () => random.below(256)),
         );
         gathered.add(bytes);
         expected = Buffer.concat([expected, bytes]);
@@ -29,8 +29,17 @@ describe("gathered bytes", () => {
     }
   });
 
+  it("D3: gathered bytes do not pin the block that a small piece was read into", () => {
+    const block = Buffer.alloc(64 * 1024, "a");
+    const gathered = new GatheredBytes();
+    gathered.add(block.subarray(5, 6));
+    assert.notEqual(gathered.join().buffer, block.buffer);
+    gathered.add(block.subarray(6, 4000));
+    assert.ok(gathered.take().every(({ buffer }) => buffer !== block.buffer));
+  });
+
   it("D3: gathered bytes take less than three times their length, however small their pieces are", () => {
-    for (const size of [1, 16, 255, 2047]) {
+    for (const size of [1, 16, 255, 4095]) {
       const gathered = new GatheredBytes();
       collectGarbage();
       const before = memory();

@@ -1,5 +1,8 @@
-/** Pieces shorter than this are copied together: as an object of its own each would cost several times what is in it. */
-const smallBytes = 2048;
+/**
+ * Pieces shorter than this are copied together. As an object of its own each would cost several times what is in it, and
+ * it would pin the whole block into which its socket was read.
+ */
+const smallBytes = 4096;
 /** What a piece that waits alone takes at least: the object and its place in a queue. */
 export const leastPieceBytes = 256;
 const firstBlockBytes = 1024;
@@ -23,7 +26,7 @@ export class GatheredBytes {
   add(bytes: Buffer): void {
     const { length } = bytes;
     this.length += length;
-    if (length >= smallBytes || this.length === length) {
+    if (length >= smallBytes) {
       this.#close();
       this.#pieces.push(bytes);
       return;
@@ -61,7 +64,8 @@ export class GatheredBytes {
       const whole = Buffer.concat(this.#pieces, this.length);
       this.clear();
       if (whole.length === 0) return whole;
-      this.add(whole);
+      this.#pieces = [whole];
+      this.length = whole.length;
     }
     return this.#pieces[0] as Buffer;
   }

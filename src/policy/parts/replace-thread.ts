@@ -1,11 +1,13 @@
 /** Long texts are searched in a thread of their own: traffic goes on meanwhile. Started with the first of them. */
+import { hash } from "node:crypto";
 import type { Worker } from "node:worker_threads";
 import { startThreadProgram } from "../../lib/thread-programs.ts";
 import { contained, letGo, reportFailure } from "../../lib/boundary.ts";
 import type { LogFields } from "../../lib/log.ts";
 import { endHungThread } from "../../lib/watch-thread.ts";
 import { systemClock } from "../../lib/clock.ts";
-import type { Timer } from "../../lib/clock.ts";
+import type { Clock, Timer } from "../../lib/clock.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import type { Replacement } from "./replacement.ts";
 import { ReplaceFault } from "./replacing.ts";
 import type { FoundMatch, Replaced, TextReplacement } from "./replacing.ts";
@@ -31,6 +33,8 @@ export interface LongText {
 
 interface Waiting {
   readonly job: ReplaceJob;
+  /** Stands for the replacements of the account. */
+  readonly rule: string;
   settle(answer: ReplaceAnswer): void;
 }
 
@@ -44,79 +48,120 @@ const maxHeapMb = 256;
 const full: ReplaceAnswer = { fault: "too many texts are waiting for a search", isLimit: true };
 const died: ReplaceAnswer = { fault: "the search thread stopped unexpectedly", isLimit: false };
 
-const byOwner = new Map<string, Waiting[]>();
-let waiting = 0;
-let worker: Worker | undefined;
-let underWay: { readonly settle: Waiting["settle"]; readonly silence: Timer } | undefined;
+/** Rules that have held the thread; the one that did so longest ago is tried again when there are more. */
+const maxStopped = 1000;
+const stopped: ReplaceAnswer = {
+  fault: "this rule blocked the search thread until it was stopped: change the rule to run it again",
+  isLimit: true,
+};
 
-/** Never rejects. */
-export function replaceInThread({ text, replacements, maxLength, owner }: LongText) {
-  const { promise, resolve } = Promise.withResolvers<Replaced<string> | ReplaceFault>();
-  const settle = (answer: ReplaceAnswer): void =>
-    resolve("fault" in answer ? new ReplaceFault(answer.fault, answer.isLimit) : answer);
-  const ofOwner = byOwner.get(owner) ?? [];
-  if (waiting >= maxWaiting || ofOwner.length >= maxWaitingOfOwner) settle(full);
-  else {
+export interface ReplaceThreadOptions {
+  readonly program?: URL;
+  readonly clock?: Clock;
+}
+
+/** Runs searches one after another. The thread is started with the first one. */
+export class ReplaceThread {
+  readonly #program: URL;
+  readonly #clock: Clock;
+  readonly #byOwner = new Map<string, Waiting[]>();
+  readonly #stopped = new Lru<string, true>(maxStopped);
+  #waiting = 0;
+  #worker: Worker | undefined;
+  #underWay: (Waiting & { readonly silence: Timer }) | undefined;
+
+  constructor({
+    program = new URL("./replace-worker.ts", import.meta.url),
+    clock = systemClock,
+  }: ReplaceThreadOptions) {
+    this.#program = program;
+    this.#clock = clock;
+  }
+
+  /** Never rejects. */
+  replace({ text, replacements, maxLength, owner }: LongText): Promise<Replaced<string> | ReplaceFault> {
+    const { promise, resolve } = Promise.withResolvers<Replaced<string> | ReplaceFault>();
+    const settle = (answer: ReplaceAnswer): void =>
+      resolve("fault" in answer ? new ReplaceFault(answer.fault, answer.isLimit) : answer);
     const sources = replacements.map(({ pattern, to }) => ({ source: pattern.expression.pattern(), to }));
-    ofOwner.push({ job: { text, replacements: sources, maxLength }, settle });
-    byOwner.set(owner, ofOwner);
-    waiting += 1;
-    next();
+    const rule = hash("sha256", JSON.stringify([owner, sources]), "base64");
+    const ofOwner = this.#byOwner.get(owner) ?? [];
+    if (this.#stopped.get(rule)) settle(stopped);
+    else if (this.#waiting >= maxWaiting || ofOwner.length >= maxWaitingOfOwner) settle(full);
+    else {
+      ofOwner.push({ job: { text, replacements: sources, maxLength }, rule, settle });
+      this.#byOwner.set(owner, ofOwner);
+      this.#waiting += 1;
+      this.#next();
+    }
+    return promise;
   }
-  return promise;
-}
 
-function next(): void {
-  if (underWay) return;
-  const taken = takeTurn();
-  if (!taken) {
-    worker?.unref();
-    return;
+  #next(): void {
+    if (this.#underWay) return;
+    const taken = this.#takeTurn();
+    if (!taken) {
+      this.#worker?.unref();
+      return;
+    }
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#underWay = { ...taken, silence: this.#clock.after(silenceMs, () => this.#endHung()) };
+    this.#worker.postMessage(taken.job);
   }
-  worker ??= start();
-  worker.ref();
-  underWay = { settle: taken.settle, silence: systemClock.after(silenceMs, endHung) };
-  worker.postMessage(taken.job);
+
+  /** The rule is refused from now on: it would hold the next thread, too. */
+  #endHung(): void {
+    if (!this.#worker || !this.#underWay) return;
+    this.#stopped.set(this.#underWay.rule, true);
+    // The stack in the log is that of the thread.
+    const error = (event: string, fields?: LogFields): void =>
+      reportFailure("task", Object.assign(new Error(event), fields));
+    letGo("task", endHungThread("the search thread", this.#worker, { error }));
+  }
+
+  /** The first of the account whose turn it is; which then stands last. */
+  #takeTurn(): Waiting | undefined {
+    const [entry] = this.#byOwner;
+    if (!entry) return undefined;
+    const [owner, list] = entry;
+    const taken = list.shift();
+    this.#waiting -= 1;
+    this.#byOwner.delete(owner);
+    if (list.length > 0) this.#byOwner.set(owner, list);
+    return taken;
+  }
+
+  #start(): Worker {
+    const started = startThreadProgram(this.#program, {
+      name: "replacements",
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+    });
+    // What it died of is of no use to anybody who may see it: its text stays as it was.
+    started.on("error", () => {});
+    const ended = (answer: ReplaceAnswer): void => this.#ended(answer);
+    const end = (): void => letGo("task", started.terminate());
+    started.on("message", contained("task", ended, end));
+    const exited = (): void => {
+      if (this.#worker === started) this.#worker = undefined;
+      this.#ended(died);
+    };
+    started.on("exit", contained("task", exited, exited));
+    return started;
+  }
+
+  #ended(answer: ReplaceAnswer): void {
+    const { settle, silence } = this.#underWay ?? {};
+    this.#underWay = undefined;
+    silence?.cancel();
+    settle?.(answer);
+    this.#next();
+  }
 }
 
-function endHung(): void {
-  const error = (event: string, fields?: LogFields): void => reportFailure("task", new Error(event), fields);
-  if (worker) letGo("task", endHungThread("the search thread", worker, { error }));
-}
+const shared = new ReplaceThread({});
 
-/** The first of the account whose turn it is; which then stands last. */
-function takeTurn(): Waiting | undefined {
-  const [entry] = byOwner;
-  if (!entry) return undefined;
-  const [owner, list] = entry;
-  const taken = list.shift();
-  waiting -= 1;
-  byOwner.delete(owner);
-  if (list.length > 0) byOwner.set(owner, list);
-  return taken;
-}
-
-function start(): Worker {
-  const started = startThreadProgram(new URL("./replace-worker.ts", import.meta.url), {
-    name: "replacements",
-    resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-  });
-  // What it died of is of no use to anybody who may see it: its text stays as it was.
-  started.on("error", () => {});
-  const end = (): void => letGo("task", started.terminate());
-  started.on("message", contained("task", ended, end));
-  const exited = (): void => {
-    if (worker === started) worker = undefined;
-    ended(died);
-  };
-  started.on("exit", contained("task", exited, exited));
-  return started;
-}
-
-function ended(answer: ReplaceAnswer): void {
-  const { settle, silence } = underWay ?? {};
-  underWay = undefined;
-  silence?.cancel();
-  settle?.(answer);
-  next();
+/** In the one thread of this process or thread. Never rejects. */
+export function replaceInThread(text: LongText): Promise<Replaced<string> | ReplaceFault> {
+  return shared.replace(text);
 }

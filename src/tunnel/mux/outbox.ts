@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { listener } from "../../lib/boundary.ts";
+import { leastPieceBytes } from "../../lib/gathered-bytes.ts";
 import { flagFin, frameType, headerLength, maxPayload, writeHeader, writeUint32 } from "./frame.ts";
 
 /** Payloads up to this are copied: below it a copy costs less than one more part in a vectored write. */
@@ -29,6 +30,8 @@ export class Outbox {
   #from = 0;
   #at = 0;
   #corked = false;
+  /** Given to the socket since it has last taken everything. */
+  #pieces = 0;
   #wrote = false;
   /** The last DATA frame, while it can still be made longer in place. */
   #tailId = 0;
@@ -39,18 +42,26 @@ export class Outbox {
   constructor(socket: Socket, written: () => void) {
     this.#socket = socket;
     this.#written = listener(socket, () => {
-      if (this.#socket.writableLength === 0 && this.#at === this.#from) this.#release();
+      if (this.#socket.writableLength === 0) {
+        this.#pieces = 0;
+        if (this.#at === this.#from) this.#release();
+      }
       written();
     });
   }
 
   /** So much waits for the peer that streams should wait too. */
   get jammed(): boolean {
-    return this.#socket.writableLength >= jammedAt;
+    return this.#waiting >= jammedAt;
   }
 
   get flooded(): boolean {
-    return this.#socket.writableLength >= floodedAt;
+    return this.#waiting >= floodedAt;
+  }
+
+  /** Bytes that wait for the peer. Each piece counts as what it takes at least. */
+  get #waiting(): number {
+    return Math.max(this.#socket.writableLength, this.#pieces * leastPieceBytes);
   }
 
   /** A frame of 4 bytes: RST or WNDINC. */
@@ -92,8 +103,7 @@ export class Outbox {
       this.#socket.cork();
     }
     this.#handOver();
-    this.#wrote = true;
-    this.#socket.write(bytes, this.#written);
+    this.#write(bytes);
   }
 
   /** A whole frame of at most `maxCopied` bytes; joined to the last frame when that is of the same stream. */
@@ -167,10 +177,15 @@ export class Outbox {
   #handOver(): void {
     this.#tailId = 0;
     if (this.#at === this.#from) return;
-    this.#wrote = true;
     const part = (this.#slab as Buffer).subarray(this.#from, this.#at);
     this.#from = this.#at;
-    this.#socket.write(part, this.#written);
+    this.#write(part);
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#wrote = true;
+    this.#pieces += 1;
+    this.#socket.write(bytes, this.#written);
   }
 
   /** The socket holds nothing of the blocks any more. */

@@ -13,6 +13,7 @@ import {
   maxWindow,
   ProtocolViolation,
 } from "./frame.ts";
+import { GatheredBytes } from "../../lib/gathered-bytes.ts";
 import { maxCopied } from "./outbox.ts";
 import type { Outbox } from "./outbox.ts";
 
@@ -74,10 +75,8 @@ export class MuxStream implements ByteStream {
   readonly #host: StreamHost;
   readonly #window: ReceiveWindow;
   #sendCredit = initialWindow;
-  readonly #queue: Uint8Array[] = [];
-  /** Sent bytes of the first chunk of the queue. */
-  #offset = 0;
-  #queued = 0;
+  /** Most streams never wait: made for those that do. */
+  #queue: GatheredBytes | undefined;
   #synFlag: number;
   #wantsDrain = false;
   #finWanted = false;
@@ -106,7 +105,7 @@ export class MuxStream implements ByteStream {
 
   /** Bytes taken and not yet sent. */
   get queued(): number {
-    return this.#queued;
+    return this.#queue?.length ?? 0;
   }
 
   /** The peer ended its direction. */
@@ -118,7 +117,7 @@ export class MuxStream implements ByteStream {
     const length = bytes.length;
     if (this.#finWanted || this.#over) return false;
     if (length === 0) return true;
-    if (this.#queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
+    if (this.queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
       this.#sendCredit -= length;
       this.#host.outbox.small(this.id, this.#takeSyn(), bytes);
       this.#host.schedule();
@@ -131,7 +130,7 @@ export class MuxStream implements ByteStream {
     const length = text.length;
     if (this.#finWanted || this.#over) return false;
     if (length === 0) return true;
-    if (this.#queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
+    if (this.queued === 0 && length <= maxCopied && length <= this.#sendCredit && !this.#host.outbox.jammed) {
       this.#sendCredit -= length;
       this.#host.outbox.smallLatin1(this.id, this.#takeSyn(), text);
       this.#host.schedule();
@@ -143,7 +142,7 @@ export class MuxStream implements ByteStream {
   end(): void {
     if (this.#finWanted || this.#over) return;
     this.#finWanted = true;
-    if (this.#queued > 0) return;
+    if (this.queued > 0) return;
     this.#host.outbox.fin(this.id, this.#takeSyn());
     this.#finSent = true;
     this.#host.schedule();
@@ -187,17 +186,21 @@ export class MuxStream implements ByteStream {
   /** Puts at most one frame into the outbox. Returns its payload length. */
   sendFrame(): number {
     const outbox = this.#host.outbox;
-    const length = Math.min(this.#queued, this.#sendCredit, maxPayload);
+    const length = Math.min(this.queued, this.#sendCredit, maxPayload);
     if (length === 0) return 0;
-    this.#queued -= length;
+    const queue = this.#queue as GatheredBytes;
+    const ends = this.#finWanted && queue.length === length;
     this.#sendCredit -= length;
-    const ends = this.#finWanted && this.#queued === 0;
     outbox.frame(this.id, this.#takeSyn() | (ends ? flagFin : 0), length);
-    this.#sendQueued(outbox, length);
+    for (let left = length; left > 0;) {
+      const part = queue.takeFirst(left);
+      outbox.payload(part);
+      left -= part.length;
+    }
     if (ends) this.#finSent = true;
-    if (this.#queued > 0 && this.#sendCredit > 0) this.#host.ready(this);
+    if (this.queued > 0 && this.#sendCredit > 0) this.#host.ready(this);
     if (ends && this.#peerEnded) this.close(undefined);
-    else if (this.#wantsDrain && this.#queued <= drainedAt) {
+    else if (this.#wantsDrain && this.queued <= drainedAt) {
       this.#wantsDrain = false;
       this.#tell("drained");
     }
@@ -209,7 +212,7 @@ export class MuxStream implements ByteStream {
     if (this.acceptedAfter > 0 && (this.acceptedAfter -= increment) <= 0) this.#accepted();
     this.#sendCredit += increment;
     if (this.#sendCredit > maxWindow) return false;
-    if (this.#queued > 0 && !this.isReady) this.#host.ready(this);
+    if (this.queued > 0 && !this.isReady) this.#host.ready(this);
     return true;
   }
 
@@ -270,8 +273,7 @@ export class MuxStream implements ByteStream {
   /** For us it is over. */
   #leave(): void {
     this.#over = true;
-    this.#queue.length = 0;
-    this.#queued = 0;
+    this.#queue = undefined;
     this.watcher?.released(this);
   }
 
@@ -319,31 +321,11 @@ export class MuxStream implements ByteStream {
   }
 
   #enqueue(bytes: Uint8Array): boolean {
-    this.#queue.push(bytes);
-    this.#queued += bytes.length;
+    const queue = (this.#queue ??= new GatheredBytes());
+    queue.add(Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     if (!this.isReady && this.#sendCredit > 0) this.#host.ready(this);
-    if (this.#queued <= highWater) return true;
+    if (queue.length <= highWater) return true;
     this.#wantsDrain = true;
     return false;
-  }
-
-  #sendQueued(outbox: Outbox, length: number): void {
-    let left = length;
-    let done = 0;
-    while (left > 0) {
-      const chunk = this.#queue[done] as Uint8Array;
-      const from = this.#offset;
-      const take = Math.min(chunk.length - from, left);
-      outbox.payload(from === 0 && take === chunk.length ? chunk : chunk.subarray(from, from + take));
-      left -= take;
-      if (from + take === chunk.length) {
-        this.#offset = 0;
-        done += 1;
-      } else {
-        this.#offset = from + take;
-      }
-    }
-    if (done === this.#queue.length) this.#queue.length = 0;
-    else if (done > 0) this.#queue.splice(0, done);
   }
 }

@@ -1,0 +1,13 @@
+/** Stands in for the thread that searches texts: it hangs at a text "hang", and dies at a text "die". */
+import { parentPort } from "node:worker_threads";
+import type { ReplaceAnswer, ReplaceJob } from "../../src/policy/parts/replace-thread.ts";
+
+parentPort?.on("message", ({ text }: ReplaceJob) => {
+  if (text === "hang") neverEnds();
+  if (text === "die") process.exit(1);
+  parentPort?.postMessage({ content: `searched ${text}`, matches: [] } satisfies ReplaceAnswer);
+});
+
+function neverEnds(): never {
+  for (let turns = 0; ; turns += 1) if (turns < 0) throw new Error("it never ends");
+}
