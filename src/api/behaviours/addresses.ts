@@ -27,11 +27,12 @@ interface PortRange {
 }
 
 export function reservedAddrBehaviour({ domain, tcpPorts, liveObjects }: AddressPool) {
+  const freePort = portSearch(tcpPorts);
   return behaviourOf(reservedAddr, {
     deleting: (object) => checkAddressNotServed(object, liveObjects),
     prepare({ draft, accountId, doc, previous }) {
       if (previous || doc.addr) return { doc };
-      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId, tcpPorts)}` } };
+      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId)}` } };
     },
   });
 }
@@ -72,13 +73,27 @@ export function reserveAddress(claimant: Claimant, hostport: string, rules: Addr
   draft.create(accountId, reservedAddr.name, { ...empty, addr: hostport, metadata: doc.metadata });
 }
 
-function freePort(draft: Draft, accountId: string, { first, last }: PortRange): number {
+/**
+ * Returns a search for free ports. Each search goes on where the last one ended, so many of them look at each port a few
+ * times only. After a search in vain the next one waits for a write.
+ */
+function portSearch({ first, last }: PortRange): (draft: Draft, accountId: string) => number {
   const count = last - first + 1;
-  const start = randomInt(count);
-  for (let step = 0; step < count; step += 1) {
-    const port = first + ((start + step) % count);
-    const taken = (space: string) => draft.holder(accountId, space, String(port)) !== undefined;
-    if (!taken("address") && !taken("tcp port")) return port;
-  }
-  throw new Refusal("hostport_held", `all ports from ${first} to ${last} are in use`);
+  let start = randomInt(count);
+  /** The revision of the write that found no port. */
+  let fullAt = -1;
+  return (draft, accountId) => {
+    const isTaken = (port: number): boolean =>
+      portSpaces.some((space) => draft.holder(accountId, space, String(port)) !== undefined);
+    for (let step = 0; step < count && fullAt !== draft.revision; step += 1) {
+      const place = (start + step) % count;
+      if (isTaken(first + place)) continue;
+      start = (place + 1) % count;
+      return first + place;
+    }
+    fullAt = draft.revision;
+    throw new Refusal("hostport_held", `all ports from ${first} to ${last} are in use`);
+  };
 }
+
+const portSpaces = ["address", "tcp port"] as const;

@@ -4,6 +4,7 @@ import type { LabelIndex, Labels } from "../../directory/labels.ts";
 import type { Agents } from "../../directory/replica.ts";
 import { findHolder, hasForeignHost } from "../../directory/served-names.ts";
 import type { HostportHolder } from "../../directory/served-names.ts";
+import { Lru } from "../../lib/collections/lru.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 import { endpoint } from "../../resources/endpoint.ts";
 import { httpResponseBackend } from "../../resources/http-response-backend.ts";
@@ -42,6 +43,16 @@ export interface LiveObjects {
   hasForeignHost(name: string, accountId: string): boolean;
 }
 
+interface SortedObjects {
+  /** Stands for the state in which they were sorted. */
+  readonly key: string;
+  readonly objects: ObjectsById;
+  readonly ids: readonly string[];
+}
+
+/** Lists that are kept sorted. */
+const maxKept = 16;
+
 /** Kinds of backends that need no agent. */
 const alwaysOnline: readonly string[] = [staticBackend.name, httpResponseBackend.name];
 
@@ -59,7 +70,7 @@ export function openLiveObjects(
   const matchingTunnels: LiveObjects["matchingTunnels"] = (accountId, labels) => [
     ...new Set(agents().flatMap((one) => one.findLabelled(accountId, labels))),
   ];
-  let kept: { readonly key: string; readonly objects: ObjectsById; readonly ids: readonly string[] } | undefined;
+  const kept = new Lru<string, SortedObjects>(maxKept);
   const objectsOf: Readonly<Record<string, (accountId: string) => ObjectsById>> = {
     [tunnelSession.name]: (accountId) => objects.sessions(accountId),
     [tunnel.name]: (accountId) => objects.tunnels(accountId),
@@ -78,18 +89,20 @@ export function openLiveObjects(
       };
     },
   };
-  /** Newest first. The list of endpoints, which may be long, is made again only after a change. */
-  const sorted = (
-    accountId: string,
-    kind: string,
-  ): { readonly objects: ObjectsById; readonly ids: readonly string[] } => {
-    const changes = agents().map((one) => one.changes);
-    const key = `${accountId} ${store.commits} ${changes.join(" ")}`;
-    if (kind === endpoint.name && kept?.key === key) return kept;
+  /** Newest first. The list is sorted, and endpoints are found, only after a change, because clients read page by page. */
+  const sorted = (accountId: string, kind: string): SortedObjects => {
+    const list = `${accountId} ${kind}`;
+    const key = `${store.commits} ${agents()
+      .map((one) => one.changes)
+      .join(" ")}`;
+    const known = kept.get(list);
+    if (known?.key === key && kind === endpoint.name) return known;
     const found = objectsOf[kind]?.(accountId) ?? new Map<string, StoredObject>();
+    if (known?.key === key) return { ...known, objects: found };
     const ids = [...found.keys()].sort((left, right) => (left < right ? 1 : -1));
-    if (kind === endpoint.name) kept = { key, objects: found, ids };
-    return { objects: found, ids };
+    const result = { key, objects: found, ids };
+    if (kind !== node.name) kept.set(list, result);
+    return result;
   };
   return {
     get(accountId, kind, id) {

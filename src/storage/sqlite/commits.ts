@@ -24,7 +24,9 @@ export interface Commits extends Pick<Database, "store"> {
 const silenceMs = 60_000;
 
 function endHung(thread: Worker): void {
-  const error = (event: string, fields?: LogFields): void => reportFailure("task", new Error(event), fields);
+  // The stack in the log is that of the thread.
+  const error = (event: string, fields?: LogFields): void =>
+    reportFailure("task", Object.assign(new Error(event), fields));
   letGo("task", endHungThread("the commit thread", thread, { error }));
 }
 
