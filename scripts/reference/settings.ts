@@ -6,7 +6,7 @@ import { commandSettings } from "../../src/settings/commands.ts";
 import { controlPlaneSettings } from "../../src/settings/control-plane.ts";
 import { edgeSettings } from "../../src/settings/edge.ts";
 import { placeSettings } from "../../src/settings/places.ts";
-import { flagOf, keyOf, variableOf } from "../../src/settings/setting.ts";
+import { flagOf, keyOf, shownValue, variableOf } from "../../src/settings/setting.ts";
 import type { Setting } from "../../src/settings/setting.ts";
 import { settings } from "../../src/settings/settings.ts";
 import { code, page, table } from "./markdown.ts";
@@ -17,7 +17,7 @@ export function settingsPage(): string {
     const flag = flagOf(name, setting);
     const variable = variableOf(name, setting);
     const files = setting.secret ? `; from a file: ${code(`${flag}-file`)}, ${code(`${variable}_FILE`)}` : "";
-    const usage = setting.placeholder === undefined ? flag : `${flag} ${setting.placeholder}`;
+    const usage = flag + shownValue(setting);
     const cells = [code(usage), code(variable), code(keyOf(name)), setting.doc + files];
     return [...cells, code(setting.shownDefault ?? ""), readersOf(name)];
   });
@@ -60,6 +60,7 @@ const exitDocs: Readonly<Record<keyof typeof exitCodes, string>> = {
   refused: "rejected by a policy or limit, or not found",
   planHasChanges: "the plan has changes",
   importLeftGuards: "an import left out a setting that protects something",
+  warning: "warnings (`postern status`)",
   interrupted: "interrupted",
 };
 
@@ -67,7 +68,7 @@ function section(command: Command): string {
   const operands = command.operands === "" ? "" : ` ${command.operands}`;
   const rows = Object.entries(command.settings).map(([name, setting]) => {
     const flag = flagOf(name, setting);
-    const usage = setting.placeholder === undefined ? flag : `${flag} ${setting.placeholder}`;
+    const usage = flag + shownValue(setting);
     return [code(usage), setting.doc, code(setting.shownDefault ?? "")];
   });
   const lines = (title: string, texts: readonly string[] | undefined): string =>

@@ -14,6 +14,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     doc: "Run the server: management API, edge and agent listener.",
     load: async () => (await import("./commands/serve.ts")).serve as Command,
   },
+  status: {
+    doc: "Show the state of the server on one screen.",
+    load: async () => (await import("./commands/status.ts")).status as Command,
+  },
   health: {
     doc: "Ask the server on this machine whether it is ready for traffic.",
     load: async () => (await import("./commands/health.ts")).health as Command,
@@ -49,6 +53,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   diagnose: {
     doc: "Test the connection to the server step by step.",
     load: async () => (await import("./commands/diagnose.ts")).diagnose as Command,
+  },
+  "config init": {
+    doc: "Write an agent file with a commented example.",
+    load: async () => (await import("./commands/config-init.ts")).configInit as Command,
   },
   "config check": {
     doc: "Check the agent file for errors.",

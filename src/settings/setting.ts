@@ -12,6 +12,8 @@ export interface Setting<T> {
   readonly flag?: string;
   /** Other flags that mean the same, as other agents have them. */
   readonly also?: readonly string[];
+  /** The value of the flag without one; a value is then given as `--flag=VALUE`. */
+  readonly bare?: string;
   /** One letter that stands for the flag as well. */
   readonly short?: string;
   /** Environment variable, where it is not `POSTERN_` and the name. */
@@ -105,6 +107,12 @@ export function sliceOf<S extends Settings>(settings: S, values: ValuesOf<S>): V
 
 export function flagOf(name: string, setting: Setting<unknown>): string {
   return `--${setting.flag ?? name.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`)}`;
+}
+
+/** What follows the flag in help and reference. */
+export function shownValue({ placeholder, bare }: Setting<unknown>): string {
+  if (placeholder === undefined) return "";
+  return bare === undefined ? ` ${placeholder}` : `[=${placeholder}]`;
 }
 
 export function variableOf(name: string, setting: Setting<unknown>): string {

@@ -53,7 +53,7 @@ describe("the command line", () => {
   for (const [what, args, sentence] of [
     ["no command", [], /^$/],
     ["an unknown command", ["tunnel"], /unknown command "tunnel": /],
-    ["half of a command", ["config"], /`postern config` takes one of check, edit, add-authtoken, upgrade/],
+    ["half of a command", ["config"], /`postern config` takes one of init, check, edit, add-authtoken, upgrade/],
     ["the wrong half of a command", ["agent", "stats"], /`postern agent` takes no "stats", but one of status, tunnels/],
     ["a command written wrongly", ["aply"], /unknown command "aply" \(did you mean "apply"\?\): /],
     ["an unknown option", ["serve", "--verbose"], /unknown option --verbose/],

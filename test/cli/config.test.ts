@@ -36,6 +36,48 @@ describe("postern config", { timeout: 120_000 }, () => {
     assert.deepEqual([told.issues[0].line, told.issues[0].column, told.files[0].format], [4, 5, "own"]);
   });
 
+  it("postern config init writes a commented example that is valid as it stands, and with every setting switched on", async () => {
+    const path = join(home, "example.yml");
+    const made = await config("init", "--config", path);
+    assert.equal(made.stdout, `wrote ${path}\nNext: set "addr" of the tunnel, then run \`postern start --all\`\n`);
+    assert.equal(statSync(path).mode & 0o777, 0o600);
+    assert.match((await config("check", "--config", path)).stdout, /no errors, tunnels: web\n$/);
+    const text = readFileSync(path, "utf8");
+    const all = text.replaceAll(/^( *)#(?=[\w-]+:)/gm, "$1").replace("t.example.com.pem", "system");
+    assert.ok(
+      all.split("\n").every((line) => /^ *(?:# |#$|[\w-]+:|$)/.test(line)),
+      all,
+    );
+    file("policy.yaml", "on_http_request: []\n");
+    const checked = await config("check", "--config", file("all.yml", all));
+    assert.match(checked.stdout, /no errors, tunnels: web, docs, database, behind-edges\n$/);
+  });
+
+  it("postern config init replaces a file only with --force, and keeps the login", async () => {
+    const path = file("mine.yml", "server: t.example.com:4443\nca: system\nauthtoken: mine\ntunnels: {}\n");
+    const refused = await config("init", "--config", path);
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /exists: change it with `postern config edit`, or replace it with --force/);
+    assert.match(readFileSync(path, "utf8"), /tunnels: \{\}/);
+    assert.equal((await config("init", "--force", "--config", path)).code, 0);
+    assert.match(
+      readFileSync(path, "utf8"),
+      /^# Agent file.*^server: t\.example\.com:4443\nca: system\nauthtoken: mine\n$/ms,
+    );
+    assert.equal((await config("check", "--config", path)).code, 0);
+  });
+
+  it("postern start and postern service name postern config init when there is no file", async () => {
+    for (const args of [
+      ["start", "--all"],
+      ["service", "install", "--dry-run"],
+    ]) {
+      const ended = await runSharedCommand(args, { env: { HOME: home, XDG_CONFIG_HOME: join(home, "empty") } });
+      assert.equal(ended.code, 2);
+      assert.match(ended.stderr, /^postern: no agent file ".*agent\.yml": write one with `postern config init`, or/);
+    }
+  });
+
   it("postern config check finds what postern start refuses, and warns of the same keys", async () => {
     const way = ["--server", "127.0.0.1:1", "--token", "x"];
     for (const [text, code, message] of [

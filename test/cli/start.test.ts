@@ -199,10 +199,10 @@ endpoints:
     }
   });
 
-  it("postern start says where its file would be when there is none", async () => {
+  it("postern start names the agent file and the command that writes one when there is none", async () => {
     const ended = await runSharedCommand(["start", "--all"], { env });
     assert.equal(ended.code, 2);
-    assert.match(ended.stderr, new RegExp(`no file "${directory}/postern/agent.yml": create it`));
+    assert.match(ended.stderr, new RegExp(`no agent file "${directory}/postern/agent.yml": write one with`));
   });
 
   it("postern http goes through the proxy that it is told of, and says which one is not there", async () => {

@@ -4,6 +4,9 @@ import type { ServiceState } from "../../agent/service-watch.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import type { Log } from "../../lib/log.ts";
+import { renderQr } from "../qr/render.ts";
+import { isPublicUrl } from "./sharing.ts";
+import type { Shared } from "./sharing.ts";
 import { shownText } from "../terminal/text-width.ts";
 
 export type Watched = Required<Pick<TunnelOptions, "status" | "request" | "service">>;
@@ -24,6 +27,26 @@ export interface AgentView {
 export function logService(log: Log, { text }: Upstream, state: ServiceState): void {
   if (state.reachable) log.info("service reachable again", { upstream: text });
   else log.warn("service unreachable", { upstream: text, reason: state.reason });
+}
+
+/** A terminal may be light: a code is light on dark in every one. */
+export const qrColours = ["whiteBright", "bgBlack"] as const;
+
+/** The login of visitors, and the URL as a QR code for other devices. */
+export function sharedLines(
+  url: string | undefined,
+  { visitor, qr }: Shared,
+  paint: (line: string) => string,
+): readonly string[] {
+  const login = visitor && `Visitors log in as ${visitor.user} with the password ${visitor.password}`;
+  return [...(login === undefined ? [] : [login]), ...(qr && url !== undefined ? qrLines(url, paint) : [])];
+}
+
+function qrLines(url: string, paint: (line: string) => string): readonly string[] {
+  if (!isPublicUrl(url)) return ["No QR code: the URL works only on this machine"];
+  const lines = renderQr(url);
+  if (lines.length === 0) return ["No QR code: the URL is too long"];
+  return lines.map(paint);
 }
 
 /** Where it is published, and to which service. */

@@ -11,11 +11,14 @@ import { printable, renderDuration } from "../terminal/request-line.ts";
 import { openScreen } from "../terminal/screen.ts";
 import type { ScreenOutput } from "../terminal/screen.ts";
 import { writeDirectly } from "../terminal/guarded-output.ts";
-import { forwardingLine, logService } from "./agent-view.ts";
+import { forwardingLine, logService, qrColours, sharedLines } from "./agent-view.ts";
 import type { AgentView } from "./agent-view.ts";
+import type { Shared } from "./sharing.ts";
 
 /** @param log gets what the agent says when stderr is not the terminal that the screen is on */
-export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log): AgentView {
+export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log, shared: Shared): AgentView {
+  /** Of the first tunnel. */
+  let url: string | undefined;
   const tunnels: { line: string; trouble: string | undefined }[] = [];
   let state = styleText("yellow", "connecting");
   let notice: string | undefined;
@@ -31,6 +34,7 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
     ...(inspector === undefined ? [] : [["Inspector", inspector] as [string, string]]),
     ...(notice === undefined ? [] : [["Warning", styleText("yellow", notice)] as [string, string]]),
     ...numbers(totals),
+    ...sharedRows(url, shared),
   ];
   // What quits is said where keys are taken.
   let title = "Postern (press Ctrl+C to stop)";
@@ -68,8 +72,10 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
       tunnels.push(shown);
       return {
         status(status) {
-          if (status.state === "online") shown.line = forwardingLine(status.url, tunnel);
-          else if (status.state === "waiting") shown.line = `${tunnel.name}: ${printable(status.reason)}`;
+          if (status.state === "online") {
+            shown.line = forwardingLine(status.url, tunnel);
+            url ??= status.url;
+          } else if (status.state === "waiting") shown.line = `${tunnel.name}: ${printable(status.reason)}`;
           else if (status.state === "removed") tunnels.splice(tunnels.indexOf(shown), 1);
           else shown.line = `${tunnel.name} has ended: ${printable(status.end.message)}`;
           screen.changed();
@@ -95,6 +101,14 @@ export function liveView({ host, port }: ServerAddress, totals: Totals, log: Log
       giveBack?.();
     },
   };
+}
+
+/** The QR code is last, so that a low terminal shows everything else. */
+function sharedRows(url: string | undefined, shared: Shared): [string, string][] {
+  return sharedLines(url, shared, (one) => styleText([...qrColours], one)).map((line, at) => [
+    at === 0 && shared.visitor ? "Login" : "",
+    line,
+  ]);
 }
 
 /** Connections, and requests where there are some. */

@@ -1,14 +1,16 @@
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
-import { forwardingLine, logService } from "./agent-view.ts";
+import { style } from "../terminal/guarded-output.ts";
+import { forwardingLine, logService, qrColours, sharedLines } from "./agent-view.ts";
 import type { AgentView, Shown } from "./agent-view.ts";
+import type { Shared } from "./sharing.ts";
 import { makeRequestLog } from "./request-log.ts";
 
 /** How what is online is told on stdout: as text, as JSON, or as JSON with the tunnel's name. */
 export type PlainForm = "text" | "json" | "named json";
 
 /** One line on stdout for each tunnel when it is online; the rest is logged. */
-export function plainView(log: Log, form: PlainForm): AgentView {
+export function plainView(log: Log, form: PlainForm, shared: Shared): AgentView {
   const requests = makeRequestLog(log);
   return {
     log,
@@ -25,7 +27,7 @@ export function plainView(log: Log, form: PlainForm): AgentView {
         service: (state) => logService(log, tunnel.upstream, state),
         status(status) {
           if (status.state === "online") {
-            const line = onlineLine(form, status.url, tunnel);
+            const line = onlineLine(form, status.url, tunnel, shared);
             if (line !== announced) process.stdout.write(`${line}\n`);
             announced = line;
           } else if (status.state === "waiting") {
@@ -40,8 +42,12 @@ export function plainView(log: Log, form: PlainForm): AgentView {
   };
 }
 
-function onlineLine(form: PlainForm, url: string | undefined, tunnel: Shown): string {
-  if (form === "text") return forwardingLine(url, tunnel);
-  const facts = { url: url ?? null, to: tunnel.upstream.text };
+function onlineLine(form: PlainForm, url: string | undefined, tunnel: Shown, shared: Shared): string {
+  if (form === "text")
+    return [
+      forwardingLine(url, tunnel),
+      ...sharedLines(url, shared, (one) => style([...qrColours], one, process.stdout)),
+    ].join("\n");
+  const facts = { url: url ?? null, to: tunnel.upstream.text, ...shared.visitor };
   return JSON.stringify(form === "json" ? facts : { name: tunnel.name, ...facts });
 }

@@ -7,29 +7,37 @@ import { flagOf } from "../../settings/setting.ts";
 import type { Settings, ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { tunnelSettings } from "../../settings/tunnels.ts";
-import { Failure } from "../process/exit.ts";
+import { exitCodes, Failure } from "../process/exit.ts";
 import { accessSettings, agentAccess, sessionOf } from "./agent-access.ts";
 import { startLocalProvider } from "./agent-logins.ts";
 import { readAnyFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
 import { runAgent } from "./run-agent.ts";
+import { withSharing } from "./sharing.ts";
+import type { SharingValues } from "./sharing.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
 import type { TunnelKind } from "./tunnel-of.ts";
 
 /** Settings of the commands that publish, besides those of their kind of tunnel. */
 export const publishSettings = { ...accessSettings, json: settings.json } as const;
 
-type Values = ValuesOf<typeof publishSettings> & TunnelValues;
+type Values = ValuesOf<typeof publishSettings> & TunnelValues & SharingValues;
 
 /** Publishes the targets until a signal ends it; resolves with the exit code. Throws `Failure`. */
 export async function publish(
   kind: TunnelKind,
-  values: Values,
+  given: Values,
   targets: readonly string[],
   sso = false,
 ): Promise<number> {
-  const access = agentAccess(values);
+  const { values, shared } = withSharing(given);
   const tunnels = flagTunnels(kind, values, targets);
+  if (values.printConfig) {
+    const { printConfig } = await import("./print-config.ts");
+    printConfig(kind, values, targets, tunnels[0] as TunnelOptions);
+    return exitCodes.fine;
+  }
+  const access = agentAccess(values);
   const [first] = tunnels as readonly [TunnelOptions];
   const session = sessionOf(values);
   if (values.requireUpstream) await requireService(first.upstream);
@@ -45,6 +53,9 @@ export async function publish(
       retryFirst: false,
       form: values.json ? "json" : "text",
       screen: session.screen && !values.json,
+      shared,
+      opens: values.open ?? false,
+      expiresMs: values.expires,
     });
   } finally {
     await provider?.stop();

@@ -4,6 +4,7 @@ import type { AgentOptions } from "../../agent/agent.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import { systemClock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
+import { openInBrowser } from "../process/browser.ts";
 import { exitCodes } from "../process/exit.ts";
 import { interrupted } from "../process/signals.ts";
 import { posternVersion } from "../process/version.ts";
@@ -12,6 +13,8 @@ import type { InspectionOptions } from "./inspection.ts";
 import { agentFailure } from "./agent-failure.ts";
 import type { AgentView } from "./agent-view.ts";
 import { liveView } from "./live-view.ts";
+import { notShared } from "./sharing.ts";
+import type { Shared } from "./sharing.ts";
 import { plainView } from "./plain-view.ts";
 import type { PlainForm } from "./plain-view.ts";
 
@@ -39,17 +42,33 @@ export interface AgentRun
   readonly form: PlainForm;
   /** A screen, where stdout is a terminal. */
   readonly screen: boolean;
+  /** What people need to use the URL of the first tunnel; nothing unless given. */
+  readonly shared?: Shared;
+  /** Opens that URL in a browser. */
+  readonly opens?: boolean;
+  /** Ends after this time, milliseconds; never unless given. */
+  readonly expiresMs?: number | undefined;
 }
 
 /** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
-export async function runAgent({ log, form, screen, ...given }: AgentRun): Promise<number> {
+export async function runAgent({
+  log,
+  form,
+  screen,
+  shared = notShared,
+  opens = false,
+  expiresMs,
+  ...given
+}: AgentRun): Promise<number> {
   const stopped = interrupted();
   const isLive = screen && process.stdout.isTTY;
   const inspection = await makeInspection(given, isLive);
   const opened = given.inspector && inspection && (await inspection.open());
-  const view = isLive && inspection ? liveView(given.server, inspection.totals, log) : plainView(log, form);
+  const view =
+    isLive && inspection ? liveView(given.server, inspection.totals, log, shared) : plainView(log, form, shared);
   const prepare = async (tunnel: TunnelOptions): Promise<TunnelOptions> => {
-    const shown = watched(tunnel, view.watch(tunnel));
+    const isOpened = opens && tunnel === given.tunnels[0];
+    const shown = watched(tunnel, isOpened ? opening(view.watch(tunnel), view.log) : view.watch(tunnel));
     return inspection ? await inspection.watch(shown) : shown;
   };
   const controlOf = inspection && (await import("./agent-control.ts")).controlOf;
@@ -68,9 +87,15 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
     },
   });
   const told = Promise.withResolvers<number>();
+  let hasExpired = false;
   if (inspection && controlOf) {
     inspection.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
   }
+  const expire = (): void => {
+    hasExpired = true;
+    told.resolve(exitCodes.fine);
+  };
+  const expiry = expiresMs === undefined ? undefined : systemClock.after(expiresMs, expire);
   // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
   if (inspection)
     void Promise.resolve(opened ?? inspection.open()).then(
@@ -78,11 +103,33 @@ export async function runAgent({ log, form, screen, ...given }: AgentRun): Promi
       (error: Error) => view.log.warn(error.message),
     );
   const end = await Promise.race([stopped, told.promise, agent.ended]);
+  expiry?.cancel();
   if (typeof end === "number") await agent.close();
   await inspection?.close();
   view.close();
+  if (hasExpired) sayExpired(form);
   if (typeof end === "number") return end;
   throw agentFailure(end, given.server);
+}
+
+function sayExpired(form: PlainForm): void {
+  process.stdout.write(
+    form === "text" ? "The tunnel has expired (--expires).\n" : `${JSON.stringify({ ended: "expired" })}\n`,
+  );
+}
+
+/** Opens the URL in a browser when the tunnel is online for the first time. */
+function opening(watching: ReturnType<AgentView["watch"]>, log: Log): ReturnType<AgentView["watch"]> {
+  let isOpen = false;
+  return {
+    ...watching,
+    status(status) {
+      watching.status(status);
+      if (isOpen || status.state !== "online" || status.url === undefined) return;
+      isOpen = true;
+      openInBrowser(status.url, (why) => log.warn(why));
+    },
+  };
 }
 
 function watched(tunnel: TunnelOptions, { status, request, service }: ReturnType<AgentView["watch"]>): TunnelOptions {

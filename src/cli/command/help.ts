@@ -1,5 +1,5 @@
 import { style } from "../terminal/guarded-output.ts";
-import { flagOf, keyOf, variableOf } from "../../settings/setting.ts";
+import { flagOf, keyOf, shownValue, variableOf } from "../../settings/setting.ts";
 import type { Setting } from "../../settings/setting.ts";
 import type { Command, CommandEntry } from "./command.ts";
 
@@ -44,7 +44,7 @@ function renderSetting(name: string, setting: Setting<unknown>): string {
   const flag = flagOf(name, setting);
   const short = setting.short === undefined ? "" : `, ${bold(`-${setting.short}`)}`;
   const also = (setting.also ?? []).map((other) => `, ${bold(`--${other}`)}`).join("");
-  const usage = `${bold(flag)}${short}${also}${setting.placeholder === undefined ? "" : ` ${setting.placeholder}`}`;
+  const usage = `${bold(flag)}${short}${also}${shownValue(setting)}`;
   return [`  ${usage}`, ...[setting.doc, sourcesOf(name, setting)].flatMap((text) => wrap(text, "      "))].join("\n");
 }
 

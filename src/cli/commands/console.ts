@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +5,8 @@ import { flagOnly, toggle } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
 import { apiFailure, apiSettings, openApi } from "../api/api-client.ts";
 import { defineCommand } from "../command/command.ts";
+import { openInBrowser } from "../process/browser.ts";
 import { exitCodes } from "../process/exit.ts";
-
-/** What opens a file in the browser that the system prefers. */
-const openers: Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>> = {
-  darwin: ["open"],
-  win32: ["rundll32", "url.dll,FileProtocolHandler"],
-};
 
 const open = flagOnly(toggle("Also open the link in a browser on this machine."));
 
@@ -30,13 +24,7 @@ export const consoleCommand = defineCommand({
     });
     process.stdout.write(json ? `${JSON.stringify(link)}\n` : `${link.url}\n`);
     if (opens) {
-      const [command, ...args] = openers[process.platform] ?? ["xdg-open"];
-      const page = keepLink(link.url);
-      const browser = spawn(command, [...args, page], { stdio: "ignore", detached: true });
-      browser.on("error", (error) =>
-        process.stderr.write(`postern: cannot start a browser (${error.message}): open the link yourself\n`),
-      );
-      browser.unref();
+      openInBrowser(keepLink(link.url), (why) => process.stderr.write(`postern: ${why}: open the link yourself\n`));
     }
     return exitCodes.fine;
   },

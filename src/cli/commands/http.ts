@@ -1,5 +1,6 @@
 import { agentSso } from "../agent/agent-logins.ts";
 import { publish, publishSettings } from "../agent/publish.ts";
+import { httpSharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
 import { httpTunnelSettings } from "../../settings/tunnels.ts";
 
@@ -11,6 +12,7 @@ export const http = defineCommand({
   most: Number.POSITIVE_INFINITY,
   settings: {
     ...httpTunnelSettings,
+    ...httpSharingSettings,
     ...publishSettings,
     sso: agentSso,
   },
@@ -21,6 +23,9 @@ export const http = defineCommand({
     "postern http 3000 /api=3001 /docs=file:///srv/docs",
     "postern http file:///srv/site --basic-auth-file users",
     "postern http 3000 --sso dev",
+    "postern http 3000 --password --qr --expires 2h",
+    "postern http 3000 --login github --allow-email '*@example.com'",
+    "postern http 3000 --url https://app.t.example.com --compression --print-config",
   ],
   run: (values, targets) => publish("http", values, targets, values.sso !== undefined),
 });

@@ -58,7 +58,7 @@ function factsOf(paths: readonly string[], forAll: boolean): ServiceFacts {
   if (config.length === 0) {
     throw new Failure(
       "usage",
-      `no file "${defaultAgentFile(process.env)}": create it, or set another file with --config`,
+      `no agent file "${defaultAgentFile(process.env)}": write one with \`postern config init\`, or set another file with --config`,
     );
   }
   const { issues } = fileTunnels(readAgentFiles(config));

@@ -32,7 +32,7 @@ export const start = defineCommand({
     if (paths.length === 0) {
       throw new Failure(
         "usage",
-        `no file "${defaultAgentFile(process.env)}": create it, or set another file with --config`,
+        `no agent file "${defaultAgentFile(process.env)}": write one with \`postern config init\`, or set another file with --config`,
       );
     }
     const { tunnels, issues } = fileTunnels(readAgentFiles(paths));

@@ -1,4 +1,5 @@
 import { publish, publishSettings } from "../agent/publish.ts";
+import { sharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
 import { tcpTunnelSettings } from "../../settings/tunnels.ts";
 
@@ -8,7 +9,7 @@ export const tcp = defineCommand({
   operands: "PORT|HOST:PORT",
   least: 1,
   most: 1,
-  settings: { ...tcpTunnelSettings, ...publishSettings },
+  settings: { ...tcpTunnelSettings, ...sharingSettings, ...publishSettings },
   examples: [
     "postern tcp 5432",
     "postern tcp 5432 --url tcp://t.example.com:20432 --server t.example.com:4443",

@@ -1,4 +1,5 @@
 import { publish, publishSettings } from "../agent/publish.ts";
+import { sharingSettings } from "../agent/sharing.ts";
 import { defineCommand } from "../command/command.ts";
 import { tlsTunnelSettings } from "../../settings/tunnels.ts";
 
@@ -8,7 +9,7 @@ export const tls = defineCommand({
   operands: "PORT|HOST:PORT",
   least: 1,
   most: 1,
-  settings: { ...tlsTunnelSettings, ...publishSettings },
+  settings: { ...tlsTunnelSettings, ...sharingSettings, ...publishSettings },
   examples: [
     "postern tls 8443",
     "postern tls 8443 --url tls://mail.example.com --server t.example.com:4443",

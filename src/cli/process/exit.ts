@@ -20,6 +20,8 @@ export const exitCodes = {
   planHasChanges: 8,
   /** An import left out a setting that protects something. */
   importLeftGuards: 8,
+  /** Something may need attention soon (`postern status`). */
+  warning: 9,
   interrupted: 130,
 } as const;
 

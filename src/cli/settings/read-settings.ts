@@ -70,12 +70,16 @@ interface Flags {
 }
 
 function readFlags(settings: Settings, args: readonly string[]): Flags {
-  const names = new Map<string, { readonly name: string; readonly type: "string" | "boolean"; short?: string }>();
+  const names = new Map<
+    string,
+    { readonly name: string; readonly type: "string" | "boolean"; bare?: string | undefined; short?: string }
+  >();
   for (const [name, setting] of Object.entries(settings)) {
     const flag = flagOf(name, setting).slice(2);
     const short = setting.short === undefined ? {} : { short: setting.short };
-    const type = setting.placeholder === undefined ? "boolean" : "string";
-    names.set(flag, { name, type, ...short });
+    const { bare } = setting;
+    const type = setting.placeholder === undefined || bare !== undefined ? "boolean" : "string";
+    names.set(flag, { name, type, bare, ...short });
     for (const other of setting.also ?? []) if (!names.has(other)) names.set(other, { name, type });
     if (setting.secret) names.set(`${flag}-file`, { name: `${name}File`, type: "string" });
   }
@@ -95,7 +99,7 @@ function readFlags(settings: Settings, args: readonly string[]): Flags {
     ) {
       throw new Failure("usage", `${token.rawName} needs a value: write ${token.rawName}=VALUE`);
     }
-    texts.set(known.name, [...(texts.get(known.name) ?? []), token.value ?? "true"]);
+    texts.set(known.name, [...(texts.get(known.name) ?? []), token.value ?? known.bare ?? "true"]);
   }
   return { texts, positionals };
 }

@@ -45,7 +45,15 @@ interface Translation {
 }
 
 /** Members that carry the name, or are told to the agent only; the protocol layer has read what matters of them. */
-const inert = new Set(["url", "domain", "hostname", "subdomain", "addr", "localurlscheme", "proxyproto"]);
+export const inert: ReadonlySet<string> = new Set([
+  "url",
+  "domain",
+  "hostname",
+  "subdomain",
+  "addr",
+  "localurlscheme",
+  "proxyproto",
+]);
 
 const maxListItems = 1000;
 const maxTextBytes = 4096;
@@ -95,7 +103,8 @@ const trafficPolicy: Translation = {
   refusal: "agent_policy_invalid",
 };
 
-const translations: Readonly<Record<string, Translation>> = {
+/** What each option, in lower case, is compiled to. */
+export const translations: Readonly<Record<string, Translation>> = {
   [policyOption]: trafficPolicy,
   [olderPolicy]: trafficPolicy,
   compression: { module: "compression", members: [], config: () => ({}) },
@@ -335,7 +344,7 @@ function allowedOf(option: Option): { readonly email_addresses: string[]; readon
 }
 
 /** Without an `allow_cidrs` every address is allowed that is not denied: that is what agents mean by it. */
-function cidrRules(option: Option): Pick<ResourceObject, "kind" | "id" | "doc">[] {
+export function cidrRules(option: Option): Pick<ResourceObject, "kind" | "id" | "doc">[] {
   const allow = texts(option["allow_cidrs"], "allow_cidrs");
   const deny = texts(option["deny_cidrs"], "deny_cidrs");
   const rule = (action: string) => (cidr: string, index: number) => ({
@@ -372,7 +381,7 @@ function text(value: unknown, name: string): string {
 }
 
 /** PEM, as the wire carries bytes: in base64. */
-function authorities(value: unknown): string {
+export function authorities(value: unknown): string {
   if (typeof value === "string" && value.length <= maxAuthorityBytes) return Buffer.from(value, "base64").toString();
   throw new Error(`"mutual_tls_ca" must be base64 of a PEM file, at most ${maxAuthorityBytes} characters`);
 }
@@ -385,12 +394,12 @@ function share(value: unknown): number {
 }
 
 /** What agents send for an option that was not used. */
-function isUnset(value: unknown): boolean {
+export function isUnset(value: unknown): boolean {
   return value === undefined || value === null || value === "" || value === false || value === 0;
 }
 
 /** The same inside an option, where lists and objects say nothing either when they are empty. */
-function isNothing(value: unknown): boolean {
+export function isNothing(value: unknown): boolean {
   return isUnset(value) || (typeof value === "object" && Object.keys(value as object).length === 0);
 }
 

@@ -1,0 +1,87 @@
+/** The document for `postern plan` and `apply` that equals what a tunnel was asked for: an edge with the same modules. */
+import { routeModules } from "../../edge/agents/route-modules.ts";
+import { parseYamlObject } from "../../lib/yaml.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { TunnelOptions } from "../../agent/tunnel.ts";
+import type { TunnelKind } from "./tunnel-of.ts";
+
+export interface ApiDocument {
+  /** Undefined where the address of the edge is not known. */
+  readonly document: JsonObject | undefined;
+  /** What the document leaves out, and why. */
+  readonly notes: readonly string[];
+}
+
+/** The label by which the edge finds the agent. */
+export function labelOf(name: string): string {
+  return `service=${name}`;
+}
+
+/** @param hostport of the edge; undefined: not known */
+export function apiDocument(
+  name: string,
+  kind: TunnelKind,
+  hostport: string | undefined,
+  tunnel: TunnelOptions,
+): ApiDocument {
+  if (tunnel.publish.kind === "labels") {
+    return { document: undefined, notes: ["a tunnel with labels serves edges that exist already"] };
+  }
+  if (hostport === undefined) {
+    return { document: undefined, notes: ["an edge needs a fixed address: set --url"] };
+  }
+  const notes: string[] = [];
+  const { modules, objects, missing } = routeModules(tunnel.options ?? {}, name);
+  // A document that lets more people in than the tunnel does would be worse than none.
+  if (missing.length > 0) return { document: undefined, notes: missing };
+  const policy = policyOf(tunnel, notes);
+  const backend = { backend_id: `${name}-agents` };
+  const { mutual_tls, ip_restriction, tls_termination = { terminate_at: "upstream" }, ...rest } = modules;
+  const ofConnection = { ...present({ ip_restriction }), ...policy };
+  const edge = { description: name, hostports: [hostport] };
+  const groups = { tunnel_group_backend: { [`${name}-agents`]: { description: name, labels: { service: name } } } };
+  const edges =
+    kind === "http"
+      ? {
+          https_edge: { [name]: { ...edge, ...present({ mutual_tls }) } },
+          https_edge_route: {
+            [`${name}-all`]: {
+              edge_id: name,
+              match_type: "path_prefix",
+              match: "/",
+              backend,
+              ...ofConnection,
+              ...rest,
+            },
+          },
+        }
+      : {
+          [`${kind}_edge`]: {
+            [name]: {
+              ...edge,
+              backend,
+              ...ofConnection,
+              ...present({ mutual_tls, tls_termination: kind === "tls" ? tls_termination : undefined }),
+            },
+          },
+        };
+  return { document: { document: name, objects: { ...groups, ...objects, ...edges } }, notes };
+}
+
+function present(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
+/** Basic authentication is an action of policies there: before everything that a policy does itself. */
+function policyOf({ options = {}, trafficPolicy }: TunnelOptions, notes: string[]): object {
+  const { credentials = [] } = (options["BasicAuth"] ?? {}) as {
+    readonly credentials?: readonly { readonly username: string; readonly cleartext_password: string }[];
+  };
+  if (credentials.length === 0) return trafficPolicy === undefined ? {} : { traffic_policy: { value: trafficPolicy } };
+  const pairs = credentials.map(({ username, cleartext_password: password }) => ({ username, password }));
+  const rule = { actions: [{ type: "basic-auth", config: { credentials: pairs } }] };
+  const given = trafficPolicy === undefined ? {} : parseYamlObject(trafficPolicy);
+  const rules = Array.isArray(given["on_http_request"]) ? (given["on_http_request"] as readonly unknown[]) : [];
+  if (rules.length > 0) notes.push("basic authentication is the first rule of the traffic policy");
+  return { traffic_policy: { value: JSON.stringify({ ...given, on_http_request: [rule, ...rules] }) } };
+}

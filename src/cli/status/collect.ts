@@ -1,0 +1,96 @@
+/** What `postern status` asks the API, and what it reads of this machine. */
+import { statfsSync } from "node:fs";
+import { PosternError } from "../../../sdk/src/index.ts";
+import type { Node, Postern, ProblemList, Request, ReservedDomain, TLSCertificate } from "../../../sdk/src/index.ts";
+
+export interface ServerState {
+  /** Why the server accepts no traffic; undefined when it does. */
+  readonly notReady: string | undefined;
+  /** Why the database stores no writes; undefined when it does. */
+  readonly noWrites: string | undefined;
+  /** Undefined where the key may not list them. */
+  readonly nodes: readonly Node[] | undefined;
+  /** Connected edges of the answering server; undefined where its metrics are not for this machine. */
+  readonly edges: number | undefined;
+  readonly certificates: readonly TLSCertificate[];
+  readonly domains: readonly ReservedDomain[];
+  readonly agents: number;
+  readonly endpoints: number;
+  /** A count of agents, endpoints, certificates or domains reached this. */
+  readonly most: number;
+  readonly problems: ProblemList["problems"];
+  /** The newest request that failed. */
+  readonly lastFailure: Request | undefined;
+  /** Of the data directory on this machine; undefined for a server elsewhere. */
+  readonly disk: { readonly freeBytes: number; readonly totalBytes: number } | undefined;
+}
+
+/** Objects of a kind that are read. */
+const most = 1_000;
+
+/**
+ * @param directory the data directory of the server, if it is on this machine
+ * @throws PosternError, PosternConnectionError
+ */
+export async function collectState(api: Postern, directory: string | undefined): Promise<ServerState> {
+  const [traffic, writes] = [await readiness(api, "traffic"), await readiness(api, "writes")];
+  const [sessions, endpoints, failed] = await Promise.all([
+    upTo(api.tunnelSessions.list({ limit: 100 })),
+    upTo(api.endpoints.list({ limit: 100 })),
+    allowed(api.requests.list({ limit: 1, outcome: "failed" }).page()),
+  ]);
+  return {
+    notReady: traffic,
+    noWrites: writes,
+    nodes: await allowed(upTo(api.nodes.list({ limit: 100 }))),
+    edges: edgesIn(await allowed(api.getMetrics())),
+    certificates: await upTo(api.tlsCertificates.list({ limit: 100 })),
+    domains: await upTo(api.reservedDomains.list({ limit: 100 })),
+    agents: sessions.length,
+    endpoints: endpoints.length,
+    most,
+    problems: (await api.problems()).problems,
+    lastFailure: failed?.items[0],
+    disk: directory === undefined ? undefined : diskOf(directory),
+  };
+}
+
+async function upTo<T>(list: AsyncIterable<T>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for await (const one of list) if (found.push(one) === most) break;
+  return found;
+}
+
+/** Undefined where the key may not ask. */
+async function allowed<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof PosternError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+async function readiness(api: Postern, of: "traffic" | "writes"): Promise<string | undefined> {
+  try {
+    await api.getReadiness({ of });
+    return undefined;
+  } catch (error) {
+    if (error instanceof PosternError && error.status === 503) return error.message.split("\n")[0];
+    throw error;
+  }
+}
+
+function edgesIn(metrics: string | undefined): number | undefined {
+  const [, count] = /^postern_edges (\d+)$/m.exec(metrics ?? "") ?? [];
+  return count === undefined ? undefined : Number(count);
+}
+
+function diskOf(directory: string): ServerState["disk"] {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(directory);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch {
+    return undefined;
+  }
+}
