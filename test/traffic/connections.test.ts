@@ -103,6 +103,17 @@ async function visit(platform: TestPlatform, agent: OurAgent, http: Protocol, ti
 
 for (const edges of [1, 2]) {
   describe(`an agent with two sessions over edges: ${edges}`, { timeout: 60_000 }, () => {
+    it("an agent with two sessions has two endpoints, and explain describes its URL at each", async () => {
+      const { platform, agent } = await startWorld(edges);
+      const { body } = await platform.api("GET", "/endpoints");
+      const ids = (body.endpoints as { id: string }[]).map(({ id }) => id);
+      assert.equal(ids.length, 2);
+      for (const id of ids) {
+        const { status, body: told } = await platform.api("POST", `/endpoints/${id}/explain`, { url: `${agent.url}/` });
+        assert.equal(`${status} ${told.outcome}`, "200 forwarded", JSON.stringify(told));
+      }
+    });
+
     for (const http of protocols) {
       it(`an agent with two sessions has one URL that outlives either connection, over ${http}`, async () => {
         const { platform, relay, agent } = await startWorld(edges);

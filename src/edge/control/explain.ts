@@ -106,7 +106,15 @@ export function makeEdgeExplainer(options: ExplainerOptions): EdgeExplainer {
         const own = configured ?? sites.endpoint(siteId);
         return own && "findRoute" in own && own.hosts.some(isInternalKey) ? own : undefined;
       };
-      const site = found?.members?.find(({ id }) => id === siteId) ?? found ?? internalSite(request.host);
+      /** An agent with several sessions at this edge has an endpoint for each. One of them represents the URL. */
+      const otherSession = (): Site | undefined => {
+        if (!isEndpoint || found?.kind !== "endpoint" || found.id === siteId) return undefined;
+        const other = sites.endpoint(siteId);
+        const isSame = other && "findRoute" in other && other.accountId === found.accountId;
+        return isSame && other.hosts.some((host) => found.hosts.includes(host)) ? other : undefined;
+      };
+      const member = found?.members?.find(({ id }) => id === siteId);
+      const site = member ?? otherSession() ?? found ?? internalSite(request.host);
       if (edge && edge.account_id !== accountId) return unknown;
       if (site?.id !== siteId) return edge || isEndpoint ? { name: "elsewhere", host: request.host } : unknown;
       if (site.accountId !== accountId) return unknown;
