@@ -53,6 +53,8 @@ const groups: readonly Group[] = [
 
 /** Pages for visitors: sections of the troubleshooting guide, by status. */
 const symptoms: Readonly<Record<number, string>> = {
+  401: "fix-401-and-403-errors",
+  403: "fix-401-and-403-errors",
   404: "fix-404-errors",
   421: "fix-421-errors",
   502: "fix-502-errors",
@@ -90,6 +92,7 @@ function groupSection({ title, entries, see }: Group): string {
       const lines = [
         `- **Name and status**: ${code(name)}, ${status}`,
         `- **Cause**: ${what}`,
+        `- **How to see it**: ${see}`,
         `- **Fix**: ${fix}`,
         ...(symptom === undefined
           ? []
@@ -97,7 +100,7 @@ function groupSection({ title, entries, see }: Group): string {
       ];
       return `### ${publicCode(number)}\n\n${lines.join("\n")}\n\n`;
     });
-  return `## ${title}\n\n**How to see it**: ${see}\n\n${sections.join("")}`;
+  return `## ${title}\n\n${sections.join("")}`;
 }
 
 function publicCode(number: number): string {

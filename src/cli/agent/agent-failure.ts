@@ -22,7 +22,9 @@ export function agentFailure(end: AgentEnd, server: ServerAddress): Failure {
     case "untrusted":
       return new Failure(
         "unreachable",
-        `the certificate of the server ${at} is not trusted (${message}): set its CA with --ca FILE`,
+        message.includes("altnames")
+          ? `the certificate of the server is for other names than ${server.host} (${message}): connect by one of its names`
+          : `the certificate of the server ${at} is not trusted (${message}): set its CA with --ca FILE`,
       );
     case "stopped":
       return new Failure("fine", message);

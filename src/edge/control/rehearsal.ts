@@ -98,7 +98,7 @@ export class Rehearsal extends DecidedExchange {
     this.#foresee(plan)
       .then((answer) => {
         if (answer === undefined) return this.#passOn(route, before);
-        if ("error" in answer) this.refuse(answer.error, "no backend is left to send the request to");
+        if ("error" in answer) this.refuse(answer.error, "no other backend can serve the request");
         else this.answer(answer);
       })
       .catch((error: unknown) => this.broke(error));

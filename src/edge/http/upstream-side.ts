@@ -134,7 +134,7 @@ export class UpstreamSide implements UpstreamUser {
       this.#pool = chosen;
       chosen.request(this);
     } else if ("error" in chosen) {
-      const why = this.#isRepeat ? didNotAnswer : "no backend is left to send the request to";
+      const why = this.#isRepeat ? didNotAnswer : "no other backend can serve the request";
       this.#refuse(this.#lastFailure ?? chosen.error, why);
     } else {
       this.#settle(chosen.status);

@@ -58,7 +58,7 @@ export function makePicker(registry: Pick<AgentRegistry, "tunnel" | "group" | "p
   };
   const toTunnel = (plan: UpstreamPlan, tunnel: Tunnel | undefined, { steps, isTried }: Circumstances): Picked => {
     if (!tunnel || isTried(tunnel)) {
-      steps.push(passedOver(plan, tunnel ? "its tunnels were tried" : "its tunnel is gone"));
+      steps.push(passedOver(plan, tunnel ? "each of its tunnels was tried" : "its tunnel is gone"));
       return tunnelGone;
     }
     steps.push(taken(plan, tunnel));

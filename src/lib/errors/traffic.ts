@@ -50,7 +50,12 @@ export const trafficErrors = {
     "The request's header is too large.",
     "Send fewer or smaller header fields: at most 32768 bytes with the request line, and 128 fields.",
   ),
-  payload_too_large: entry(3012, 413, "The request's body is too large.", "Send less."),
+  payload_too_large: entry(
+    3012,
+    413,
+    "The request's body is too large.",
+    "Send a smaller body. The request trace names the limit.",
+  ),
   method_refused: entry(
     3013,
     405,
