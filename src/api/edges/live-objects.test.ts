@@ -4,7 +4,7 @@ import { makeManualClock } from "../../../test/support/clock.ts";
 import { openServerStore } from "../../../test/support/store.ts";
 import type { ServerStore } from "../../../test/support/store.ts";
 import { openLiveObjects } from "./live-objects.ts";
-import type { OtherAgents } from "./other-agents.ts";
+import type { Agents } from "../../directory/replica.ts";
 
 let server: ServerStore;
 before(async () => {
@@ -13,7 +13,7 @@ before(async () => {
 after(() => server.stop());
 
 describe("lists of live objects", () => {
-  it("D9: are sorted once for all pages, and again when something has changed", () => {
+  it("D9: lists of live objects are sorted once for all pages, and again when something has changed", () => {
     const { store, accountId } = server;
     const ids = Array.from({ length: 1000 }, (_, at) => `ts_${String(at).padStart(4, "0")}`);
     let read = 0;
@@ -30,11 +30,11 @@ describe("lists of live objects", () => {
           yield id;
         }
       },
-    } as unknown as OtherAgents;
+    } as unknown as Agents;
     const live = openLiveObjects(
       store,
+      () => [others],
       () => [],
-      () => others,
     );
     const all = (): readonly string[] => {
       const found: string[] = [];

@@ -1,5 +1,5 @@
 /** The document for `postern plan` and `apply` that equals what a tunnel was asked for: an edge with the same modules. */
-import { routeModules } from "../../edge/agents/route-modules.ts";
+import { routeModules } from "../../edge/agents/opening/route-modules.ts";
 import { parseYamlObject } from "../../lib/yaml.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
