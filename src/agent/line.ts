@@ -1,6 +1,6 @@
 /**
- * One line of the agent to the server: a state machine that connects, publishes, forwards, and after every loss
- * reconnects with the same session, tunnels and URLs (agent-protocol, "What the server keeps to").
+ * One line of the agent to the server: a state machine that connects out, publishes, forwards, and comes back after every
+ * loss with the same session, the same tunnels and the same URLs (agent-protocol, "Rules of the server").
  */
 import { letGo } from "../lib/boundary.ts";
 import type { ServerCount } from "../tunnel/client-hooks.ts";

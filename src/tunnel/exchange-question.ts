@@ -1,4 +1,4 @@
-/** The agent's side of questions about what it has kept of requests (agent-protocol, "What agents keep of requests"). */
+/** The agent's side of questions about what it has kept of requests (agent-protocol, "Captured requests at agents"). */
 import { letGo } from "../lib/boundary.ts";
 import { Refusal } from "../lib/errors.ts";
 import { agentRefusals } from "../lib/errors/agents.ts";

@@ -42,7 +42,7 @@ export interface RequestUpstreams {
 
 /**
  * From this many streams on a session's idle ones make room for new ones. Agents that die of too many streams
- * have their limit a little above (agent-protocol, "What the server keeps to").
+ * have their limit a little above (agent-protocol, "Rules of the server").
  */
 const crowdedStreams = 200;
 /** Pools looked at for an idle stream to close. */
