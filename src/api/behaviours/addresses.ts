@@ -27,12 +27,12 @@ interface PortRange {
 }
 
 export function reservedAddrBehaviour({ domain, tcpPorts, liveObjects }: AddressPool) {
-  const freePort = portSearch(tcpPorts);
+  let freePort: ReturnType<typeof portSearch> | undefined;
   return behaviourOf(reservedAddr, {
     deleting: (object) => checkAddressNotServed(object, liveObjects),
     prepare({ draft, accountId, doc, previous }) {
       if (previous || doc.addr) return { doc };
-      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId)}` } };
+      return { doc: { ...doc, addr: `${domain}:${(freePort ??= portSearch(tcpPorts))(draft, accountId)}` } };
     },
   });
 }

@@ -31,7 +31,7 @@ function setUp() {
 }
 
 describe("the thread that searches texts", { timeout: 60_000 }, () => {
-  it("D9: is ended when it hangs, with its stack in the log, and its rule is refused until that changes", async () => {
+  it("D9: the search thread is ended when it hangs, with its stack in the log, and its rule is refused until that changes", async () => {
     const { logged, clock, search, said } = setUp();
     assert.equal(await said(search("one")), "searched one");
     const hangs = search("hang");
