@@ -28,7 +28,9 @@ export interface TestEdge {
   send(message: Downward): void;
   /** What an edge hears when its control plane has gone. */
   loseControlPlane(): void;
-  /** Commits one object; the edge has it when this returns. */
+  /** Of the last commit. A commit with a large policy is in effect once the edge reports the revision as applied. */
+  readonly revision: number;
+  /** Commits one object; the edge has it when this returns, unless it has a large policy. */
   put(object: Pick<ResourceObject, "kind" | "id" | "doc"> & { account_id?: string }): void;
   remove(kind: string, id: string): void;
   /** Asks as the control plane does; rejects when it does not answer. */
@@ -104,6 +106,9 @@ export async function startTestEdge(
     ask: (protocol, given) => askOver(protocol, edge.https.port, authority.certificatePem, given),
     connect: (protocol, given) => connectOver([alpnOf(protocol)], edge.https.port, authority.certificatePem, given),
     send,
+    get revision() {
+      return revision;
+    },
     loseControlPlane: () => lost(),
     put({ kind, id, doc, account_id = account }) {
       revision += 1;

@@ -1,384 +1,110 @@
 /**
  * Sends inputs that almost follow each protocol to the busy edge, and measures what each costs in processor time:
- * `node test/support/hostile-inputs.ts [--inputs N] [--seed N] [--family NAME]`. Prints a JSON line for each input that
- * throws out of its visitor or costs more per byte than it may, one before each input, and one for each family. The same
- * seed sends the same inputs.
+ * `node test/support/hostile-inputs.ts [--inputs N] [--seed N] [--family NAME] [--part families|growth]`. Prints a JSON line for each input that
+ * throws out of its visitor or costs more than it may, one before each input, and one for each family. Then it sends
+ * inputs that grow, twice as large each, and prints one line for each kind of growth. The same seed sends the same inputs.
  */
-import { once } from "node:events";
-import { connect as connectTcp } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { parseArgs } from "node:util";
-import { host, startBusyEdge } from "./busy-edge.ts";
-import { captureHello } from "./client-hello.ts";
-import { block, flags, frame as h2Frame, preface, settings, uint32 } from "./h2-frames.ts";
-import { filterEnvironment } from "../../src/api/filter/types.ts";
-import { parseFilter } from "../../src/api/filter/parse.ts";
-import { Refusal } from "../../src/lib/errors.ts";
-import { httpsEdge } from "../../src/resources/https-edge.ts";
-import { startTcpService } from "./services.ts";
-import { frameType as types } from "../../src/http2/frames.ts";
-import { mutate, seedsOf } from "./mutations.ts";
+import { startBusyEdge } from "./busy-edge.ts";
+import { growingInputs } from "./growing-inputs.ts";
+import { hostileFamilies } from "./hostile-families.ts";
+import type { Family } from "./hostile-families.ts";
+import { mutate } from "./mutations.ts";
 import { seededRandom } from "./random.ts";
-import type { Random } from "./random.ts";
-import { docExamples } from "./policy-examples.ts";
-import { auth, question } from "./raw-agent.ts";
 
 const { values } = parseArgs({
   options: {
     inputs: { type: "string", default: "100" },
     seed: { type: "string", default: "1" },
     family: { type: "string" },
+    part: { type: "string", default: "families,growth" },
   },
 });
 
-/** A connection with its handshakes may cost this much, whatever it sends; microseconds of processor time. */
-const perInputUs = 40_000;
+/** An input may cost so many times what an ordinary one of its family costs; and at least so much, microseconds. */
+const timesOrdinary = 4;
+const leastPerInputUs = 10_000;
+/** What an input may cost whose work is bounded by a budget of steps instead. */
+const budgetedUs = 40_000;
 /** What a byte may cost beyond that, with the client's own work; microseconds. */
 const perByteUs = 20;
 /** An input that seems too dear is sent so often again: the cheapest time counts. */
 const repeats = 4;
-
-interface Family {
-  readonly seeds: readonly Buffer[];
-  /** How bytes are made; seeds are mutated unless given. */
-  readonly make?: (random: Random) => Buffer;
-  readonly send: (bytes: Buffer) => Promise<void>;
-}
-
-type Step = readonly [text: string, isList: boolean];
-const listSteps: readonly Step[] = [
-  [".map(a, [a, a])", true],
-  [".map(a, {'k': a})", true],
-  [".flatten()", true],
-  [".distinct()", true],
-  [".filter(a, a != '2')", true],
-  [".map(a, req.url.query_params['x'])", true],
-  [".map(a, string(a))", true],
-  [".map(a, string(a) + string(a))", true],
-  [".join(',')", false],
-];
-const textSteps: readonly Step[] = [
-  [".replace('1', '11111111')", false],
-  [".lowerAscii()", false],
-  [".split('')", true],
-  [".split(',')", true],
-];
+/** An input of twice the size may cost so many times as much. */
+const mostGrowth = 2.6;
+/** Differences that are smaller are noise; microseconds. */
+const noiseUs = 15_000;
+/** What seems to grow too fast is measured so often. */
+const growthAttempts = 3;
 
 const escaped: string[] = [];
 process.on("uncaughtException", (error) => escaped.push(error.stack ?? String(error)));
 process.on("unhandledRejection", (error) => escaped.push(error instanceof Error ? (error.stack ?? "") : String(error)));
 
+const print = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
+const isWanted = (name: string): boolean => values.family === undefined || values.family === name;
+
 const busy = await startBusyEdge();
 await busy.ready();
-const { edge } = busy.edge;
-const families = await familiesOf();
-const deadline = { answerMs: 250 };
+if (values.part.includes("families"))
+  for (const [name, family] of Object.entries(await hostileFamilies(busy)))
+    if (isWanted(name)) await sendAll(name, family);
+if (values.part.includes("growth"))
+  for (const [name, send] of Object.entries(growingInputs(busy))) if (isWanted(name)) await grow(name, send);
+await busy.ready();
+print({ alive: true, escaped: escaped.length });
+process.exit(0);
 
-for (const [name, family] of Object.entries(families)) {
-  if (values.family !== undefined && values.family !== name) continue;
+async function sendAll(name: string, family: Family): Promise<void> {
   const random = seededRandom(Number(values.seed));
+  const perInputUs = await boundOf(family);
   let bytesSent = 0;
   let worst = { usPerByte: 0, bytes: 0 };
   let faults = 0;
   for (let count = 0; count < Number(values.inputs); count += 1) {
     const input = family.make?.(random) ?? mutate(random.pick(family.seeds), family.seeds, random);
-    process.stdout.write(`${JSON.stringify({ sends: count, of: name })}\n`);
-    const costUs = await costOf(() => family.send(input), input.length);
+    print({ sends: count, of: name });
+    const costUs = await costOf(() => family.send(input), perInputUs + perByteUs * input.length);
     bytesSent += input.length;
     const usPerByte = Math.max(0, costUs - perInputUs) / Math.max(1, input.length);
     if (usPerByte > worst.usPerByte) worst = { usPerByte: Math.round(usPerByte), bytes: input.length };
-    if (escaped.length > 0 || usPerByte > perByteUs) {
-      faults += 1;
-      const line = { family: name, usPerByte, costUs, escaped: escaped.splice(0), input: input.toString("base64") };
-      process.stdout.write(`${JSON.stringify(line)}\n`);
-    }
+    if (escaped.length === 0 && usPerByte <= perByteUs) continue;
+    faults += 1;
+    print({ family: name, usPerByte, costUs, escaped: escaped.splice(0), input: input.toString("base64") });
   }
-  process.stdout.write(
-    `${JSON.stringify({ family: name, inputs: Number(values.inputs), bytesSent, worst, faults })}\n`,
-  );
+  print({ family: name, inputs: Number(values.inputs), perInputUs, bytesSent, worst, faults });
 }
-await busy.ready();
-process.stdout.write(`${JSON.stringify({ alive: true, escaped: escaped.length })}\n`);
-process.exit(0);
+
+/** What an input of the family may cost, whatever its length: several times what its seeds cost. */
+async function boundOf({ seeds, send, isBudgeted }: Family): Promise<number> {
+  if (isBudgeted === true) return budgetedUs;
+  const [seed = Buffer.from("a")] = seeds;
+  return Math.max(leastPerInputUs, timesOrdinary * (await costOf(() => send(seed), 0)));
+}
+
+/** Sends nothing, an input and one of twice its size, and compares what they cost beyond the first. */
+async function grow(name: string, send: (share: number) => Promise<void>): Promise<void> {
+  print({ grows: name });
+  let line = { usOnce: 0, usTwice: 0, growth: Infinity };
+  for (let attempt = 0; attempt < growthAttempts && line.growth > mostGrowth; attempt += 1) {
+    const none = await costOf(() => send(0), 0, 1);
+    const usOnce = (await costOf(() => send(0.5), 0, 1)) - none;
+    const usTwice = (await costOf(() => send(1), 0, 1)) - none;
+    line = { usOnce, usTwice, growth: Math.max(usTwice, noiseUs) / Math.max(usOnce, noiseUs) };
+  }
+  const isHarmless = line.growth <= mostGrowth && escaped.length === 0;
+  print({ grows: name, ...line, ...(!isHarmless && { escaped: escaped.splice(0), input: name }) });
+}
 
 /** Processor time of the whole process while an input is dealt with, microseconds: of several times the least. */
-async function costOf(send: () => Promise<void>, bytes: number): Promise<number> {
+async function costOf(send: () => Promise<void>, enough: number, again = repeats): Promise<number> {
   let least = Infinity;
-  for (let times = 0; times <= repeats; times += 1) {
+  for (let times = 0; times <= again; times += 1) {
     const before = process.cpuUsage();
     await send();
     const { user, system } = process.cpuUsage(before);
     least = Math.min(least, user + system);
-    if (least <= perInputUs + perByteUs * bytes) break;
+    if (least <= enough) break;
   }
   return least;
-}
-
-async function familiesOf(): Promise<Readonly<Record<string, Family>>> {
-  const hello = await captureHello({ servername: host, ALPNProtocols: ["h2", "http/1.1"] });
-  const paths = ["/", "/login", "/oidc", "/hook", "/policy/old/1?x=1&y=2", "/policy/body", "/static", "/tcp", "/fixed"];
-  const http1 = seedsOf(
-    ...paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nCookie: a=b; c=d\r\nX: abc\r\n\r\n`),
-    `POST /policy/body HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n3\r\none\r\n0\r\nx: y\r\n\r\n`,
-    `POST /hook HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 10\r\nExpect: 100-continue\r\nX-Slack-Signature: v0=ab\r\n\r\n0123456789`,
-    `GET /tcp HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\x82\x85\x11\x22\x33\x44hello`,
-    `GET /%2e%2e/%2e/a/../b;c=d/%41 HTTP/1.1\r\nHost: ${host}:443\r\nAccept-Encoding: gzip;q=1, br, zstd;q=0.5\r\nRange: bytes=0-1\r\n\r\n`,
-    `GET /login HTTP/1.1\r\nHost: ${host}\r\nCookie: __Host-s.session.00000000=x; __Host-s.nonce.00000000=y\r\nAccept: text/html\r\n\r\n`,
-    `GET /policy/basic HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Basic YTpi\r\nX-Forwarded-For: 1.2.3.4\r\nForwarded: for=1.2.3.4\r\n\r\n`,
-  );
-  const fields = (path: string, method = "GET"): [string, string][] => [
-    [":method", method],
-    [":scheme", "https"],
-    [":authority", host],
-    [":path", path],
-    ["cookie", "a=b"],
-    ["x", "abc"],
-  ];
-  const begun = Buffer.concat([Buffer.from(preface), h2Frame(types.settings, 0, 0, settings([3, 100], [4, 65_535]))]);
-  const h2 = [
-    ...paths.map((path) => h2Frame(types.headers, flags.endHeaders | flags.endStream, 1, block(fields(path)))),
-    h2Frame(types.headers, flags.endHeaders, 3, block(fields("/policy/body", "POST"))),
-    h2Frame(types.data, 0, 3, Buffer.alloc(1000, "one ")),
-    h2Frame(types.data, flags.endStream, 3, Buffer.alloc(0)),
-    h2Frame(types.headers, flags.endHeaders, 5, block(fields("/%2e%2e/a", "GET"), 0x40)),
-    h2Frame(types.continuation, flags.endHeaders, 5, block([["x", "y"]])),
-    h2Frame(types.rstStream, 0, 1, uint32(8)),
-    h2Frame(types.windowUpdate, 0, 0, uint32(1)),
-    h2Frame(types.ping, 0, 0, Buffer.alloc(8)),
-    h2Frame(types.settings, 0, 0, settings([4, 1])),
-    h2Frame(types.priority, 0, 1, Buffer.alloc(5)),
-    h2Frame(types.goaway, 0, 0, Buffer.alloc(8)),
-  ];
-  const upgradeRequest = Buffer.from(
-    `GET /tcp HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-  );
-  const webSocketFrames = seedsOf(
-    "\x82\x85\x11\x22\x33\x44hello",
-    "\x02\x81\x11\x22\x33\x44a\x00\x81\x11\x22\x33\x44b\x80\x81\x11\x22\x33\x44c",
-    "\x89\x84\x11\x22\x33\x44ping\x88\x82\x11\x22\x33\x44\x12\xca",
-    `\x82\xfe\x03\xe8\x11\x22\x33\x44${"x".repeat(1000)}`,
-  );
-  const responses = seedsOf(
-    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nSet-Cookie: a=b\r\n\r\nhello",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n3\r\none\r\n4;a=b\r\nmore\r\n0\r\nx: y\r\n\r\n",
-    "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n",
-    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
-    "HTTP/1.0 200 OK\r\nConnection: close\r\nContent-Encoding: gzip\r\n\r\nuntil the end",
-  );
-  const policies = docExamples().map(({ text }) => Buffer.from(text));
-  const agent = [
-    question(3, 0, auth()),
-    question(3, 0, auth({ ClientId: "x".repeat(100) }, { AuthToken: "a".repeat(60) })),
-    question(5, 1, { Id: "", Proto: "https", Opts: { Hostname: "a.apps.example.com" }, Extra: {} }),
-    question(7, 4, { Labels: { app: "web" } }),
-    question(9, 0x7fffffff, {}),
-  ];
-  return {
-    http1: { seeds: http1, send: (bytes) => overTls("http/1.1", edge.https.port, bytes) },
-    pipelined: {
-      seeds: http1,
-      make(random) {
-        const request = mutate(random.pick(http1), http1, random).subarray(0, 20_000);
-        return Buffer.concat(Array.from({ length: 20 }, () => request));
-      },
-      send: (bytes) => overTls("http/1.1", edge.https.port, bytes),
-    },
-    // A path of 16 KB that is in the client's table is one byte of each further request.
-    indexed: {
-      seeds: [],
-      make(random) {
-        const unit = random.pick(["%2e", "%2E%2e/", "a/../", "//", "%41", "a", ";x=%2f", "?a=", "&x=1", "%e2%82%ac"]);
-        const path = `${random.pick(paths)}/${unit.repeat(4000)}`.slice(0, 3600 + random.below(100));
-        const first = h2Frame(types.headers, flags.endHeaders | flags.endStream, 1, block(fields(path), 0x40));
-        const again = Buffer.from([0xc3, 0xc2, 0xc1, 0xc0, 0xbf, 0xbe]);
-        const further = Array.from({ length: 90 }, (_, at) =>
-          h2Frame(types.headers, flags.endHeaders | flags.endStream, 3 + 2 * at, again),
-        );
-        return Buffer.concat([begun, first, ...further]);
-      },
-      send: (bytes) => overTls("h2", edge.https.port, bytes),
-    },
-    http2: {
-      seeds: h2,
-      make(random) {
-        const frames = Array.from({ length: 1 + random.below(8) }, () => random.pick(h2));
-        return Buffer.concat([begun, ...frames.map((one) => (random.below(2) === 0 ? one : mutate(one, h2, random)))]);
-      },
-      send: (bytes) => overTls("h2", edge.https.port, bytes),
-    },
-    hello: { seeds: [hello], send: (bytes) => overTcp(edge.https.port, bytes) },
-    plain: { seeds: http1, send: (bytes) => overTcp(edge.http?.port ?? 0, bytes) },
-    agent: { seeds: agent, send: (bytes) => overTls(undefined, edge.agent.port, bytes) },
-    // Behind a valid authentication.
-    connected: {
-      seeds: agent,
-      make: (random) =>
-        Buffer.concat([question(1, 0, auth({}, { AuthToken: busy.token })), mutate(random.pick(agent), agent, random)]),
-      send: (bytes) => overTls(undefined, edge.agent.port, bytes),
-    },
-    extensions: {
-      seeds: [],
-      make: (random) => withExtensions(hello, random),
-      send: (bytes) => overTcp(edge.https.port, bytes),
-    },
-    webSocket: {
-      seeds: webSocketFrames,
-      make: (random) => Buffer.concat([upgradeRequest, mutate(random.pick(webSocketFrames), webSocketFrames, random)]),
-      send: (bytes) => overTls("http/1.1", edge.https.port, bytes),
-    },
-    response: { seeds: responses, send: fromService },
-    filter: {
-      seeds: seedsOf(
-        "obj.hostports.exists(h, h.startsWith('a')) && obj.routes.all(r, r.match != '')",
-        "obj.created_at > '2026-01-01T00:00:00Z' || obj.metadata.contains('x')",
-        "obj.id in ['a', 'b'] && !(obj.description == null)",
-      ),
-      send: (bytes) => filtered(bytes.toString()),
-    },
-    policy: { seeds: policies, send: (bytes) => underPolicy(bytes.toString()) },
-    expression: { seeds: [], make: expressionPolicy, send: (bytes) => underPolicy(bytes.toString()) },
-  };
-}
-
-/** A service's whole answer to a request. */
-async function fromService(bytes: Buffer): Promise<void> {
-  const service = await startTcpService((socket) => socket.once("data", () => socket.end(bytes)));
-  const address = `127.0.0.1:${service.port}`;
-  busy.edge.put({ kind: "static_backend", id: "bkdsc_hostile", doc: { address, tls: { enabled: false } } });
-  const match = { edge_id: "edghts_1", match_type: "path_prefix", match: "/hostile" };
-  const modules = {
-    compression: { enabled: true },
-    response_headers: { enabled: true, add: { a: "b" }, remove: ["c"] },
-  };
-  const doc = { ...match, backend: { enabled: true, backend_id: "bkdsc_hostile" }, ...modules };
-  busy.edge.put({ kind: "https_edge_route", id: "edghtsrt_hostile", doc });
-  const headers = { "accept-encoding": "gzip" };
-  await busy.ask("h1", { path: "/hostile", headers }).catch(() => "the answer was cut");
-  await service.stop();
-}
-
-/** Compiles a filter of the management API, and applies it to an object with parts. */
-async function filtered(text: string): Promise<void> {
-  const routes = Array.from({ length: 50 }, (_, at) => ({ id: `r${at}`, match: `/${at}`, match_type: "path_prefix" }));
-  const object = {
-    id: "a",
-    created_at: "2026-01-02T00:00:00Z",
-    hostports: ["a:443", "b:443"],
-    metadata: "xyz",
-    routes,
-  };
-  try {
-    parseFilter(text, filterEnvironment(httpsEdge.fields, false))(object);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-  }
-}
-
-/** A ClientHello whose extensions were changed, with all lengths around them as they should be. */
-function withExtensions(hello: Buffer, random: Random): Buffer {
-  // Record header, handshake header, version and random; then three vectors: session id, cipher suites, compression methods.
-  let at = 5 + 4 + 2 + 32;
-  at += 1 + hello.readUInt8(at);
-  at += 2 + hello.readUInt16BE(at);
-  at += 1 + hello.readUInt8(at);
-  const before = hello.subarray(9, at);
-  const list = hello.subarray(at + 2);
-  const extensions: Buffer[] = [];
-  for (let from = 0; from + 4 <= list.length; from += 4 + list.readUInt16BE(from + 2)) {
-    extensions.push(list.subarray(from, from + 4 + list.readUInt16BE(from + 2)));
-  }
-  const changed = Array.from({ length: 1 + random.below(60) }, () => {
-    const one = random.pick(extensions);
-    const body = random.below(2) === 0 ? one.subarray(4) : mutate(one.subarray(4), extensions, random).subarray(0, 200);
-    return Buffer.concat([one.subarray(0, 2), sized(body, 2)]);
-  });
-  const handshake = sized(Buffer.concat([before, sized(Buffer.concat(changed), 2)]), 3);
-  return Buffer.concat([hello.subarray(0, 3), sized(Buffer.concat([hello.subarray(5, 6), handshake]), 2)]);
-}
-
-/** Behind its length, a number of so many bytes. */
-function sized(bytes: Buffer, lengthBytes: number): Buffer {
-  const length = Buffer.alloc(lengthBytes);
-  length.writeUIntBE(bytes.length, 0, lengthBytes);
-  return Buffer.concat([length, bytes]);
-}
-
-/** Puts a policy on a route, and sends a request there. */
-async function underPolicy(text: string): Promise<void> {
-  const backend = { enabled: true, backend_id: "bkdhr_1" };
-  const match = { edge_id: "edghts_1", match_type: "path_prefix", match: "/tried" };
-  const doc = { ...match, backend, traffic_policy: { enabled: true, value: text } };
-  busy.edge.put({ kind: "https_edge_route", id: "edghtsrt_tried", doc });
-  const headers = { cookie: "a=1; b=2", "x-list": ["1", "2"], "user-agent": "Mozilla/5.0 (X11; Linux x86_64)" };
-  await busy.ask("h1", {
-    path: `/tried?x=${"1&x=".repeat(200)}&y=%41`,
-    headers,
-    method: "POST",
-    body: '{"a": [1, {"b": 2}]}',
-  });
-}
-
-/** An expression that grows its input step by step, in a rule and in an interpolated value; or variables that do. */
-function expressionPolicy(random: Random): Buffer {
-  if (random.below(3) === 0) return sharedVariables(random);
-  let isList = true;
-  let text = random.pick(["[1, 'a']", "req.headers['x-list']", "req.url.query_params['x']", "[]", "[{'a': 1}]"]);
-  for (let count = 1 + random.below(24); count > 0; count -= 1) {
-    const [step, becomesList]: Step = random.pick(isList ? listSteps : textSteps);
-    text += step;
-    isList = becomesList;
-  }
-  const end = isList
-    ? random.pick([".size() > 3", ".exists(a, a == a)", ` == ${text}`])
-    : ".matches('(a|b|ab)*c{1,50}')";
-  const actions = [
-    { type: "set-vars", config: { vars: [{ v: `\${${text}}` }] } },
-    { type: "log", config: { metadata: { v: `\${${text}}` } } },
-  ];
-  return Buffer.from(JSON.stringify({ on_http_request: [{ expressions: [`${text}${end}`], actions }, { actions }] }));
-}
-
-/** Each variable holds the one before it twice: a few bytes of a policy that describe a value of any size. */
-function sharedVariables(random: Random): Buffer {
-  const make = random.pick(["[$, $]", "{'a': $, 'b': $}", "[[$], $]"]);
-  const vars = Array.from({ length: 2 + random.below(40) }, (_, at) => ({
-    [`v${at}`]: at === 0 ? "${['x']}" : `\${${make.replaceAll("$", `vars.v${at - 1}`)}}`,
-  }));
-  const last = `vars.v${vars.length - 1}`;
-  const use = random.pick([
-    `json.encode(${last})`,
-    `string(${last} == ${last})`,
-    `string(${last}.flatten().size())`,
-    last,
-  ]);
-  const actions = [
-    { type: "set-vars", config: { vars } },
-    { type: "log", config: { metadata: { used: `\${${use}}` } } },
-  ];
-  return Buffer.from(JSON.stringify({ on_http_request: [{ actions }] }));
-}
-
-/** Sends bytes, ends this side, and waits for the other one; whoever gives no answer is left after a while. */
-async function overTls(alpn: string | undefined, port: number, bytes: Buffer): Promise<void> {
-  const options = { host: "127.0.0.1", port, servername: host, ca: busy.edge.authority.certificatePem };
-  const socket = connectTls({ ...options, ...(alpn && { ALPNProtocols: [alpn] }), rejectUnauthorized: false });
-  socket.on("error", () => {}).resume();
-  await Promise.race([once(socket, "secureConnect"), once(socket, "close")]);
-  await sendAndEnd(socket, bytes);
-}
-
-async function overTcp(port: number, bytes: Buffer): Promise<void> {
-  const socket = connectTcp({ host: "127.0.0.1", port });
-  socket.on("error", () => {}).resume();
-  await once(socket, "connect");
-  await sendAndEnd(socket, bytes);
-}
-
-async function sendAndEnd(socket: ReturnType<typeof connectTcp>, bytes: Buffer): Promise<void> {
-  const closed = once(socket, "close");
-  socket.write(bytes);
-  const timer = setTimeout(() => socket.destroy(), deadline.answerMs);
-  await closed;
-  clearTimeout(timer);
 }

@@ -20,7 +20,8 @@ function setUp(count: number) {
     liveObjects: { agentEndpoints: () => [] },
   });
   const make = (): string => {
-    const { doc } = behaviour.prepare?.({ draft, accountId: "ac_1", doc: { addr: "" } } as never) as {
+    const given = { draft, accountId: "ac_1", doc: { addr: "" } } as never;
+    const { doc } = (behaviour.prepare as NonNullable<typeof behaviour.prepare>)(given) as {
       readonly doc: { readonly addr: string };
     };
     held.add(`address ${doc.addr.split(":")[1]}`);
