@@ -32,6 +32,8 @@ import {
 import type { RequestReceiver } from "./http1-reader.ts";
 import { receiveHttp1 } from "./http1-request.ts";
 
+/** How often an exchange that lasts is told so, milliseconds. */
+const lookMs = 5_000;
 /** Request body bytes read ahead of what was taken on, at which the socket is no longer read. */
 const readAheadBytes = 64 * 1024;
 
@@ -155,13 +157,15 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
           return;
         }
         this.#windowBytes = 0;
+        this.#exchange?.lasts();
         this.expiresAt = deadlines.now + limits.bodyWindowMs;
         return;
       case awaitingResponse:
       case upgraded:
         // What the client still sends behind the end of an upgraded response, the upstream's side has time for.
         if (this.#responseDone ? this.#socket.writableFinished : !this.isBlocked) {
-          this.expiresAt = Infinity;
+          this.#exchange?.lasts();
+          this.expiresAt = this.#responseDone ? Infinity : deadlines.now + lookMs;
           return;
         }
     }
@@ -189,7 +193,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     this.#exchange = new HttpExchange(this.#shared, this, request);
     this.#awaitsContinue = request.expectsContinue;
     if (request.bodyLength === 0) {
-      this.expiresAt = Infinity;
+      this.expiresAt = this.#context.deadlines.now + lookMs;
       return true;
     }
     this.#reader.expectBody(request.bodyLength);
@@ -211,7 +215,7 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
   }
 
   bodyEnded(trailers: FieldTable | undefined): void {
-    if (!this.isBlocked) this.expiresAt = Infinity;
+    if (!this.isBlocked) this.expiresAt = this.#context.deadlines.now + lookMs;
     this.#exchange?.requestEnded(trailers);
   }
 
@@ -250,8 +254,8 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
       this.#next();
       return;
     }
-    this.expiresAt =
-      this.#reader.state === inBody ? this.#context.deadlines.now + this.#context.limits.bodyWindowMs : Infinity;
+    const { deadlines, limits } = this.#context;
+    this.expiresAt = deadlines.now + (this.#reader.state === inBody ? limits.bodyWindowMs : lookMs);
     this.#exchange?.clientDrained();
   }
 
