@@ -157,9 +157,10 @@ class Directory {
   #leave(line: EdgeLine): void {
     const edge = this.#edges.get(line);
     if (!edge) return this.#agents.leave(line);
-    const entries = this.#agents.entriesAt(line, edge.edgeId);
-    for (const one of entries) if (one.what === "tunnel") this.#closeTunnel(idOf(one), line);
-    for (const one of entries) if (one.what === "session") this.#closeSession(one.session.id, line);
+    for (const id of this.#agents.idsAt(line)) {
+      this.#closeTunnel(id, line);
+      this.#closeSession(id, line);
+    }
     this.#agents.leave(line);
     this.#edges.delete(line);
     this.#nodes?.remove(edge.edgeId);
@@ -261,8 +262,4 @@ class Directory {
     const number = this.#agents.tunnelNumber(tunnelId, line);
     return number === undefined ? undefined : this.#agents.entry(number).shared;
   }
-}
-
-function idOf({ tunnel, shared }: TunnelEntry): string {
-  return (shared ?? (tunnel as TunnelReport)).id;
 }

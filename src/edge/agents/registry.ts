@@ -1,4 +1,4 @@
-/** The register of agents: who is connected, which tunnels they hold, and what those are published as. */
+/** The register of agents: the connected sessions, their tunnels, and the endpoints that those are published as. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -36,35 +36,35 @@ import type { Tunnel } from "./tunnels/tunnel.ts";
 export interface AgentRegistryOptions {
   readonly table: RoutingTable;
   readonly report: (message: Upward) => void;
-  /** Endpoints without a name of their own are published below it. */
+  /** Endpoints that request no host name are published below this domain. */
   readonly domain: string;
   /** As `ServerNames` has it. */
   readonly idpHost?: string | undefined;
-  /** The port in public URLs; asked for when a URL is made, as it may be known only once listening. */
+  /** The port in public URLs. It may be known only once the server listens. */
   readonly advertisedHttpsPort: () => number;
   /** Whether names that are not below `domain` have to be reserved by the agent's account. */
   readonly requireReservedNames?: boolean | undefined;
-  /** The same for plain HTTP; undefined where that is not served. */
+  /** The same for plain HTTP; undefined if the server has no plain HTTP. */
   readonly advertisedHttpPort?: () => number | undefined;
   readonly region: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: AgentLimits;
-  /** The modules of this edge; all of them, with their default settings, unless given. */
+  /** The modules of this edge. The default is all modules with their default settings. */
   readonly modules?: readonly ModuleDeclaration[] | undefined;
-  /** Where tcp endpoints are published; undefined: nowhere. */
+  /** Undefined if the server offers no tcp endpoints. */
   readonly tcp?: TcpAddresses | undefined;
-  /** The lines to other edges; undefined where there are none. */
+  /** The lines to other edges; undefined if there are no other edges. */
   readonly others?: { readonly peers: Peers } | undefined;
 }
 
-/** What only a register has that shares names with those of other edges. */
+/** The part of a register that shares names with other edges. */
 export interface SharedRegister {
   readonly names: SharedNames;
   readonly elsewhere: Elsewhere;
-  /** Another edge has the tunnel, which its agent has `moved` there, or its name, now. */
+  /** Another edge has the tunnel, because its agent `moved` there, or a tunnel with its name. */
   tunnelTaken(taken: Extract<Downward, { readonly type: "tunnel_taken" }>): void;
-  /** The session goes on at another edge. */
+  /** The session continues at another edge. */
   sessionTaken(taken: Extract<Downward, { readonly type: "session_taken" }>): void;
 }
 
@@ -79,34 +79,34 @@ export interface AgentRegistry extends ServerHooks {
   tlsSiteFor(host: string): ConnectionSite | undefined;
   /** The tcp endpoint at a port. */
   tcpSiteAt(port: number): ConnectionSite | undefined;
-  /** All that are published at a host name, and may serve it beside one another; another list once that changes. */
+  /** All tunnels that share a host name. A change makes a new list. */
   pool(host: string): readonly Tunnel[];
   tunnel(id: string): Tunnel | undefined;
   /** The online tunnels of a tunnel group backend. */
   group(plan: GroupPlan): Group;
-  /** Called once for each tunnel when it is taken away, for whatever reason. */
+  /** Calls `listener` once for each tunnel that closes. */
   onTunnelClosed(listener: TunnelClosed): void;
-  /** Everything that is open, as the reports that tell of it: for a control plane that starts again. */
+  /** Reports of everything that is open, for a control plane that has restarted. */
   snapshot(): readonly Upward[];
-  /** Those that are connected. */
+  /** The connected sessions. */
   sessions(): readonly AgentSession[];
-  /** Passes a command on to a session; see `AgentSession.command`. Rejects with `Refusal`, also not_found and exchange_busy. */
+  /** Sends a command to a session, see `AgentSession.command`. Rejects with `Refusal`, such as not_found and exchange_busy. */
   command(sessionId: string, command: AgentCommand): Promise<string | undefined>;
   /** The control plane's answer to an agent that wants to join; see `Joining`. */
   joined: Joining["joined"];
-  /** What the control plane says of other edges, and of what this one shares with them. */
+  /** Receives the messages of the control plane about other edges. */
   readonly shared: SharedRegister | undefined;
-  /** How many sessions an agent should have at a server of so many edges: at another node as well, where there is one. */
+  /** How many sessions an agent should have at a server with this number of edges, including one at another node. */
   sessionsPerAgent(edges: number): number;
   /** How many nodes there are, with this one. */
   nodeCount(): number;
-  /** The same at every edge of this node, where the edge with the id is one. */
+  /** An id that is the same at every edge of this node. @param edgeId of this edge */
   nodeId(edgeId: string): string;
-  /** What other edges ask of this one. */
+  /** Answers the questions of other edges. */
   readonly peerHost: Pick<PeerHost, "openProxy" | "ask" | "tellTimes">;
-  /** Whether every agent of ours that is here serves at another node as well; true where there is no other. */
+  /** Whether every agent of ours at this edge also serves at another node. True if there is no other node. */
   isServedElsewhere(): boolean;
-  /** Takes the session's tunnels away. What is under way through them may end by itself. */
+  /** Closes the session's tunnels. Requests and connections that use them may finish. */
   withdraw(session: AgentSession): void;
   /** Says goodbye to every agent. */
   close(reason: string): void;
@@ -167,7 +167,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
       openProxy(header, take) {
         const tunnel = tunnels.byId(header.tunnelId);
         if (tunnel?.isElsewhere === false) return tunnel.session.openProxy(header, take);
-        // One hop at most: what has moved on is for the visitor's own edge to find.
+        // One hop at most: if the tunnel has moved again, the visitor's edge finds it.
         take(undefined, "tunnel_gone");
         return undefined;
       },
@@ -213,7 +213,7 @@ export function makeAgentRegistry(options: AgentRegistryOptions): AgentRegistry 
   };
 }
 
-/** What the control plane gives to another edge. */
+/** Gives up what another edge has taken over. */
 function makeTakings({
   sessions,
   tunnels,
@@ -226,7 +226,7 @@ function makeTakings({
   return {
     tunnelTaken({ tunnelId, moved, startedAt }) {
       const tunnel = tunnels.byId(tunnelId);
-      // Its agent may have come back meanwhile: what has opened last is not taken by what was opened before.
+      // The agent may have come back meanwhile: a tunnel that opened later stays.
       if (tunnel?.isElsewhere !== false || tunnel.startedAt > startedAt) return;
       if (moved) tunnels.withdraw(tunnel);
       else tunnels.stop(tunnel, newerSession, "agent_name_taken");
