@@ -6,6 +6,9 @@ import type { Http2Output } from "./output.ts";
 /** Dropped bytes of a stream, at which its client may send as many again. */
 const returnBytes = 16 * 1024;
 
+/** Any eight bytes. */
+const wake = Buffer.alloc(8);
+
 interface Answered {
   readonly rest: UnreadRest;
   /** Dropped bytes that the stream's window was not widened by yet. */
@@ -54,9 +57,17 @@ export class AnsweredStreams {
     return true;
   }
 
-  /** The client has ended or reset the stream. */
-  ended(id: number): void {
+  /** The client has reset the stream. */
+  lost(id: number): void {
     this.#streams.delete(id);
+  }
+
+  /**
+   * The client has ended the stream. curl 7.88 stops its upload at a refusal and ends its stream, then waits for another
+   * frame before it sees that the answer is complete: a PING is that frame.
+   */
+  ended(id: number): void {
+    if (this.#streams.delete(id)) this.#output.frame(frameType.ping, 0, 0, wake);
   }
 
   /** Resets streams whose clients have been silent, or have gone on, for too long. */

@@ -199,7 +199,7 @@ class Http2Connection implements Faults, FrameHandler, ServedConnection, SocketR
         return this.#windowUpdate(streamId, readUint31(bytes, start));
       case frameType.rstStream:
         this.#streams.get(streamId)?.lost();
-        this.#streams.answeredEarly.ended(streamId);
+        this.#streams.answeredEarly.lost(streamId);
         this.count("resets");
         return;
       case frameType.ping:
