@@ -17,8 +17,18 @@ export interface PathTarget {
   readonly upstream: Upstream;
 }
 
+/** Decides who may use the services. */
+export interface Gate {
+  /** More header fields of the response, names and values in turn; undefined for a request that is refused. */
+  enter(request: IncomingMessage): readonly string[] | undefined;
+  /** A request that entered has ended. */
+  left(): void;
+}
+
+const open: Gate = { enter: () => [], left() {} };
+
 /** @param targets services that speak HTTP/1.1 */
-export function pathSwitch(targets: readonly PathTarget[]): LocalService {
+export function pathSwitch(targets: readonly PathTarget[], gate: Gate = open): LocalService {
   const longest = targets
     .toSorted((a, b) => b.prefix.length - a.prefix.length)
     .map(({ prefix, upstream }) => ({ prefix, upstream, agent: agentOf(upstream) }));
@@ -29,13 +39,21 @@ export function pathSwitch(targets: readonly PathTarget[]): LocalService {
   return localService({
     request(request, response) {
       const target = find(request.url ?? "/");
-      if (target) pass(target, request, response);
+      const more = gate.enter(request);
+      if (more) response.once("close", () => gate.left());
+      if (!more) refuse(response, 403, "This URL is for one visitor, and somebody else uses it.");
+      else if (target) pass(target, request, response, more);
       else refuse(response, 404, "No service is published at this path.");
     },
     upgrade(request, connection, head) {
       const target = find(request.url ?? "/");
-      if (target) passUpgrade(target, request, connection, head);
-      else connection.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+      const more = gate.enter(request);
+      if (more) connection.once("close", () => gate.left());
+      if (more && target) passUpgrade(target, request, connection, head, more);
+      else {
+        const status = more ? "404 Not Found" : "403 Forbidden";
+        connection.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+      }
     },
   });
 }
@@ -66,10 +84,10 @@ function requestTo({ agent }: Target, { method, url, rawHeaders }: IncomingMessa
   });
 }
 
-function pass(target: Target, request: IncomingMessage, response: ServerResponse): void {
+function pass(target: Target, request: IncomingMessage, response: ServerResponse, more: readonly string[]): void {
   const onward = requestTo(target, request);
   onward.on("response", (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, answer.rawHeaders as never);
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, [...answer.rawHeaders, ...more]);
     pipeline(answer, response, () => {});
   });
   onward.on("information", ({ statusCode }) => {
@@ -90,28 +108,35 @@ function pass(target: Target, request: IncomingMessage, response: ServerResponse
   pipeline(request, onward, () => {});
 }
 
-function passUpgrade(target: Target, request: IncomingMessage, connection: Duplex, head: Buffer): void {
+function passUpgrade(
+  target: Target,
+  request: IncomingMessage,
+  connection: Duplex,
+  head: Buffer,
+  more: readonly string[],
+): void {
   const onward = requestTo(target, request);
   onward.on("upgrade", (answer, socket, first) => {
-    connection.write(renderHead(answer));
+    connection.write(renderHead(answer, more));
     connection.write(first);
     socket.write(head);
     pipeline(connection, socket, connection, () => {});
   });
   onward.on("response", (answer) => {
-    connection.write(renderHead(answer));
+    connection.write(renderHead(answer, more));
     pipeline(answer, connection, () => {});
   });
   onward.on("error", () => connection.destroy());
   onward.end();
 }
 
-function renderHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
-  const fields = rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${rawHeaders[at + 1]}`] : []));
+function renderHead({ statusCode, statusMessage, rawHeaders }: IncomingMessage, more: readonly string[]): string {
+  const all = [...rawHeaders, ...more];
+  const fields = all.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${all[at + 1]}`] : []));
   return `${[`HTTP/1.1 ${statusCode} ${statusMessage}`, ...fields].join("\r\n")}\r\n\r\n`;
 }
 
-function refuse(response: ServerResponse, status: 404 | 502, text: string): void {
+function refuse(response: ServerResponse, status: 403 | 404 | 502, text: string): void {
   response.writeHead(status, {
     "content-type": "text/plain; charset=utf-8",
     ...(status === 502 && { "postern-agent-error": String(catalogue.agent_dial_failed.number) }),

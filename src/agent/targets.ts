@@ -50,7 +50,7 @@ function parseTarget(given: string): Upstream {
 }
 
 /** Loads Node's HTTP server for the first connection that needs it. */
-function lazily(make: () => Promise<LocalService>): LocalService {
+export function lazily(make: () => Promise<LocalService>): LocalService {
   let made: Promise<LocalService> | undefined;
   return {
     serve(connection) {

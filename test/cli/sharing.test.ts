@@ -118,6 +118,29 @@ describe("sharing a service", { timeout: 180_000 }, () => {
     assert.deepEqual([tcp.code, /has expired/.test(tcp.stdout)], [0, true]);
   });
 
+  it("--once serves the first visitor alone, and ends after the visitor's session", async () => {
+    const agent = share("--once=2s", "--json");
+    const { url } = JSON.parse(await agent.firstLine());
+    const first = await platform.request(url);
+    const cookie = String(first.headers["set-cookie"]);
+    assert.equal(first.text, "shared");
+    assert.match(cookie, /^__Host-one-visitor=[0-9a-z]{32}; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    const value = cookie.split(";")[0] as string;
+    const others = [{}, { cookie: "__Host-one-visitor=x" }, { cookie: `${value}x` }, { cookie: `a=${value}` }];
+    for (const headers of others) {
+      const other = await platform.request(url, { headers });
+      assert.deepEqual([other.status, other.headers["set-cookie"]], [403, undefined]);
+    }
+    const again = await platform.request(url, { headers: { cookie: `a=b; ${value}` } });
+    assert.deepEqual([again.text, again.headers["set-cookie"]], ["shared", undefined]);
+    const ended = await agent.finished;
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.match(ended.stdout, /\n\{"ended":"visited"\}\n$/);
+    const refused = await runSharedCommand(["http", "3000", "--once", "--label", "a=b"], { env: env() });
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /--once does not work with/);
+  });
+
   it("--qr shows a code of a public URL, and says why there is none for another", async () => {
     const agent = share("--qr", "--url", "https://qr.example.com");
     const url = (await agent.firstLine()).split(" ")[0] as string;

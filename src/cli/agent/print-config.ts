@@ -25,8 +25,9 @@ export function printConfig(kind: TunnelKind, values: Values, targets: readonly 
   const server = values.server ?? local?.agentAddress;
   const file = agentFile(kind, values, targets, server, local !== undefined);
   const { document, notes } = apiDocument(name, kind, hostportOf(kind, values, server, local?.httpsPort), tunnel);
-  const also =
-    values.expires === undefined ? [] : ["--expires has no key: it ends this command, not the tunnel of a file"];
+  const also = (["expires", "once"] as const).flatMap((flag) =>
+    values[flag] === undefined ? [] : [`--${flag} has no key: it is about one run of the command`],
+  );
   if (values.json) {
     process.stdout.write(
       `${JSON.stringify({ agent_file: file, document: document ?? null, notes: [...notes, ...also] })}\n`,

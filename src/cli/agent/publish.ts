@@ -1,8 +1,10 @@
 /** What the commands that publish have in common: their settings, and what an agent is made of from them. */
 import { describeServiceFault } from "../../agent/service-fault.ts";
+import { oneVisitor } from "../../agent/one-visitor.ts";
 import { reachService } from "../../agent/service-watch.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
+import { systemClock } from "../../lib/clock.ts";
 import { flagOf } from "../../settings/setting.ts";
 import type { Settings, ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -13,6 +15,7 @@ import { startLocalProvider } from "./agent-logins.ts";
 import { readAnyFile, ValueError } from "./bind-options.ts";
 import type { TunnelValues } from "./bind-options.ts";
 import { runAgent } from "./run-agent.ts";
+import type { Ending } from "./run-agent.ts";
 import { withSharing } from "./sharing.ts";
 import type { SharingValues } from "./sharing.ts";
 import { tunnelsOf } from "./tunnel-of.ts";
@@ -40,6 +43,7 @@ export async function publish(
   const access = agentAccess(values);
   const [first] = tunnels as readonly [TunnelOptions];
   const session = sessionOf(values);
+  const ends = endingOf(values);
   if (values.requireUpstream) await requireService(first.upstream);
   const provider = sso
     ? await startLocalProvider({ server: access.server, publish: first.publish }, values.data, session.log)
@@ -49,17 +53,38 @@ export async function publish(
       ...access,
       ...session,
       metadata: values.sessionMetadata ?? first.metadata,
-      tunnels: provider ? tunnels.map((one) => ({ ...one, publish: provider.publish })) : tunnels,
+      tunnels: tunnels.map((one) => ({
+        ...one,
+        upstream: ends.visitor?.behind(one.upstream) ?? one.upstream,
+        ...(provider && { publish: provider.publish }),
+      })),
       retryFirst: false,
       form: values.json ? "json" : "text",
       screen: session.screen && !values.json,
       shared,
       opens: values.open ?? false,
-      expiresMs: values.expires,
+      ending: ends.ending,
     });
   } finally {
     await provider?.stop();
+    ends.timer?.cancel();
   }
+}
+
+/** Ends the command without a signal: after a time, or after the only visitor's session. Throws `Failure` (usage). */
+function endingOf({ expires, once, upstreamProtocol, proxyProtocol, label = [] }: Values) {
+  const { promise, resolve } = Promise.withResolvers<Ending>();
+  if (once !== undefined && (upstreamProtocol === "http2" || proxyProtocol || label.length > 0)) {
+    throw new Failure(
+      "usage",
+      "--once does not work with HTTP/2 services, PROXY protocol headers or labels: remove it",
+    );
+  }
+  return {
+    ending: expires === undefined && once === undefined ? undefined : promise,
+    visitor: once === undefined ? undefined : oneVisitor(systemClock, once, () => resolve("visited")),
+    timer: expires === undefined ? undefined : systemClock.after(expires, () => resolve("expired")),
+  };
 }
 
 /** The tunnels that the flags describe. Throws `Failure` (usage) that names the flag. */

@@ -18,6 +18,14 @@ import type { Shared } from "./sharing.ts";
 import { plainView } from "./plain-view.ts";
 import type { PlainForm } from "./plain-view.ts";
 
+/** Why an agent ends without a failure or a signal. */
+export type Ending = "expired" | "visited";
+
+const endings = {
+  expired: "The tunnel has expired (--expires).",
+  visited: "The visitor's session is over (--once).",
+} as const satisfies Record<Ending, string>;
+
 export interface AgentRun
   extends
     InspectionOptions,
@@ -46,8 +54,8 @@ export interface AgentRun
   readonly shared?: Shared;
   /** Opens that URL in a browser. */
   readonly opens?: boolean;
-  /** Ends after this time, milliseconds; never unless given. */
-  readonly expiresMs?: number | undefined;
+  /** Ends the agent when it resolves: why. */
+  readonly ending?: Promise<Ending> | undefined;
 }
 
 /** Resolves with the exit code. Throws `Failure` with why the agent has ended by itself. */
@@ -57,7 +65,7 @@ export async function runAgent({
   screen,
   shared = notShared,
   opens = false,
-  expiresMs,
+  ending,
   ...given
 }: AgentRun): Promise<number> {
   const stopped = interrupted();
@@ -87,35 +95,31 @@ export async function runAgent({
     },
   });
   const told = Promise.withResolvers<number>();
-  let hasExpired = false;
+  let ended: Ending | undefined;
+  const whenEnded = ending?.then((why) => {
+    ended = why;
+    return exitCodes.fine;
+  });
   if (inspection && controlOf) {
     inspection.control(controlOf(agent, given.tunnels, prepare, inspection.knows, () => told.resolve(exitCodes.fine)));
   }
-  const expire = (): void => {
-    hasExpired = true;
-    told.resolve(exitCodes.fine);
-  };
-  const expiry = expiresMs === undefined ? undefined : systemClock.after(expiresMs, expire);
   // Where nobody asked for a place, the first tunnel does not wait for it, nor need one.
   if (inspection)
     void Promise.resolve(opened ?? inspection.open()).then(
       (url) => url !== undefined && view.inspector(url),
       (error: Error) => view.log.warn(error.message),
     );
-  const end = await Promise.race([stopped, told.promise, agent.ended]);
-  expiry?.cancel();
+  const end = await Promise.race([stopped, told.promise, agent.ended, ...(whenEnded ? [whenEnded] : [])]);
   if (typeof end === "number") await agent.close();
   await inspection?.close();
   view.close();
-  if (hasExpired) sayExpired(form);
+  if (ended !== undefined) sayEnded(form, ended);
   if (typeof end === "number") return end;
   throw agentFailure(end, given.server);
 }
 
-function sayExpired(form: PlainForm): void {
-  process.stdout.write(
-    form === "text" ? "The tunnel has expired (--expires).\n" : `${JSON.stringify({ ended: "expired" })}\n`,
-  );
+function sayEnded(form: PlainForm, why: Ending): void {
+  process.stdout.write(`${form === "text" ? endings[why] : JSON.stringify({ ended: why })}\n`);
 }
 
 /** Opens the URL in a browser when the tunnel is online for the first time. */

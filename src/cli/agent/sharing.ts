@@ -31,6 +31,13 @@ export const httpSharingSettings = {
     ),
     bare: "",
   }),
+  once: flagOnly({
+    ...optional(
+      "Serve one visitor: the first one. The command ends when the visitor has made no request for this time (5m without a value), with exit code 0.",
+      duration,
+    ),
+    bare: "5m",
+  }),
   login: flagOnly(
     optional(
       "Require a login with this provider, through the server's app at the provider. Short form of --oauth.",
