@@ -66,6 +66,50 @@ describe("documents on the command line", () => {
     assert.equal(edge.routes[0].webhook_verification.secret, "s3cret-hook");
   });
 
+  it("documents on the command line read variables from a file, and policies as values with secrets inside", async () => {
+    writeFileSync(
+      join(directory, "policy.yaml"),
+      `
+document: policy
+objects:
+  https_edge: { guarded: { hostports: ["guarded.example.com:443"] } }
+  https_edge_route:
+    guarded-all:
+      edge_id: guarded
+      match_type: path_prefix
+      match: /
+      webhook_verification: { provider: github, secret: { $env: FIRST } }
+      traffic_policy:
+        value:
+          $json: { on_http_request: [{ actions: [{ type: basic-auth, config: { credentials: [{ $env: SECOND }] } }] }] }
+`,
+    );
+    const none = await postern(["plan", "policy.yaml"]);
+    assert.equal(none.code, 2);
+    assert.match(
+      none.stderr,
+      /reads 2 variables that have no value:\n {2}objects\.https_edge_route\.guarded-all\.webhook_verification\.secret: set FIRST, and allow it with --env FIRST\n/,
+    );
+    writeFileSync(join(directory, "secrets.env"), "# one\nFIRST='first secret'\nSECOND=\n");
+    const half = await postern(["plan", "policy.yaml", "--env-file", "secrets.env"]);
+    assert.match(half.stderr, /"policy\.yaml" reads the variable SECOND, which is not set/);
+    writeFileSync(join(directory, "secrets.env"), "FIRST='first secret'\nSECOND=ann:long-password\n");
+    const applied = await postern(["apply", "policy.yaml", "--env-file", "secrets.env"]);
+    assert.equal(applied.code, 0, applied.stderr);
+    const { https_edges: edges } = await api.ok("GET", "/edges/https");
+    const { webhook_verification: hook, traffic_policy: policy } = edges.find(
+      (edge: Body) => edge.hostports[0] === "guarded.example.com:443",
+    ).routes[0];
+    assert.equal(hook.secret, "first secret");
+    assert.deepEqual(JSON.parse(policy.value), {
+      on_http_request: [{ actions: [{ type: "basic-auth", config: { credentials: ["ann:long-password"] } }] }],
+    });
+    assert.match(
+      (await postern(["plan", "policy.yaml", "--env-file", "absent.env"])).stderr,
+      /cannot read "absent\.env": ENOENT/,
+    );
+  });
+
   it("documents on the command line are exported, and applied again without a change", async () => {
     const exported = await postern(["export", "--document", "shop"]);
     assert.equal(exported.code, 0, exported.stderr);

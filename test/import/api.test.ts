@@ -350,6 +350,41 @@ describe("postern import api", () => {
     });
   }
 
+  it("postern import api leaves out a certificate that the service issued, and what refers to it", async () => {
+    const folder = join(directory, "issued");
+    mkdirSync(folder);
+    const certificate = { id: "cert_1", issued_at: "2026-01-01T00:00:00Z", certificate_pem: leaf.certificatePem };
+    const automatic = { authority: "letsencrypt", private_key_type: "ecdsa" };
+    const domains = [
+      {
+        id: "rd_1",
+        domain: "auto.example.com",
+        certificate: { id: "cert_1" },
+        certificate_management_policy: automatic,
+      },
+      { id: "rd_2", domain: "name.ngrok.app", certificate: { id: "cert_1" }, certificate_management_policy: null },
+    ];
+    writeFileSync(join(folder, "domains.json"), JSON.stringify({ reserved_domains: domains }));
+    writeFileSync(join(folder, "certificates.json"), JSON.stringify({ tls_certificates: [certificate] }));
+    const ended = await postern(["import", "api", folder, "--out", "issued-out"]);
+    assert.equal(ended.code, 0, ended.stderr);
+    assert.match(
+      ended.stdout,
+      /- certificates\.json#\/tls_certificates\/0 cert_1: the service issued this certificate/,
+    );
+    assert.match(
+      ended.stdout,
+      /~ domains\.json#\/reserved_domains\/1\/domain .*: name\.ngrok\.app belongs to the hosted service/,
+    );
+    const { objects } = parseYamlObject(readFileSync(join(directory, "issued-out/document.yaml"), "utf8"));
+    assert.deepEqual(objects, {
+      reserved_domain: {
+        "reserved-domain-auto.example.com": { domain: "auto.example.com", certificate_management_policy: {} },
+        "reserved-domain-name.ngrok.app": { domain: "name.ngrok.app" },
+      },
+    });
+  });
+
   it("postern import api of a folder refuses links, and folders without answers", async () => {
     const folder = join(directory, "links");
     mkdirSync(folder);

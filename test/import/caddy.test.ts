@@ -19,6 +19,8 @@ import type { TestPlatform } from "../support/platform.ts";
 const caddy = findProgram("caddy") ?? "caddy";
 
 interface Case {
+  /** One of its own unless given; requests then begin with a host. */
+  readonly hosts?: readonly string[];
   /** Directives of the site. `A` and `B` stand for addresses of services. */
   readonly site: string;
   /** `METHOD PATH`, or a path. */
@@ -153,6 +155,33 @@ const cases: Readonly<Record<string, Case>> = {
     requests: ["/nested/inner", "/nested/other", "/inner", "/nested"],
   },
   "several upstreams": { site: `reverse_proxy A A {\n lb_policy round_robin\n}`, requests: ["/", "/x"] },
+  "hosts inside of a site": {
+    site: `@a host a.wild.example.com
+    handle @a {
+      handle_path /api/* {
+        reverse_proxy B
+      }
+      reverse_proxy A
+    }
+    @b host b.wild.example.com
+    handle @b {
+      reverse_proxy B
+    }
+    @c host c.wild.example.com
+    respond @c "c" 410
+    handle {
+      respond "none" 404
+    }`,
+    hosts: ["*.wild.example.com", "single.example.com"],
+    requests: [
+      "a.wild.example.com/",
+      "a.wild.example.com/api/x",
+      "b.wild.example.com/api/x",
+      "c.wild.example.com/",
+      "d.wild.example.com/x",
+      "single.example.com/api/x",
+    ],
+  },
   compression: { site: `encode gzip\nreverse_proxy A`, requests: ["/short", ["/long", { "accept-encoding": "gzip" }]] },
 };
 
@@ -172,12 +201,12 @@ describe("an imported Caddy site", { skip: skipWithout("caddy") }, () => {
     port = await freePort();
     const addresses = await Promise.all(services.map(async (service) => `127.0.0.1:${await portOf(service)}`));
     const hashed = execFileSync(caddy, ["hash-password", "--plaintext", "long-password"]).toString().trim();
-    const sites = Object.entries(cases).map(([name, { site }]) => {
+    const sites = Object.entries(cases).map(([name, { site, hosts = [hostOf(name)] }]) => {
       const filled = site
         .replaceAll(/\bA\b/g, addresses[0] as string)
         .replaceAll(/\bB\b/g, addresses[1] as string)
         .replaceAll(hash, hashed);
-      return `http://${hostOf(name)}:${port} {\n  bind 127.0.0.1\n  ${filled}\n}\n`;
+      return `${hosts.map((host) => `http://${host}:${port}`).join(", ")} {\n  bind 127.0.0.1\n  ${filled}\n}\n`;
     });
     const file = join(directory, "Caddyfile");
     writeFileSync(
@@ -220,13 +249,15 @@ describe("an imported Caddy site", { skip: skipWithout("caddy") }, () => {
     assert.equal(answer.status, 502);
   });
 
-  for (const [name, { requests }] of Object.entries(cases)) {
+  for (const [name, { hosts, requests }] of Object.entries(cases)) {
     it(`an imported Caddy site with ${name} answers as Caddy does`, async () => {
       for (const one of requests) {
         const [line, headers] = typeof one === "string" ? [one, {}] : one;
-        const [method, path] = line.includes(" ") ? (line.split(" ") as [string, string]) : (["GET", line] as const);
-        const expected = await askCaddy(port, hostOf(name), method, path, headers);
-        const answer = await platform.request(`https://${hostOf(name)}${path}`, { method, headers });
+        const [method, target] = line.includes(" ") ? (line.split(" ") as [string, string]) : (["GET", line] as const);
+        const host = hosts ? target.slice(0, target.indexOf("/")) : hostOf(name);
+        const path = hosts ? target.slice(target.indexOf("/")) : target;
+        const expected = await askCaddy(port, host, method, path, headers);
+        const answer = await platform.request(`https://${host}${path}`, { method, headers });
         const seen = seenOf(answer.status, answer.headers, answer.body);
         assert.deepEqual({ line, ...seen }, { line, ...expected });
       }

@@ -31,6 +31,11 @@ export function leftOut({ resource, value, id }: ApiObject, all: readonly ApiObj
     };
   }
   if (resource.name === "reserved_addr") return reservedAddress(textOf(value["addr"]), all);
+  if (resource.name === "tls_certificate" && typeof value["issued_at"] === "string") {
+    return {
+      text: "the service issued this certificate and keeps its key. The server requests its own certificate for the domain",
+    };
+  }
   if (documentKinds.includes(resource)) return undefined;
   return {
     text: `this is live state, not configuration (${resource.name}). It appears again when an agent connects`,

@@ -59,7 +59,7 @@ export function importApi(objects: readonly ApiObject[], document: string, early
     line("id", "mapped", `${resource.name}.${name}`);
     const path = `${resource.name}.${name}`;
     const guards = guarding.test(resource.name);
-    const given = { ...object.value, ...ownerField(object) };
+    const given = { ...settingsOf(object, byId), ...ownerField(object) };
     const fields = importFields(resource.fields, given, "", {
       path,
       nameOf: (id) => nameById.get(id),
@@ -100,6 +100,14 @@ function ownerOf(object: ApiObject, byId: ReadonlyMap<string, ApiObject>): ApiOb
   const value = object.value[name];
   const id = typeof value === "object" && value !== null ? (value as JsonObject)["id"] : value;
   return byId.get(String(id));
+}
+
+/** A domain with automatic certificates names the present one, too, which is not a setting. */
+function settingsOf({ value }: ApiObject, byId: ReadonlyMap<string, ApiObject>): JsonObject {
+  const certificate = value["certificate"];
+  const id = typeof certificate === "object" && certificate !== null ? (certificate as JsonObject)["id"] : undefined;
+  const isIssued = typeof byId.get(String(id))?.value["issued_at"] === "string";
+  return value["certificate_management_policy"] || isIssued ? { ...value, certificate: null } : value;
 }
 
 /** Routes in an answer may lack the id of the edge that contains them. */

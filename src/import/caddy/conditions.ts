@@ -3,16 +3,24 @@ import { isIP } from "node:net";
 import { entriesAt, textAt, textsAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 
+/** A request that is known at import. */
+export interface Sample {
+  readonly host: string;
+  readonly path: string;
+}
+
 export interface Condition {
   /** The expression in CEL; `true` for no condition. */
   readonly cel: string;
-  /** Whether a path matches; undefined if the answer depends on more than the path. */
-  matches(path: string): boolean | undefined;
+  /** Whether a request matches; undefined if the answer depends on more than host and path. */
+  matches(sample: Sample): boolean | undefined;
+  /** Hosts of matchers below the site's own. */
+  readonly hosts: readonly string[];
   /** Patterns of paths, as Caddy writes them. */
   readonly paths: readonly string[];
 }
 
-export const always: Condition = { cel: "true", matches: () => true, paths: [] };
+export const always: Condition = { cel: "true", matches: () => true, hosts: [], paths: [] };
 
 /** A matcher that has no equivalent. */
 export class Unsupported extends Error {
@@ -24,8 +32,11 @@ export class Unsupported extends Error {
   }
 }
 
+/** Routes of a server are chosen by their hosts already; routes inside of a site are not. */
+export type HostMatching = "chosen" | "open";
+
 /** Any of the sets, and in a set all matchers. @throws Unsupported */
-export function conditionOf(sets: readonly SourceNode[], host: string): Condition {
+export function conditionOf(sets: readonly SourceNode[], host: HostMatching): Condition {
   if (sets.length === 0) return always;
   return any(sets.map((set) => all(entriesAt(set, "").map(({ key, node }) => matcherOf(key, node, host)))));
 }
@@ -35,10 +46,11 @@ export function all(conditions: readonly Condition[]): Condition {
   if (parts.length < 2) return parts[0] ?? always;
   return {
     cel: parts.map(({ cel }) => `(${cel})`).join(" && "),
-    matches(path) {
-      const found = parts.map((one) => one.matches(path));
+    matches(sample) {
+      const found = parts.map((one) => one.matches(sample));
       return found.includes(false) ? false : found.includes(undefined) ? undefined : true;
     },
+    hosts: parts.flatMap(({ hosts }) => hosts),
     paths: parts.flatMap(({ paths }) => paths),
   };
 }
@@ -46,10 +58,11 @@ export function all(conditions: readonly Condition[]): Condition {
 export function not(inner: Condition): Condition {
   return {
     cel: `!(${inner.cel})`,
-    matches(path) {
-      const found = inner.matches(path);
+    matches(sample) {
+      const found = inner.matches(sample);
       return found === undefined ? undefined : !found;
     },
+    hosts: inner.hosts,
     paths: inner.paths,
   };
 }
@@ -58,15 +71,16 @@ export function any(conditions: readonly Condition[]): Condition {
   if (conditions.length < 2) return conditions[0] ?? always;
   return {
     cel: conditions.map(({ cel }) => `(${cel})`).join(" || "),
-    matches(path) {
-      const found = conditions.map((one) => one.matches(path));
+    matches(sample) {
+      const found = conditions.map((one) => one.matches(sample));
       return found.includes(true) ? true : found.includes(undefined) ? undefined : false;
     },
+    hosts: conditions.flatMap(({ hosts }) => hosts),
     paths: conditions.flatMap(({ paths }) => paths),
   };
 }
 
-function matcherOf(kind: string, node: SourceNode, host: string): Condition {
+function matcherOf(kind: string, node: SourceNode, host: HostMatching): Condition {
   switch (kind) {
     case "path":
       return any(listOf(node).map(pathCondition));
@@ -77,15 +91,21 @@ function matcherOf(kind: string, node: SourceNode, host: string): Condition {
     case "method":
       return unknown(`req.method in [${listOf(node).map(quoted).join(", ")}]`);
     case "host": {
-      // Edges answer only their own hosts.
+      if (host === "chosen") return always;
       const hosts = listOf(node).map((one) => one.toLowerCase());
-      if (hosts.includes(host)) return always;
-      return unknown(`req.url.host in [${hosts.map(quoted).join(", ")}]`);
+      if (hosts.some((one) => !/^[a-z0-9.-]+$/.test(one)))
+        throw new Unsupported(node, "a host with a wildcard or placeholder inside of a site has no equivalent");
+      return {
+        cel: `req.url.host in [${hosts.map(quoted).join(", ")}]`,
+        matches: (sample) => hosts.includes(sample.host),
+        hosts,
+        paths: [],
+      };
     }
     case "protocol": {
       const protocol = node.value.kind === "text" ? node.value.text : "";
       if (protocol === "https") return always;
-      if (protocol === "http") return { cel: "false", matches: () => false, paths: [] };
+      if (protocol === "http") return { cel: "false", matches: () => false, hosts: [], paths: [] };
       throw new Unsupported(node, `Postern does not match the protocol "${protocol}"`);
     }
     case "header":
@@ -108,7 +128,7 @@ function matcherOf(kind: string, node: SourceNode, host: string): Condition {
 }
 
 function unknown(cel: string): Condition {
-  return { cel, matches: () => undefined, paths: [] };
+  return { cel, matches: () => undefined, hosts: [], paths: [] };
 }
 
 /** Caddy compares paths without regard to case. A star stands at the start, at the end, or between slashes. */
@@ -119,7 +139,8 @@ function pathCondition(pattern: string): Condition {
   const isOpen = [lower.startsWith("*"), lower.length > 1 && lower.endsWith("*")];
   const matching = (cel: string, check: (given: string) => boolean): Condition => ({
     cel,
-    matches: (given) => check(given.toLowerCase()),
+    matches: ({ path: given }) => check(given.toLowerCase()),
+    hosts: [],
     paths: [pattern],
   });
   if (inner === "" || lower === "/*") return always;

@@ -12,7 +12,7 @@ import { Backends } from "./backends.ts";
 import { Authorities, tlsOf } from "./tls.ts";
 import { caddyKeys } from "./keys.ts";
 import { edgeRoutes, policyFor } from "./policy.ts";
-import { readRoutes } from "./site.ts";
+import { readRoutes, setsFor } from "./site.ts";
 import type { Site } from "./site.ts";
 
 export function importCaddy(file: string, text: string, document: string): Imported {
@@ -60,7 +60,7 @@ export function importCaddy(file: string, text: string, document: string): Impor
       const edge = names.take([host]);
       edges[edge] = { hostports: free.map((one) => `${one}:443`), ...tlsOf(server, free, ledger, authorities) };
       for (const { match_type, match, proxy } of edgeRoutes(site)) {
-        if (proxy !== undefined && match !== "/") sayRoute(site, proxy, match);
+        if (proxy !== undefined && match.includes("/") && match !== "/") sayRoute(site, proxy, match);
         const policy = policyFor(site, proxy);
         routes[names.take([host, match_type === "exact_path" ? `exact ${match}` : match === "/" ? "all" : match])] = {
           edge_id: edge,
@@ -83,7 +83,7 @@ export function importCaddy(file: string, text: string, document: string): Impor
 }
 
 function sayRoute({ proxies, ledger }: Site, proxy: number, match: string): void {
-  const text = `backend of the edge's route ${match}. The edge compares whole segments, with case. Other paths that Caddy sends there, such as ${match.toUpperCase()}, get 502`;
+  const text = `backend of the edge's route ${match}. The edge compares whole segments, with case. Other paths that Caddy sends there, such as ${match.slice(match.indexOf("/")).toUpperCase()}, get 502`;
   ledger.say(nodeAt(proxies[proxy]?.node, "handler"), "mapped differently", text);
 }
 
@@ -96,8 +96,15 @@ function hostsOf(
   );
   const sites = new Map<string, { readonly hosts: string[]; readonly routes: readonly SourceNode[] }>();
   for (const host of new Set(named.flat())) {
-    const own = routes.filter((_, index) => named[index]?.length === 0 || named[index]?.includes(host));
-    const key = routes.map((route) => (own.includes(route) ? "1" : "0")).join("");
+    const own = routes.filter((route) => itemsAt(route, "match").length === 0 || setsFor(route, host).length > 0);
+    // Hosts with other matchers for the same route are different sites.
+    const key = routes
+      .map((route) =>
+        setsFor(route, host)
+          .map(({ place }) => place.pointer)
+          .join(),
+      )
+      .join(";");
     const known = sites.get(key);
     if (known) known.hosts.push(host);
     else sites.set(key, { hosts: [host], routes: own });

@@ -1,5 +1,6 @@
 /** The traffic policy and the routes of a site. */
 import type { JsonObject } from "../../lib/json.ts";
+import type { Sample } from "./conditions.ts";
 import { everyRequest } from "./site.ts";
 import type { Site, Step } from "./site.ts";
 
@@ -15,54 +16,65 @@ const plainPath = /^\/[\w.~/-]*$/;
 /** Stands for a path that no matcher names. */
 const otherName = "postern-import-other-path";
 
-/** The routes that lead each path to the proxy that Caddy chooses for it. */
+interface Candidate {
+  readonly type: EdgeRoute["match_type"];
+  readonly path: string;
+  readonly sample: string;
+}
+
+/** The routes that lead each host and path to the proxy that Caddy chooses for it. */
 export function edgeRoutes(site: Site): EdgeRoute[] {
-  const candidates = new Map<
-    string,
-    { readonly type: EdgeRoute["match_type"]; readonly match: string; readonly sample: string }
-  >();
-  const add = (type: EdgeRoute["match_type"], match: string, sample: string): void => {
-    candidates.set(`${type} ${match}`, { type, match, sample });
-  };
+  const candidates = new Map<string, Candidate>();
   for (const pattern of site.proxies.flatMap(({ paths }) => paths)) {
-    const path = pattern.replace(/\*$/, "");
-    const prefix = path.replace(/\/$/, "");
-    if (!plainPath.test(path) || prefix === "") continue;
-    if (path === pattern) add("exact_path", path, path);
-    else {
-      add("path_prefix", prefix, `${prefix}/${otherName}`);
-      add("exact_path", prefix, prefix);
-    }
+    for (const one of candidatesOf(pattern)) candidates.set(`${one.type} ${one.path}`, one);
   }
-  const root = { match_type: "path_prefix", match: "/", proxy: reached(site, `/${otherName}`) } as const;
-  const prefixes: EdgeRoute[] = [root];
   const ordered = [...candidates.values()].toSorted(
-    (a, b) => b.type.localeCompare(a.type) || a.match.length - b.match.length,
+    (a, b) => b.type.localeCompare(a.type) || a.path.length - b.path.length,
   );
-  const routes: EdgeRoute[] = [root];
-  for (const { type, match, sample } of ordered) {
-    const proxy = reached(site, sample);
+  // An edge looks for a path among the routes of the nearest host only, so each host gets a route for every path.
+  const hosts = new Set(site.proxies.flatMap((proxy) => proxy.hosts));
+  return [undefined, ...hosts].flatMap((host) => routesOf(site, host, ordered));
+}
+
+function candidatesOf(pattern: string): Candidate[] {
+  const path = pattern.replace(/\*$/, "");
+  const prefix = path.replace(/\/$/, "");
+  if (!plainPath.test(path) || prefix === "") return [];
+  if (path === pattern) return [{ type: "exact_path", path, sample: path }];
+  return [
+    { type: "path_prefix", path: prefix, sample: `${prefix}/${otherName}` },
+    { type: "exact_path", path: prefix, sample: prefix },
+  ];
+}
+
+/** @param host of a matcher inside of the site; undefined for all other hosts */
+function routesOf(site: Site, host: string | undefined, candidates: readonly Candidate[]): EdgeRoute[] {
+  const at = { host: host ?? site.host, path: `/${otherName}` };
+  const root: EdgeRoute = { match_type: "path_prefix", match: host ?? "/", proxy: reached(site, at) };
+  const routes = [root];
+  const prefixes = [{ path: "", proxy: root.proxy }];
+  for (const { type, path, sample } of candidates) {
+    const proxy = reached(site, { ...at, path: sample });
     const around = prefixes
-      .filter((one) => one.match === "/" || match === one.match || match.startsWith(`${one.match}/`))
-      .toSorted((a, b) => b.match.length - a.match.length)[0];
+      .filter((one) => path === one.path || path.startsWith(`${one.path}/`))
+      .toSorted((a, b) => b.path.length - a.path.length)[0];
     if (around?.proxy === proxy) continue;
-    const route = { match_type: type, match, proxy };
-    routes.push(route);
-    if (type === "path_prefix") prefixes.push(route);
+    routes.push({ match_type: type, match: (host ?? "") + path, proxy });
+    if (type === "path_prefix") prefixes.push({ path, proxy });
   }
   return routes;
 }
 
-/** The proxy for a path; conditions on anything else count as false. */
-function reached(site: Site, given: string): number | undefined {
+/** The proxy for a request; conditions on anything but host and path count as false. */
+function reached(site: Site, given: Sample): number | undefined {
   const taken = new Set([everyRequest]);
   const groups = new Set<string>();
-  let path = given;
+  let { path } = given;
   for (const step of site.steps) {
     switch (step.kind) {
       case "route":
         if (!taken.has(step.parent) || (step.group !== undefined && groups.has(step.group))) break;
-        if (step.condition.matches(path) !== true) break;
+        if (step.condition.matches({ ...given, path }) !== true) break;
         taken.add(step.name);
         if (step.group !== undefined) groups.add(step.group);
         break;

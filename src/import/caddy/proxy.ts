@@ -62,7 +62,14 @@ export function readProxy(site: Site, handler: SourceNode, scope: Scope): void {
   const proxy = proxies.length;
   if (response.length > 0) steps.push({ kind: "respond", condition: scope.condition, actions: response, proxy });
   const isTls = nodeAt(handler, "transport.tls") !== undefined;
-  proxies.push({ node: handler, addresses, isTls, isFirst: policy === "first", paths: scope.condition.paths });
+  proxies.push({
+    node: handler,
+    addresses,
+    isTls,
+    isFirst: policy === "first",
+    paths: scope.condition.paths,
+    hosts: scope.condition.hosts,
+  });
   steps.push({ kind: "proxy", route: scope.route, proxy });
 }
 

@@ -2,7 +2,7 @@
  * One site of Caddy as steps of a traffic policy. Caddy tries its routes in order, and each matcher sees what earlier
  * handlers changed. So each route becomes a rule that sets a variable, and its handlers become rules that read it.
  */
-import { itemsAt, nodeAt, textAt } from "../formats/tree.ts";
+import { itemsAt, nodeAt, textAt, textsAt } from "../formats/tree.ts";
 import type { SourceNode } from "../formats/tree.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -47,6 +47,7 @@ export interface Proxy {
   readonly isFirst: boolean;
   /** What the import has to say about it, once it is known whether a route leads to it. */
   readonly paths: readonly string[];
+  readonly hosts: readonly string[];
 }
 
 export interface Site {
@@ -77,7 +78,9 @@ export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Sc
   for (const route of routes) {
     let condition: Condition;
     try {
-      condition = conditionOf(itemsAt(route, "match"), site.host);
+      condition = parent
+        ? conditionOf(itemsAt(route, "match"), "open")
+        : conditionOf(setsFor(route, site.host), "chosen");
     } catch (error) {
       if (!(error instanceof Unsupported)) throw error;
       leaveRouteOut(site, route, error);
@@ -109,6 +112,14 @@ export function readRoutes(site: Site, routes: readonly SourceNode[], parent: Sc
     if (parent && scope.isMoved) parent.isMoved = true;
     if (textAt(route, "terminal") === "true" && name !== everyRequest) steps.push({ kind: "end", route: name });
   }
+}
+
+/** The matchers of a server's route that can match a host. */
+export function setsFor(route: SourceNode, host: string): readonly SourceNode[] {
+  return itemsAt(route, "match").filter((set) => {
+    const hosts = textsAt(set, "host").map((one) => one.toLowerCase());
+    return hosts.length === 0 || hosts.includes(host);
+  });
 }
 
 /** Requests of the route would go on to later routes, so nobody can tell what the route protected. */
