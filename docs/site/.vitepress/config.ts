@@ -65,7 +65,7 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: "Install", link: "/guides/install" },
-      { text: "Guides", link: "/guides/first-public-server", activeMatch: "^/guides/(?!install)" },
+      { text: "Guides", link: "/guides/quick-start", activeMatch: "^/guides/(?!install)" },
       { text: "Concepts", link: "/concepts/edges-and-routes", activeMatch: "^/concepts/" },
       { text: "Reference", link: "/reference/commands", activeMatch: "^/reference/" },
       {
