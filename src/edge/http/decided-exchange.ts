@@ -176,6 +176,7 @@ export abstract class DecidedExchange extends ExchangeRecord implements Exchange
       const answer = await response.answer();
       if (!this.isOver) this.#take({ ...step, answer });
     } catch (error) {
+      workOn(0);
       this.moduleFailed(error);
     }
   }
