@@ -6,10 +6,11 @@ import { chromium } from "playwright-core";
 import type { Browser } from "playwright-core";
 import { findProgram } from "./programs.ts";
 
-/** Names below `localhost` lead to this machine. A visitor is a context of it, with `ignoreHTTPSErrors`. */
-export function startChromium(): Promise<Browser> {
+/** Names below `localhost` lead to this machine. A visitor is a context of it, with `ignoreHTTPSErrors`. @param home its HOME, with the CAs it trusts */
+export function startChromium(home?: string): Promise<Browser> {
   return chromium.launch({
     executablePath: findProgram("chromium") as string,
+    ...(home !== undefined && { env: { ...(process.env as Record<string, string>), HOME: home } }),
     args: ["--disable-gpu", "--disable-dev-shm-usage"],
   });
 }

@@ -9,6 +9,7 @@ import { delimiter, join } from "node:path";
 
 export type ProgramName =
   | "caddy"
+  | "certutil"
   | "chromium"
   | "curl"
   | "haproxy"
@@ -36,6 +37,7 @@ interface Program {
 
 const programs: Readonly<Record<ProgramName, Program>> = {
   caddy: { package: "caddy" },
+  certutil: { package: "libnss3-tools" },
   chromium: { package: "chromium-headless-shell", names: ["chromium-headless-shell", "chromium", "chromium-browser"] },
   curl: { package: "curl" },
   haproxy: { package: "haproxy" },

@@ -155,7 +155,7 @@ function Checklist({ url, hasSeen, edgeId, hasDenied }: ChecklistProps) {
               </span>
               <span class="muted small">
                 If your browser warns about the certificate, trust this server&apos;s certificate authority:{" "}
-                <code>npx postern ca</code> prints the certificate and the steps. Or use a terminal:
+                <code>npx postern ca --install</code> makes this machine trust it. Or use a terminal:
               </span>
               <Command text={curlWithAuthority(url)} />
             </>

@@ -62,7 +62,7 @@ export function Published({ edgeId }: { readonly edgeId: string }) {
           </span>
           <span class="muted small">
             If your browser warns about the certificate, trust this server&apos;s certificate authority:{" "}
-            <code>npx postern ca</code> prints the certificate and the steps. Or use a terminal:
+            <code>npx postern ca --install</code> makes this machine trust it. Or use a terminal:
           </span>
           <Command text={curlWithAuthority(url)} />
         </Step>

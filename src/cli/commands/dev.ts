@@ -318,7 +318,7 @@ ${
     : `Open ${bold(url)} in a browser, and click a name.\nLogged-in users, logout and keys: ${sso}`
 }
 
-${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}Trust the CA, so that browsers do: ${ownName()} ca
+${sample ? `Publish your own port instead: ${ownName() === "postern" ? "postern dev" : "npm start --"} 3000\n` : ""}Trust the CA, so that browsers do: ${ownName()} ca --install
 `;
 }
 

@@ -1,0 +1,11 @@
+import { createInterface } from "node:readline/promises";
+
+/** Asks a question on the terminal. Everything but "y" or "yes" means no. */
+export async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(?:es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { changeStores, commandsOf } from "./install.ts";
+import { trustStores } from "./stores.ts";
+import type { TrustStore } from "./stores.ts";
+
+const trusted = { file: "/srv/ca.pem", id: "postern-1a2b3c4d", serialNumber: "0F", fingerprint: "AB" };
+const systemOf = (platform: NodeJS.Platform) => ({ platform, home: "/nowhere", hasProgram: () => false });
+const lines = (stores: readonly TrustStore[]): string[] =>
+  stores.flatMap((store) => commandsOf(store, false).map((words) => words.join(" ")));
+
+describe("stores of trusted CAs", () => {
+  it("stores of trusted CAs on macOS and Windows are those of the user", () => {
+    assert.deepEqual(lines(trustStores(trusted, true, systemOf("darwin"))), [
+      "security add-trusted-cert -r trustRoot -k /nowhere/Library/Keychains/login.keychain-db /srv/ca.pem",
+    ]);
+    assert.deepEqual(lines(trustStores(trusted, true, systemOf("win32"))), [
+      "certutil -addstore -user Root /srv/ca.pem",
+    ]);
+    assert.deepEqual(lines(trustStores(trusted, false, systemOf("win32"))), ["certutil -delstore -user Root 0F"]);
+  });
+
+  it("stores of trusted CAs that need root are changed through sudo by other users, and directly by root", () => {
+    const store = { name: "the system", commands: [["update-ca-trust"]] as const, needsRoot: true };
+    assert.deepEqual(commandsOf(store, false), [["sudo", "update-ca-trust"]]);
+    assert.deepEqual(commandsOf(store, true), [["update-ca-trust"]]);
+  });
+
+  it("stores of trusted CAs without their program are skipped, and a failure in one does not affect the next", () => {
+    const run = ([program]: readonly [string, ...string[]]): string | undefined =>
+      program === "fails" ? "fails exited with 1" : undefined;
+    const outcomes = changeStores(
+      [
+        { name: "a", commands: [["fails"], ["never"]], needsRoot: false },
+        { name: "b", commands: [["works"]], needsRoot: false },
+        { name: "c", commands: [["works"]], needsRoot: false, missing: "certutil" },
+      ],
+      true,
+      run,
+    );
+    assert.deepEqual(
+      outcomes.map(({ outcome }) => outcome),
+      ["failed", "done", "skipped"],
+    );
+  });
+});
