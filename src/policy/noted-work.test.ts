@@ -139,7 +139,7 @@ describe("the watchdog's note of what a thread works on", () => {
     assert.deepEqual(noted, [42, 42]);
   });
 
-  it("D9: the note of a route is written again after every wait of a module", () => {
+  it("D9: the watchdog's note is written again behind every wait of a module", () => {
     const rooms = ["policy/actions", "policy/parts", "traffic", "traffic/parts", "webhooks", "jose", "identity/guard"];
     /** These waits have no code behind them that grows with what somebody sends. */
     const others = ["policy/parts/event-stream.ts"];

@@ -402,7 +402,7 @@ describe("a service of HTTP/2 that declares a length and ends the stream later",
   };
   for (const protocol of protocols)
     for (const [how, end] of Object.entries(ends))
-      it(`a service over HTTP/2 is asked for the next thing when its stream has ended, over ${protocol}, ${how}`, async () => {
+      it(`a service of HTTP/2 that declares a length is asked again when its stream has ended, over ${protocol}, ${how}`, async () => {
         let refused = 0;
         let served = 0;
         const { port } = await listening(

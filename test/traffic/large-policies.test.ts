@@ -88,7 +88,7 @@ describe("a large policy", { timeout: 60_000 }, () => {
     );
   });
 
-  it("D9: never delays a later message about the same objects behind its own", async () => {
+  it("D9: a large policy is in effect before the message that follows it", async () => {
     const { edge, ask } = fixture;
     const change = (revision: number, value: string) => {
       const doc = {

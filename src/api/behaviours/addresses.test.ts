@@ -32,7 +32,7 @@ function setUp(count: number) {
 }
 
 describe("ports of reserved addresses", () => {
-  it("D9: finds each port with a few look-ups, and a full range is searched once", () => {
+  it("D9: a search for ports finds each one with a few look-ups, and a full range is searched once", () => {
     const count = 2000;
     const { make, held, draft, lookUps } = setUp(count);
     for (let port = 0; port < count; port += 2) held.add(`tcp port ${20_000 + port}`);

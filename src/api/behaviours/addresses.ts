@@ -32,7 +32,8 @@ export function reservedAddrBehaviour({ domain, tcpPorts, liveObjects }: Address
     deleting: (object) => checkAddressNotServed(object, liveObjects),
     prepare({ draft, accountId, doc, previous }) {
       if (previous || doc.addr) return { doc };
-      return { doc: { ...doc, addr: `${domain}:${(freePort ??= portSearch(tcpPorts))(draft, accountId)}` } };
+      freePort ??= portSearch(tcpPorts);
+      return { doc: { ...doc, addr: `${domain}:${freePort(draft, accountId)}` } };
     },
   });
 }

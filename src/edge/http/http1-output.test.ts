@@ -26,7 +26,7 @@ function slowSocket() {
 }
 
 describe("the output of HTTP/1.1", () => {
-  it("D3: holds on after few pieces of one byte that wait, and counts each as what it takes", async () => {
+  it("D3: the output of HTTP/1.1 holds on after few pieces of one byte that wait, and counts each as what it takes", async () => {
     const { socket, taken, release } = slowSocket();
     let drains = 0;
     const output = new Http1Output(socket, () => (drains += 1));

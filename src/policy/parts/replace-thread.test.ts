@@ -47,7 +47,7 @@ describe("the thread that searches texts", { timeout: 60_000 }, () => {
     assert.equal(await said(search("one", rule("a"), "ac_2")), "searched one", "the rule of another account");
   });
 
-  it("D9: starts again when it dies, and the rule is tried again", async () => {
+  it("D9: the search thread starts again when it dies, and the rule is tried again", async () => {
     const { search, said } = setUp();
     assert.match(await said(search("die")), /^fault: the search thread stopped unexpectedly/);
     assert.equal(await said(search("one")), "searched one");
