@@ -120,11 +120,11 @@ describe("a response over HTTP/1.1", () => {
         client.socket.pause();
         client.send("GET / HTTP/1.1\r\nHost: a.example.com\r\n\r\n");
       }
-      await eventually(() => front.finished.length > 0 && counters.heldBytes > 0);
+      // The account may hold half. Several connections of one turn may exceed the sum until the turn is over.
+      const isWithin = (): boolean => counters.heldBytes > 0 && counters.heldBytes <= heldMost / 2 + 128 * kibibyte;
+      await eventually(() => front.finished.length > 0 && isWithin());
       assert.ok(front.finished.every(({ cutShort }) => cutShort));
       await eventually(() => front.lines.join("").includes("too much data is waiting for slow clients"));
-      // The account may hold half. The one that finds the sum exceeded has added to it.
-      assert.ok(counters.heldBytes <= heldMost / 2 + 128 * kibibyte, `${counters.heldBytes}`);
       assert.deepEqual([...counters.heldByAccount], [["ac_1", counters.heldBytes]]);
       for (const client of slow) client.socket.destroy();
       await eventually(() => counters.openConnections === 0);

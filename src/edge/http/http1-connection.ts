@@ -399,9 +399,9 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
     if (this.#holding === undefined && exchange === undefined) return;
     const holding = (this.#holding ??= new Holding(exchange as HttpExchange));
     holding.set(this.#output.waitingBytes);
-    // Not from inside of the exchange that is just sending.
+    // Behind the turn: until then the socket has been offered nothing of what it was given.
     if (holding.isTooMuch)
-      queueMicrotask(
+      setImmediate(
         contained(
           "connection",
           () => this.#giveUp(),
@@ -417,7 +417,10 @@ class Http1Connection implements ClientSide, RequestReceiver, ServedConnection, 
 
   /** More waits at the edge than may. */
   #giveUp(): void {
-    if (!this.isBlocked || this.#reader.state === closed) return;
+    const holding = this.#holding;
+    if (holding === undefined || !this.isBlocked || this.#reader.state === closed) return;
+    holding.set(this.#output.waitingBytes);
+    if (!holding.isTooMuch) return;
     const { log } = this.#context;
     log.info("response cut off: too much data is waiting for slow clients", { request: this.#exchange?.id });
     if (this.#shared.scheme === "http") this.#socket.resetAndDestroy();
