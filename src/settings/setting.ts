@@ -20,6 +20,8 @@ export interface Setting<T> {
   readonly variable?: string;
   /** May also be read from a file: `--x-file`, `POSTERN_X_FILE`, `x_file`. Never printed. */
   readonly secret?: true;
+  /** May hold a secret, so that no message repeats it. */
+  readonly concealed?: true;
   /** May be given several times; comma-separated in the environment, a list in the file. */
   readonly many?: true;
   /** Neither in the environment nor in the file: it is about one run of a command. */
@@ -36,7 +38,7 @@ export type Settings = Readonly<Record<string, Setting<unknown>>>;
 export type ValuesOf<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
 
 type Attributes = Partial<
-  Pick<Setting<unknown>, "flag" | "also" | "short" | "variable" | "secret" | "shownDefault" | "needs">
+  Pick<Setting<unknown>, "flag" | "also" | "short" | "variable" | "secret" | "concealed" | "shownDefault" | "needs">
 >;
 
 /** A setting that always has a value; the default is written as an operator would write it. */

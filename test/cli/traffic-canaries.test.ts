@@ -71,6 +71,7 @@ const secrets = {
   agentHeader: canary("agent: header of its endpoint"),
   agentHook: canary("agent: secret of a webhook"),
   agentClient: canary("agent: client secret of a login"),
+  agentKey: canary("agent: private key"),
 };
 
 /** An agent's file of another agent, with a secret wherever its format has one. */
@@ -99,6 +100,26 @@ tunnels:
               config: { credentials: ["ada:one", "ada:${secrets.policyPassword}"] }
             - type: add-headers
               config: { headers: { x-one: "1", x-two: "${secrets.policyHeader}" } }
+`;
+}
+
+/** An agent's file in which each secret is written wrongly, so that a message is about it. */
+function fileWithMistakes(): string {
+  return `proxy_url: "ftp://ada:${secrets.agentPassword}@127.0.0.1"
+tunnels:
+  web:
+    addr: "http://ada:${secrets.agentPassword}@127.0.0.1:80/path"
+    basic_auth: ["${secrets.agentPassword}"]
+    request_header: { add: ["Authorization Bearer ${secrets.agentHeader}"] }
+    response_header: { add: ["Set-Cookie ${secrets.agentHeader}"] }
+    verify_webhook: { provider: nobody, secret: "${secrets.agentHook}" }
+    oauth: { provider: nobody, client_id: c, client_secret: "${secrets.agentClient}" }
+  db:
+    proto: tls
+    addr: 81
+    terminate_at: agent
+    crt: ca.pem
+    key: "${secrets.agentKey}"
 `;
 }
 
@@ -411,6 +432,27 @@ tunnels:
       const old = join(directory, "old.yml");
       writeFileSync(old, oldFile(), { mode: 0o600 });
       return await command("config", "upgrade", "--dry-run", "--config", old);
+    },
+    "postern config check of a file with mistakes": async () => {
+      const bad = join(directory, "bad.yml");
+      writeFileSync(bad, fileWithMistakes(), { mode: 0o600 });
+      const checked = await command("config", "check", "--config", bad);
+      assert.equal(checked.split("\n").filter((line) => /bad\.yml:\d+:\d+: "/.test(line)).length, 7, checked);
+      return checked;
+    },
+    "messages about flags": async () => {
+      const agent = ["http", "80", "--server", "127.0.0.1:1", "--token", "x"];
+      const texts = [];
+      for (const wrong of [
+        ["--basic-auth", secrets.agentPassword],
+        ["--request-header-add", `Authorization Bearer ${secrets.agentHeader}`],
+        ["--response-header-add", secrets.agentHeader],
+        ["--proxy", `ftp://ada:${secrets.agentPassword}@127.0.0.1`],
+        ["--oauth", "nobody", "--oauth-client-id", "c", "--oauth-client-secret", secrets.agentClient],
+      ]) {
+        texts.push(await command(...agent, ...wrong));
+      }
+      return texts.join("\n");
     },
     "postern config check --json": () => command("config", "check", "--config", file, "--json"),
     "postern agent status --json": () => command("agent", "status", "--json", "--inspector", new URL(agentUrl).host),

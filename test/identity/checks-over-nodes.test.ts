@@ -54,7 +54,7 @@ async function ask({ caPem, httpsPort }: TestPlatform, browser: Browser): Promis
   return await openBrowser({ ca: caPem }).ask(`https://app.localhost:${httpsPort}/`, { headers });
 }
 
-it("a login that is checked again at two servers uses each refresh token once, and lives", { skip }, async () => {
+it("I2: a login that is checked again at two servers uses each refresh token once, and lives", { skip }, async () => {
   world.providers.person = ada;
   const browser = world.browser();
   assert.equal((await browser.visit(world.origin())).status, 200);

@@ -146,7 +146,9 @@ export const readAnyFile: ReadFile = (setting, path) => {
     return readFileSync(path);
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
-    throw new ValueError(setting, `cannot read "${path}": ${why}`, { cause: error });
+    // A key in a form that is not PEM is no name of a file.
+    const what = setting === "key" ? "it as PEM, or a file of that name" : `"${path}"`;
+    throw new ValueError(setting, `cannot read ${what}: ${why}`, { cause: error });
   }
 };
 

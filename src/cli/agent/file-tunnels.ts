@@ -131,7 +131,8 @@ function readValue<T>(setting: Setting<T>, { texts, key, place }: FileValue, iss
   } catch (error) {
     const written = texts.join(", ");
     // A long text is a document, and may hold secrets.
-    const shown = setting.secret || written.length > maxShownLength ? "" : `, and is ${JSON.stringify(written)}`;
+    const isHidden = setting.secret || setting.concealed || written.length > maxShownLength;
+    const shown = isHidden ? "" : `, and is ${JSON.stringify(written)}`;
     issues.push({ ...place, message: `"${key}" ${(error as Error).message}${shown}` });
     return undefined;
   }

@@ -35,7 +35,7 @@ export async function readSettings<const S extends Settings>(settings: S, source
     try {
       values[name] = setting.read(found?.texts);
     } catch (error) {
-      const isHidden = setting.secret || setting.placeholder === "JSON" || !found;
+      const isHidden = setting.secret || setting.concealed || setting.placeholder === "JSON" || !found;
       const shown = isHidden ? "" : `: ${JSON.stringify(found.texts.join(","))}`;
       throw new Failure("usage", `${found?.origin ?? flagOf(name, setting)} ${(error as Error).message}${shown}`);
     }

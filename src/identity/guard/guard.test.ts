@@ -167,7 +167,7 @@ describe("a check with the provider", () => {
     assert.equal(await waiting, 302);
   });
 
-  it("a check with the provider preserves session id and login time if the answer omits them", async () => {
+  it("I2: a check with the provider keeps whose session and log-in it is, where the answer does not say", async () => {
     const login = { providerSession: "s1", authenticatedAt: 7 };
     for (const [told, expected] of [
       [{}, login],

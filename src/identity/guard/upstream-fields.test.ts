@@ -64,7 +64,7 @@ describe("header fields about a visitor", () => {
     ]);
   });
 
-  it("admits visitors with white space around their identity, and trims it", async () => {
+  it("I5: admits visitors with blanks around what the provider calls them, with the texts trimmed", async () => {
     for (const [told, expected] of [
       [{ name: " Ada " }, { name: "Ada" }],
       [{ name: "Ada\r\nL." }, { name: "Ada L." }],

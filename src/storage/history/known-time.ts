@@ -26,9 +26,9 @@ export class KnownTime {
    * @param storedMs the time in the database, or that of the newest revision where an earlier version has stored none
    * @param confirmedMs what the operator has confirmed
    */
-  constructor(clock: Clock, historyDays: number, storedMs: number | undefined, confirmedMs = 0) {
+  constructor(clock: Clock, keptDays: number, storedMs: number | undefined, confirmedMs = 0) {
     this.#clock = clock;
-    this.#toleranceMs = Math.max(1, (historyDays === 0 ? usualDays : historyDays) / part) * dayMs;
+    this.#toleranceMs = Math.max(1, (keptDays === 0 ? usualDays : keptDays) / part) * dayMs;
     this.#storedMs = storedMs ?? 0;
     this.#offset = Math.max(storedMs ?? clock.now(), confirmedMs) - clock.monotonic();
   }

@@ -47,7 +47,7 @@ export const migrations: readonly Migration[] = [
   { name: "0009-many-claims", up: prepareForManyClaims },
   { name: "0010-packed", up: leaveToPack },
   { name: "0011-name-rule", up: prepareForNameRule },
-  { name: "0011-known-time", up: createKnownTime },
+  { name: "0012-known-time", up: createKnownTime },
 ];
 
 /** What a step is recorded with. */
