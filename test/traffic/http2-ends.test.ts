@@ -89,12 +89,12 @@ describe("a request over HTTP/2", () => {
   });
 
   it("a request over HTTP/2 with a content-length of 0 needs no minimum body rate while its response takes long", async () => {
-    let answer = (): void => undefined;
-    const { server, raw } = await start((_request, response) => (answer = () => void response.end("late")));
+    const asked = Promise.withResolvers<ServerResponse>();
+    const { server, raw } = await start((_request, response) => asked.resolve(response));
     raw.send(frame(types.headers, flags.endHeaders, 1, block(postFields(raw, ""))));
-    assert.ok(await raw.settled());
+    const response = await asked.promise;
     server.clock.pass(30_000);
-    answer();
+    response.end("late");
     const head = await raw.takeType(types.headers, 1);
     assert.equal(head?.payload[0], 0x88);
   });
