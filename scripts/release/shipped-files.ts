@@ -1,7 +1,7 @@
 /** The files that every artifact contains: bundle, pages, API description, manifest. */
 import { execFileSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { bundlePrograms } from "../bundling.ts";
 import type { BundlePlan } from "../bundling.ts";
 import type { ArchiveFile } from "./archive.ts";
@@ -16,7 +16,9 @@ export async function bundleFor(libraries: BundlePlan["libraries"]): Promise<rea
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   await bundlePrograms({ programs: [["src/main.ts"]], directory, placed: join(root, bundleFolder), libraries });
-  return filesIn(directory, bundleFolder).map((file) => (file.path.endsWith(".map") ? withoutSources(file) : file));
+  return filesIn(directory, bundleFolder).map((file) =>
+    file.path.endsWith(".map") ? withoutSources(file, directory) : file,
+  );
 }
 
 /** The pages and the API's description. */
@@ -52,8 +54,17 @@ export function writeFiles(folder: string, files: readonly ArchiveFile[]): void 
   }
 }
 
-/** A map names lines and functions; the text of the sources would double the package. */
-function withoutSources(file: ArchiveFile): ArchiveFile {
-  const { sourcesContent: _text, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as Record<string, unknown>;
-  return { ...file, bytes: Buffer.from(JSON.stringify(map)) };
+/**
+ * A map names lines and functions; the text of the sources would double the package. Sources are named from where the
+ * bundle will be, not from the folder of the build.
+ */
+function withoutSources(file: ArchiveFile, directory: string): ArchiveFile {
+  const { sourcesContent: _text, ...map } = JSON.parse(Buffer.from(file.bytes).toString()) as SourceMap;
+  const sources = map.sources.map((source) => relative(join(root, bundleFolder), join(directory, source)));
+  return { ...file, bytes: Buffer.from(JSON.stringify({ ...map, sources })) };
+}
+
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent?: unknown;
 }
