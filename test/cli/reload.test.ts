@@ -63,7 +63,7 @@ describe("postern serve that receives SIGHUP", { timeout: 60_000 }, () => {
     }
   };
 
-  it("a server that gets SIGHUP shows certificates of the replaced CA on new connections, and keeps the agents that are connected", async (test) => {
+  it("a server that receives SIGHUP shows certificates of the replaced CA and keeps its agents", async (test) => {
     const service = await startHttpService((_request, response) => response.end("served"));
     test.after(() => service.stop());
     const agent = await startOurAgent(
@@ -83,7 +83,7 @@ describe("postern serve that receives SIGHUP", { timeout: 60_000 }, () => {
     }
   });
 
-  it("a server that gets SIGHUP keeps the previous CA and logs an error for a file that is damaged, a key of another CA and no CA at all", async () => {
+  it("a server that receives SIGHUP keeps its CA and logs an error if the files are damaged, do not match or are missing", async () => {
     const other = await createAuthority({ commonName: "another CA", now: Date.now() });
     for (const [pem, text] of [
       ["-----BEGIN CERTIFICATE-----\nbroken\n-----END CERTIFICATE-----\n", "is not valid PEM"],
@@ -99,7 +99,7 @@ describe("postern serve that receives SIGHUP", { timeout: 60_000 }, () => {
     assert.match(server.stderr(), /"level":"error".*could not read the CA again: the previous one stays in use/);
   });
 
-  it("reads files that were repaired", async () => {
+  it("a server that receives SIGHUP reads files that were repaired", async () => {
     writeFileSync(certificate, current.certificatePem);
     await reloaded("read the CA again");
     await bothShow("the CA of the operator");
