@@ -35,7 +35,7 @@ export async function checkStart(settings: PlatformSettings, log: Log): Promise<
     });
     if (isNew) return { change: "create", pending: [] };
     if (pending.length === 0) return { change: "none", pending };
-    return { change: "migrate", pending, ...(!settings.noMigrationBackup && { backup }) };
+    return { change: "migrate", pending, ...(backup !== undefined && { backup }) };
   } catch (error) {
     throw new Failure("usage", (error as Error).message, { cause: error });
   }

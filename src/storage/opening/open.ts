@@ -78,8 +78,8 @@ export interface StoreCheck {
   readonly pending: readonly string[];
   /** There are no tables yet. */
   readonly isNew: boolean;
-  /** Where a start that migrates writes its backup. */
-  readonly backup: string;
+  /** Where a start that migrates writes its backup; undefined if it takes none. */
+  readonly backup: string | undefined;
 }
 
 /**
@@ -88,7 +88,10 @@ export interface StoreCheck {
  * @throws Error as `openStore`
  */
 export async function checkStore(
-  options: Pick<StoreOptions, "database" | "dataDirectory" | "clock" | "log" | "cluster" | "version"> & {
+  options: Pick<
+    StoreOptions,
+    "database" | "dataDirectory" | "clock" | "log" | "cluster" | "version" | "noMigrationBackup"
+  > & {
     readonly sealingKey: readonly Buffer[];
   },
 ): Promise<StoreCheck> {
@@ -99,7 +102,7 @@ export async function checkStore(
     return {
       pending,
       isNew: pending.length === migrations.length,
-      backup: backupPath(backupBase(options), pending),
+      backup: options.noMigrationBackup ? undefined : backupPath(backupBase(options), pending),
     };
   } finally {
     await database.close();
