@@ -106,14 +106,14 @@ describe("sharing a service", { timeout: 180_000 }, () => {
   });
 
   it("--expires ends the command with exit code 0 and a sentence, and the URL with it", async () => {
-    const agent = share("--expires", "1s", "--json");
+    const agent = share("--expires", "3s", "--json");
     const { url } = JSON.parse(await agent.firstLine());
     const ended = await agent.finished;
     assert.equal(ended.code, 0, ended.stderr);
     assert.match(ended.stdout, /\n\{"ended":"expired"\}\n$/);
     assert.equal((await platform.request(url)).status, 404);
     const text = await share("--expires", "300ms").finished;
-    assert.match(text.stdout, /\nThe tunnel has expired \(--expires\)\.\n$/);
+    assert.match(text.stdout, /^The tunnel has expired \(--expires\)\.$/m);
     const tcp = await startCommand(["tcp", String(service.port), "--expires", "300ms"], { env: env() }).finished;
     assert.deepEqual([tcp.code, /has expired/.test(tcp.stdout)], [0, true]);
   });

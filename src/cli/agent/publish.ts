@@ -5,6 +5,7 @@ import { reachService } from "../../agent/service-watch.ts";
 import type { TunnelOptions } from "../../agent/tunnel.ts";
 import type { Upstream } from "../../agent/upstream.ts";
 import { systemClock } from "../../lib/clock.ts";
+import type { Timer } from "../../lib/clock.ts";
 import { flagOf } from "../../settings/setting.ts";
 import type { Settings, ValuesOf } from "../../settings/setting.ts";
 import { settings } from "../../settings/settings.ts";
@@ -64,16 +65,18 @@ export async function publish(
       shared,
       opens: values.open ?? false,
       ending: ends.ending,
+      online: ends.begin,
     });
   } finally {
     await provider?.stop();
-    ends.timer?.cancel();
+    ends.cancel();
   }
 }
 
 /** Ends the command without a signal: after a time, or after the only visitor's session. Throws `Failure` (usage). */
 function endingOf({ expires, once, upstreamProtocol, proxyProtocol, label = [] }: Values) {
   const { promise, resolve } = Promise.withResolvers<Ending>();
+  let timer: Timer | undefined;
   if (once !== undefined && (upstreamProtocol === "http2" || proxyProtocol || label.length > 0)) {
     throw new Failure(
       "usage",
@@ -83,7 +86,11 @@ function endingOf({ expires, once, upstreamProtocol, proxyProtocol, label = [] }
   return {
     ending: expires === undefined && once === undefined ? undefined : promise,
     visitor: once === undefined ? undefined : oneVisitor(systemClock, once, () => resolve("visited")),
-    timer: expires === undefined ? undefined : systemClock.after(expires, () => resolve("expired")),
+    /** The time counts from the first session, because the URL does not work before it. */
+    begin(): void {
+      if (expires !== undefined) timer ??= systemClock.after(expires, () => resolve("expired"));
+    },
+    cancel: () => timer?.cancel(),
   };
 }
 

@@ -54,6 +54,8 @@ export interface AgentRun
   readonly shared?: Shared;
   /** Opens that URL in a browser. */
   readonly opens?: boolean;
+  /** Called each time that the agent has a session. */
+  readonly online?: () => void;
   /** Ends the agent when it resolves: why. */
   readonly ending?: Promise<Ending> | undefined;
 }
@@ -66,6 +68,7 @@ export async function runAgent({
   shared = notShared,
   opens = false,
   ending,
+  online,
   ...given
 }: AgentRun): Promise<number> {
   const stopped = interrupted();
@@ -92,6 +95,7 @@ export async function runAgent({
     status(status) {
       inspection?.status(status);
       view.status(status);
+      if (status.state === "online") online?.();
     },
   });
   const told = Promise.withResolvers<number>();
