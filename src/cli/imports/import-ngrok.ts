@@ -15,7 +15,7 @@ import { tunnelsOfEntry } from "../agent/file-tunnels.ts";
 
 /** Keys that decide who gets in. */
 const guards =
-  /^(?:basic_auth|oauth|oidc|saml|ip_restriction|cidr_|mutual_tls|verify_webhook|user_agent_|traffic_policy|policy|crl_url|root_cas|connect_cas|.*mutual_tls)/;
+  /^(?:basic_auth|oauth|oidc|saml|ip_restriction|cidr_|mutual_tls|verify_webhook|user_agent|traffic_policy|policy|crl_url|root_cas|connect_cas|.*mutual_tls)/;
 
 /** What differs although the key works. */
 const differences: Readonly<Record<string, string>> = {
