@@ -38,9 +38,13 @@ function responseSchema(field: Field): JsonSchema {
   return described(field, nullable ? orNull(schema) : schema);
 }
 
+/**
+ * The value that a create stores for an omitted field is `x-default`. With `default`, generated clients send it in every
+ * request, and change fields that their caller did not set.
+ */
 function inputSchema(field: Field): JsonSchema {
   const fallback =
-    field.required || field.default === undefined || field.default === null ? {} : { default: field.default };
+    field.required || field.default === undefined || field.default === null ? {} : { "x-default": field.default };
   return { ...changeSchema(field), ...fallback };
 }
 

@@ -72,12 +72,14 @@ describe("the description of the API", () => {
     }
   });
 
-  it("the API description states no default for a field that PATCH leaves unchanged", () => {
-    for (const [name, schema] of Object.entries<Body>(description.components.schemas)) {
-      if (!name.endsWith("Update")) continue;
-      const withDefault = Object.entries<Body>(schema.properties).filter(([, one]) => "default" in one);
-      assert.deepEqual(withDefault, [], name);
-    }
+  it("the API description states no default for request fields, so that generated clients send only what was set", () => {
+    const withDefault = Object.entries<Body>(description.components.schemas).filter(([, schema]) =>
+      JSON.stringify(schema.properties ?? {}).includes('"default":'),
+    );
+    assert.deepEqual(
+      withDefault.map(([name]) => name),
+      [],
+    );
   });
 
   it("the description of the API has a body in every success but 204", () => {

@@ -13,7 +13,7 @@ export interface Schema {
   readonly items?: Schema;
   readonly enum?: readonly string[];
   readonly anyOf?: readonly Schema[];
-  readonly default?: Json;
+  readonly "x-default"?: Json;
   readonly examples?: readonly Json[];
   readonly format?: string;
   readonly minimum?: number;

@@ -104,7 +104,7 @@ function Control(props: ControlProps) {
     return (
       <select
         {...described}
-        value={valueText(value ?? schema.default)}
+        value={valueText(value ?? schema["x-default"])}
         onChange={(event) => onChange(event.currentTarget.value)}
       >
         {(!isRequired || value === undefined) && <option value="">{""}</option>}
@@ -115,7 +115,7 @@ function Control(props: ControlProps) {
     );
   }
   if (type === "boolean") {
-    const checked = value === undefined || value === null ? schema.default === true : value === true;
+    const checked = value === undefined || value === null ? schema["x-default"] === true : value === true;
     return (
       <input
         {...described}
@@ -133,7 +133,7 @@ function Control(props: ControlProps) {
         min={schema.minimum}
         max={schema.maximum}
         step={type === "integer" ? 1 : "any"}
-        placeholder={valueText(schema.default)}
+        placeholder={valueText(schema["x-default"])}
         value={valueText(value)}
         onInput={(event) => onChange(event.currentTarget.value === "" ? undefined : Number(event.currentTarget.value))}
       />

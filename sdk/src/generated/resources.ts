@@ -734,7 +734,7 @@ export interface EdgesHttps {
   explain(
     id: string,
     body?: {
-      /** Method. (at most 255 bytes; method; default GET) */
+      /** Method. (at most 255 bytes; method) */
       readonly method?: string | null | undefined;
       /** URL, instead of `host` and `path`. (at most 16384 bytes; url) */
       readonly url?: string | null | undefined;
@@ -752,7 +752,7 @@ export interface EdgesHttps {
       readonly as?: {
         /** E-mail address. (at most 320 bytes; email) */
         readonly email: string;
-        /** Whether the provider has verified the address. (default true) */
+        /** Whether the provider has verified the address. */
         readonly email_verified?: boolean | null | undefined;
         /** Id at the provider. (at most 1024 bytes) */
         readonly provider_user_id?: string | null | undefined;
@@ -763,7 +763,7 @@ export interface EdgesHttps {
       } | null | undefined;
       /** Simulated response of the upstream. */
       readonly response?: {
-        /** Status. (200 to 599; default 200) */
+        /** Status. (200 to 599) */
         readonly status_code?: number | null | undefined;
         /** Header fields. (at most 128) */
         readonly headers?: Readonly<Record<string, string>> | null | undefined;
@@ -1533,7 +1533,7 @@ export interface Endpoints {
   explain(
     id: string,
     body?: {
-      /** Method. (at most 255 bytes; method; default GET) */
+      /** Method. (at most 255 bytes; method) */
       readonly method?: string | null | undefined;
       /** URL, instead of `host` and `path`. (at most 16384 bytes; url) */
       readonly url?: string | null | undefined;
@@ -1551,7 +1551,7 @@ export interface Endpoints {
       readonly as?: {
         /** E-mail address. (at most 320 bytes; email) */
         readonly email: string;
-        /** Whether the provider has verified the address. (default true) */
+        /** Whether the provider has verified the address. */
         readonly email_verified?: boolean | null | undefined;
         /** Id at the provider. (at most 1024 bytes) */
         readonly provider_user_id?: string | null | undefined;
@@ -1562,7 +1562,7 @@ export interface Endpoints {
       } | null | undefined;
       /** Simulated response of the upstream. */
       readonly response?: {
-        /** Status. (200 to 599; default 200) */
+        /** Status. (200 to 599) */
         readonly status_code?: number | null | undefined;
         /** Header fields. (at most 128) */
         readonly headers?: Readonly<Record<string, string>> | null | undefined;
@@ -1640,9 +1640,9 @@ export interface Policies {
     body?: {
       /** The policy, as JSON or YAML. (at most 65536 bytes) */
       readonly policy: string;
-      /** Protocol of the policy's endpoint: routes of HTTPS, or edges and endpoints of TLS or TCP. (default http) */
+      /** Protocol of the policy's endpoint: routes of HTTPS, or edges and endpoints of TLS or TCP. */
       readonly protocol?: "http" | "tls" | "tcp" | null | undefined;
-      /** Method. (at most 255 bytes; method; default GET) */
+      /** Method. (at most 255 bytes; method) */
       readonly method?: string | null | undefined;
       /** URL, instead of `host` and `path`. (at most 16384 bytes; url) */
       readonly url?: string | null | undefined;
@@ -1660,7 +1660,7 @@ export interface Policies {
       readonly as?: {
         /** E-mail address. (at most 320 bytes; email) */
         readonly email: string;
-        /** Whether the provider has verified the address. (default true) */
+        /** Whether the provider has verified the address. */
         readonly email_verified?: boolean | null | undefined;
         /** Id at the provider. (at most 1024 bytes) */
         readonly provider_user_id?: string | null | undefined;
@@ -1671,7 +1671,7 @@ export interface Policies {
       } | null | undefined;
       /** Simulated response of the upstream. */
       readonly response?: {
-        /** Status. (200 to 599; default 200) */
+        /** Status. (200 to 599) */
         readonly status_code?: number | null | undefined;
         /** Header fields. (at most 128) */
         readonly headers?: Readonly<Record<string, string>> | null | undefined;
@@ -1700,7 +1700,7 @@ export interface Webhooks {
       readonly secret?: string | null | undefined;
       /** Target URL: some providers include it in the signature. (at most 4096 bytes; url) */
       readonly url: string;
-      /** Its body. (at most 524288 bytes; default {}) */
+      /** Its body. (at most 524288 bytes) */
       readonly body?: string | null | undefined;
     },
     options?: CallOptions,

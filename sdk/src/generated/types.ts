@@ -81,7 +81,7 @@ export interface BotUser {
 export interface BotUserCreate {
   /** Human-readable name identifying the bot; unique in the account. (at most 255 bytes; not blank) */
   readonly name: string;
-  /** Whether the bot is active. (default true) */
+  /** Whether the bot is active. */
   readonly active?: boolean | null | undefined;
 }
 
@@ -137,7 +137,7 @@ export interface APIKeyCreate {
   readonly owner_id?: string | null | undefined;
   /** Time when the token and its sessions expire; null: never. */
   readonly expires_at?: string | null | undefined;
-  /** Whether the key can manage accounts. Only an operator's key can create another operator's key. (default false) */
+  /** Whether the key can manage accounts. Only an operator's key can create another operator's key. */
   readonly operator?: boolean | null | undefined;
   /**
    * Scopes of the key; empty: no limit. A limited key can do everything that at least one scope allows. (at most 100)
@@ -266,7 +266,7 @@ export interface AgentInvitationCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Number of agents that can join with the code. (1 to 1000; default 1) */
+  /** Number of agents that can join with the code. (1 to 1000) */
   readonly uses?: number | null | undefined;
   /** Time when the code expires, at most 30 days after its creation; null: after one hour. */
   readonly expires_at?: string | null | undefined;
@@ -396,7 +396,7 @@ export interface IPRestrictionCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Whether other addresses are denied. (default false) */
+  /** Whether other addresses are denied. */
   readonly enforced?: boolean | null | undefined;
   /** The part of the account. */
   readonly type: "dashboard" | "api" | "agent" | "endpoints";
@@ -620,9 +620,9 @@ export interface ReservedDomainCreate {
   readonly certificate_id?: string | null | undefined;
   /** Policy for automatic certificates; excludes `certificate_id`. */
   readonly certificate_management_policy?: {
-    /** Issuer of the certificates. (default letsencrypt) */
+    /** Issuer of the certificates. */
     readonly authority?: "letsencrypt" | null | undefined;
-    /** Type of the certificate's key. (default ecdsa) */
+    /** Type of the certificate's key. */
     readonly private_key_type?: "ecdsa" | "rsa" | null | undefined;
   } | null | undefined;
   /** IP addresses for the domain's DNS records; empty: all addresses of the server. (at most 10) */
@@ -642,9 +642,9 @@ export interface ReservedDomainUpdate {
   readonly certificate_id?: string | null | undefined;
   /** Policy for automatic certificates; excludes `certificate_id`. */
   readonly certificate_management_policy?: {
-    /** Issuer of the certificates. (default letsencrypt) */
+    /** Issuer of the certificates. */
     readonly authority?: "letsencrypt" | null | undefined;
-    /** Type of the certificate's key. (default ecdsa) */
+    /** Type of the certificate's key. */
     readonly private_key_type?: "ecdsa" | "rsa" | null | undefined;
   } | null | undefined;
   /** IP addresses for the domain's DNS records; empty: all addresses of the server. (at most 10) */
@@ -848,7 +848,7 @@ export interface HTTPResponseBackendCreate {
   readonly body?: string | null | undefined;
   /** The response's header fields. (at most 20) */
   readonly headers?: Readonly<Record<string, string>> | null | undefined;
-  /** The response's status. (0 to 599; default 200) */
+  /** The response's status. (0 to 599) */
   readonly status_code?: number | null | undefined;
 }
 
@@ -903,7 +903,7 @@ export interface StaticBackendCreate {
   readonly address: string;
   /** Protocol for the connection. */
   readonly tls?: {
-    /** Whether to use TLS and verify the certificate. (default false) */
+    /** Whether to use TLS and verify the certificate. */
     readonly enabled?: boolean | null | undefined;
   } | null | undefined;
 }
@@ -921,7 +921,7 @@ export interface StaticBackendUpdate {
   readonly address?: string | undefined;
   /** Protocol for the connection. */
   readonly tls?: {
-    /** Whether to use TLS and verify the certificate. (default false) */
+    /** Whether to use TLS and verify the certificate. */
     readonly enabled?: boolean | null | undefined;
   } | null | undefined;
 }
@@ -1000,11 +1000,11 @@ export interface EndpointTLSTermination {
 
 /** Sets where TLS ends, and the allowed TLS versions. */
 export interface EndpointTLSTerminationReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * `edge`: the edge terminates TLS. `upstream` (or the older name `agent`): the edge passes TLS through; only on TLS
-   * edges. (default edge)
+   * edges.
    */
   readonly terminate_at?: "edge" | "upstream" | "agent" | null | undefined;
   /** Minimum TLS version; 1.2 if unset. Must be null if TLS is passed through. */
@@ -1027,7 +1027,7 @@ export interface EndpointMutualTLS {
  * upstream receives the certificate's subject in `ngrok-mtls-*` header fields.
  */
 export interface EndpointMutualTLSReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /** CAs that client certificates must chain to. (id of a certificate authority) */
   readonly certificate_authority_ids: readonly string[];
@@ -1246,7 +1246,7 @@ export interface EndpointIPPolicy {
 
 /** Allows a source address only if a rule of the IP policies allows it and no rule denies it. */
 export interface EndpointIPPolicyReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /** IP policies used to check whether a source IP is allowed. (id of an ip policy) */
   readonly ip_policy_ids: readonly string[];
@@ -1272,7 +1272,7 @@ export interface EndpointUserAgentFilter {
  * Expressions are RE2 and match anywhere.
  */
 export interface EndpointUserAgentFilterReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /** Expressions for user agents that are always allowed. (at most 100) */
   readonly allow?: readonly string[] | null | undefined;
@@ -1311,7 +1311,7 @@ export interface EndpointWebhookValidation {
  * forwards it unchanged. The edge answers the provider's test requests.
  */
 export interface EndpointWebhookValidationReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /** The webhook provider. (at most 255 bytes; webhook provider) */
   readonly provider: string;
@@ -1322,7 +1322,7 @@ export interface EndpointWebhookValidationReplace {
   readonly secret?: string | null | undefined;
   /**
    * Accept only the provider's newest signature format, for HubSpot and Plivo version 3. Older formats cover less of
-   * the request. (default false)
+   * the request.
    */
   readonly newest_signature_only?: boolean | null | undefined;
   /**
@@ -1358,24 +1358,24 @@ export interface EndpointOAuth {
 
 /** Requires a login with a social identity provider. Only visitors on the lists have access. */
 export interface EndpointOAuthReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /** Identity provider and access lists. Set exactly one provider. */
   readonly provider: EndpointOAuthProviderReplace;
   /**
    * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
-   * visitor's identity. (default false)
+   * visitor's identity.
    */
   readonly options_passthrough?: boolean | null | undefined;
-  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix; default service.) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix?: string | null | undefined;
-  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295; default 0) */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295) */
   readonly inactivity_timeout?: number | null | undefined;
-  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295; default 0) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration?: number | null | undefined;
   /**
    * Seconds after which the edge refreshes the visitor's data from the identity provider and checks access again; 0:
-   * only at login. (0 to 4294967295; default 0)
+   * only at login. (0 to 4294967295)
    */
   readonly auth_check_interval?: number | null | undefined;
 }
@@ -1679,18 +1679,18 @@ export interface EndpointOIDC {
 
 /** Requires a login with an OpenID Connect provider. */
 export interface EndpointOIDCReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
-   * visitor's identity. (default false)
+   * visitor's identity.
    */
   readonly options_passthrough?: boolean | null | undefined;
-  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix; default service.) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix?: string | null | undefined;
-  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295; default 0) */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295) */
   readonly inactivity_timeout?: number | null | undefined;
-  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295; default 0) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration?: number | null | undefined;
   /** URL of the OpenID provider; base URL for discovery. (at most 2048 bytes; uri) */
   readonly issuer: string;
@@ -1743,32 +1743,30 @@ export interface EndpointSAML {
 
 /** Requires a login with a SAML identity provider. */
 export interface EndpointSAMLReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * Allow HTTP OPTIONS requests without a login; CORS needs this. Such requests reach the upstream without the
-   * visitor's identity. (default false)
+   * visitor's identity.
    */
   readonly options_passthrough?: boolean | null | undefined;
-  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix; default service.) */
+  /** Prefix of the session cookie. (at most 255 bytes; cookie prefix) */
   readonly cookie_prefix?: string | null | undefined;
-  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295; default 0) */
+  /** Seconds without requests after which the visitor must log in again; 0: never. (0 to 4294967295) */
   readonly inactivity_timeout?: number | null | undefined;
-  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295; default 0) */
+  /** Maximum seconds of a session; 0: unlimited. (0 to 4294967295) */
   readonly maximum_duration?: number | null | undefined;
   /** The full XML IdP EntityDescriptor. (at most 262144 bytes; saml metadata) */
   readonly idp_metadata?: string | null | undefined;
   /** URL of the EntityDescriptor, instead of the document. (at most 2048 bytes; uri) */
   readonly idp_metadata_url?: string | null | undefined;
-  /**
-   * If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session. (default false)
-   */
+  /** If true, the IdP must prompt for credentials on every redirect even if the user has an IdP session. */
   readonly force_authn?: boolean | null | undefined;
-  /** If true, the IdP may start a login directly; the IdP should set RelayState to the target URL. (default true) */
+  /** If true, the IdP may start a login directly; the IdP should set RelayState to the target URL. */
   readonly allow_idp_initiated?: boolean | null | undefined;
   /** If present, only members of one of the listed groups may access. (at most 1000) */
   readonly authorized_groups?: readonly string[] | null | undefined;
-  /** Name identifier format expected in assertions. (default urn:oasis:names:tc:SAML:2.0:nameid-format:persistent) */
+  /** Name identifier format expected in assertions. */
   readonly nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified" | null | undefined;
 }
 
@@ -1782,7 +1780,7 @@ export interface EndpointTrafficPolicy {
 
 /** Applies a traffic policy: rules with expressions and actions, by phase. */
 export interface EndpointTrafficPolicyReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /** The policy, as JSON or YAML, stored unchanged. (at most 65536 bytes; traffic policy) */
   readonly value: string;
@@ -1812,17 +1810,17 @@ export interface EndpointCircuitBreaker {
  * response.
  */
 export interface EndpointCircuitBreakerReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
-  /** Seconds to wait after tripping before a request tests the upstream. (0 to 4294967295; default 10) */
+  /** Seconds to wait after tripping before a request tests the upstream. (0 to 4294967295) */
   readonly tripped_duration?: number | null | undefined;
-  /** Seconds of the statistical window. (0 to 4294967295; default 10) */
+  /** Seconds of the statistical window. (0 to 4294967295) */
   readonly rolling_window?: number | null | undefined;
-  /** Number of buckets in the window. The oldest bucket is discarded first. (0 to 128; default 10) */
+  /** Number of buckets in the window. The oldest bucket is discarded first. (0 to 128) */
   readonly num_buckets?: number | null | undefined;
-  /** Minimum requests in a window before the circuit can trip. (0 to 4294967295; default 20) */
+  /** Minimum requests in a window before the circuit can trip. (0 to 4294967295) */
   readonly volume_threshold?: number | null | undefined;
-  /** Share of failures, 0 to 1, at which the circuit trips. (0 to 1; default 0.5) */
+  /** Share of failures, 0 to 1, at which the circuit trips. (0 to 1) */
   readonly error_threshold_percentage?: number | null | undefined;
 }
 
@@ -1840,7 +1838,7 @@ export interface EndpointWebsocketTCPConverter {
  * become binary messages. Text messages and requests without a WebSocket upgrade are rejected.
  */
 export interface EndpointWebsocketTCPConverterReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
 }
 
@@ -1859,7 +1857,7 @@ export interface EndpointRequestHeaders {
 
 /** Removes, then adds header fields of the request, just before the request goes upstream. */
 export interface EndpointRequestHeadersReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and
@@ -1888,16 +1886,16 @@ export interface EndpointForwarding {
 
 /** Sets limits on how requests are forwarded to the upstream. */
 export interface EndpointForwardingReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * Maximum seconds to the first byte of the response, at most 86400; 0 uses the server's `--response-timeout`. (0 to
-   * 86400; default 0)
+   * 86400)
    */
   readonly response_timeout?: number | null | undefined;
   /**
    * Accept paths with encoded slashes (`%2F`) or bytes that are not UTF-8, even if routes or rules distinguish paths.
-   * The server still rejects a path if decoding its slashes leads to another route. (default false)
+   * The server still rejects a path if decoding its slashes leads to another route.
    */
   readonly encoded_slashes?: boolean | null | undefined;
 }
@@ -1912,7 +1910,7 @@ export interface EndpointBackend {
 
 /** Sends traffic to a backend. */
 export interface EndpointBackendReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * Backend used to back the endpoint. (id of a tunnel group backend or a weighted backend or a failover backend or an
@@ -1937,7 +1935,7 @@ export interface EndpointCompression {
  * input of a logged-in visitor stay unchanged too.
  */
 export interface EndpointCompressionReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
 }
 
@@ -1956,7 +1954,7 @@ export interface EndpointResponseHeaders {
 
 /** Removes, then adds header fields of the response, just before the response goes to the client. */
 export interface EndpointResponseHeadersReplace {
-  /** True if the module is applied to traffic, false to disable. (default true) */
+  /** True if the module is applied to traffic, false to disable. */
   readonly enabled?: boolean | null | undefined;
   /**
    * Header fields to add, after the removals. Values may hold variables as `${…}`, listed in the reference; unknown and
@@ -2221,7 +2219,7 @@ export interface EventDestinationCreate {
   readonly description?: string | null | undefined;
   /** Arbitrary user-defined machine-readable data. (at most 4096 bytes) */
   readonly metadata?: string | null | undefined;
-  /** Format of the events. (default json) */
+  /** Format of the events. */
   readonly format?: "json" | null | undefined;
   /** Set exactly one of the members. */
   readonly target: EventTargetReplace;
@@ -2890,7 +2888,7 @@ export interface CloudEndpointCreate {
   readonly bindings?: readonly ("public" | "internal" | "kubernetes")[] | null | undefined;
   /**
    * Allow several endpoints of the account, including endpoints of agents, with this URL if each has this field. The
-   * server chooses one at random for each request or connection. (default false)
+   * server chooses one at random for each request or connection.
    */
   readonly pooling_enabled?: boolean | null | undefined;
 }
