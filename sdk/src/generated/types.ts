@@ -3985,9 +3985,9 @@ export interface PlanWarning {
  * an id. Missing fields have their defaults. `{"$unchanged": true}` keeps a stored secret.
  */
 export interface Document {
-  /** Name of the document. Names of objects are unique in it. (default main) */
+  /** Name of the document. Names of objects are unique in it. */
   readonly document?: string;
-  /** Delete objects that an earlier version of the document created and that are no longer in it. (default false) */
+  /** Delete objects that an earlier version of the document created and that are no longer in it. */
   readonly prune?: boolean;
   /** At most 10000 in all. */
   readonly objects: {

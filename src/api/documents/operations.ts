@@ -221,12 +221,12 @@ const documentSchema: JsonSchema = {
     document: {
       type: "string",
       description: "Name of the document. Names of objects are unique in it.",
-      default: "main",
+      "x-default": "main",
     },
     prune: {
       type: "boolean",
       description: "Delete objects that an earlier version of the document created and that are no longer in it.",
-      default: false,
+      "x-default": false,
     },
     objects: {
       type: "object",
