@@ -1,4 +1,4 @@
-/** What to register at an identity provider. */
+/** Lists the addresses to register at an identity provider. */
 import { oauthCallback } from "../../identity/methods/code-method.ts";
 import { issuerTag } from "../../identity/browser/realm.ts";
 import { idpUrl } from "../../lib/server-names.ts";
@@ -8,7 +8,7 @@ import { once } from "../objects/pages.ts";
 import type { Operation } from "../operation/call.ts";
 import { object, orNull, text, textOrNull } from "../operation/shapes.ts";
 
-/** An identity provider of OpenID Connect that believes whoever comes, on the machine of the server alone. */
+/** The built-in OpenID Connect provider for development. It accepts anyone, and only on the server's machine. */
 export interface DevelopmentProvider {
   readonly issuer: string;
   readonly clientId: string;
@@ -17,9 +17,9 @@ export interface DevelopmentProvider {
 
 export interface LoginPlaces {
   readonly names: ServerNames;
-  /** The port of HTTPS in public URLs. */
+  /** HTTPS port in public URLs. */
   readonly httpsPort: () => number;
-  /** All issuers come back to one address. */
+  /** Whether all issuers redirect to the same callback address. */
   readonly sharedCallback: boolean;
   readonly developmentProvider: DevelopmentProvider | undefined;
 }

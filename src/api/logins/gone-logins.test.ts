@@ -18,7 +18,7 @@ import { endGoneLogins } from "./gone-logins.ts";
 
 const kinds: ReadonlySet<string> = new Set(["application_session"]);
 
-describe("sessions of logins that went while no server ran", () => {
+describe("sessions of logins removed while no server ran", () => {
   const clock = makeManualClock();
   let server: ServerStore;
   before(async () => void (server = await openServerStore(clock)));
@@ -59,7 +59,7 @@ describe("sessions of logins that went while no server ran", () => {
   };
   const left = (): number => [...server.store.objects(kinds)].length;
 
-  it("I2: sessions of logins that went while no server ran end a minute after the next start, however many there are, and at one node", async () => {
+  it("I2: sessions of logins removed while no server ran end a minute after the next start, in any number, on one node only", async () => {
     const { log, lines } = keepingLog();
     const ends: unknown[][] = [];
     const tell: TellLogin = (type, accountId, make) => {
@@ -104,7 +104,7 @@ describe("sessions of logins that went while no server ran", () => {
     ending.stop();
   });
 
-  it("sessions are read through when a route loses a login, and at no other change of it", async () => {
+  it("sessions are scanned when a route loses a login, and not after its other changes", async () => {
     const { store, accountId } = server;
     let read = 0;
     const counted = storeBut(store, { packed: (kind: string) => ((read += 1), store.packed(kind)) });

@@ -1,6 +1,7 @@
 /**
- * Sessions of logins that are not there any more, because their edge has gone or no route of it asks for such a login: they end,
- * and do not come back with a login that is made later. An agent's sessions stay, since its endpoint comes and goes.
+ * Ends the sessions of removed logins. A login is removed when its edge is deleted or when no route of the edge uses
+ * it. These sessions do not return when the same login is created again. Sessions of agent endpoints stay, because
+ * those endpoints disconnect and reconnect.
  */
 import { endedLogin } from "../../identity/sessions/events.ts";
 import type { TellLogin } from "../../identity/sessions/events.ts";
@@ -14,11 +15,11 @@ import type { Change, Store } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 import { routeKind } from "./metadata-book.ts";
 
-/** Of a write. */
+/** Maximum number of sessions that one write ends. */
 const maxEnded = 1_000;
-/** All are read through at most once in so long, however many routes change. */
+/** Minimum time between two scans of all sessions, however many routes change. */
 const restMs = 1_000;
-/** After a start, all are looked at once: what was not ended when it went. */
+/** Delay after the start until the scan for sessions whose login was removed while no server ran. */
 const afterStartMs = 60_000;
 const common: readonly string[] = applicationSession.packed?.common ?? [];
 const [edgeAt, loginAt] = [common.indexOf("edge_id"), common.indexOf("login")];
@@ -63,7 +64,7 @@ export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): {
     queueMicrotask(attempt);
   };
   store.subscribe(({ changes }) => {
-    // Routes go with their edge. All sessions are read through, which only a login that goes is worth.
+    // Deleting an edge deletes its routes. A scan of all sessions is expensive, so only a removed login starts one.
     const isLost = ({ kind, before, after }: Change): boolean =>
       kind === routeKind && before !== undefined && hasLostLogin(before.doc, after?.doc);
     if (changes.some(isLost)) want();
@@ -77,11 +78,11 @@ export function endGoneLogins({ store, clock, log, tell }: GoneLoginsOptions): {
   };
 }
 
-/** Ids of sessions by account. */
+/** Returns the ids of the sessions whose login was removed, by account. */
 function goneIn(store: Store): ReadonlyMap<string, readonly string[]> {
   const gone = new Map<string, string[]>();
   const verdicts = new Map<string, boolean>();
-  /** Asked once for all who have it in common. */
+  /** Caches the result for all sessions that share a login. */
   const isGone = (edgeId: string, login: string): boolean => {
     const key = `${edgeId} ${login}`;
     let verdict = verdicts.get(key);

@@ -11,8 +11,8 @@ import { keepIdpDomain } from "./idp-domain.ts";
 const kinds: ReadonlySet<string> = new Set([reservedDomain.name]);
 const domain = "t.example.com";
 
-describe("the domain of the login host", () => {
-  it("the domain of the login host is the first account's, with a certificate of the authority's, made once where its terms are agreed to and the name is a public one", async () => {
+describe("domain of the login host", () => {
+  it("domain of the login host belongs to the first account, with a certificate by the authority, created once if its terms are accepted and the name is public", async () => {
     const clock = makeManualClock();
     const { store, accountId, stop } = await openServerStore(clock);
     after(stop);
@@ -29,7 +29,7 @@ describe("the domain of the login host", () => {
     assert.deepEqual(domains(), []);
     await keep(true, { domain }, storeBut(store, { write: () => Promise.reject(new Error("away")) }));
     assert.equal(lines.length, 1, "it is said, and the start goes on");
-    // Two nodes at once.
+    // Two nodes start at the same time.
     await Promise.all([keep(true, { domain }), keep(true, { domain })]);
     await keep(true, { domain });
     const [made, another] = domains();
@@ -54,7 +54,7 @@ describe("the domain of the login host", () => {
     );
   });
 
-  it("the domain of the login host is left to the account that has it, of which the operator is told", async () => {
+  it("domain of the login host stays with the account that already has it, and the log warns the operator", async () => {
     const clock = makeManualClock();
     const { store, stop } = await openServerStore(clock);
     after(stop);

@@ -1,7 +1,7 @@
 /**
- * The login host as a domain of the first account, so that its certificate is obtained, renewed and shown like any
- * other's. It is made where the authority's terms are agreed to: otherwise the operator uploads a certificate there, or
- * visitors see one of the server's own authority.
+ * Creates the login host as a domain of the first account, so that its certificate is obtained, renewed and shown like
+ * any other. This requires that the operator accepted the authority's terms. Without them, the operator uploads a
+ * certificate for the domain, or visitors get a certificate from the server's own CA.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -17,14 +17,14 @@ export interface IdpDomainOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly names: ServerNames;
-  /** The terms of the authority. */
+  /** Whether the operator accepted the authority's terms. */
   readonly agreed: boolean;
 }
 
-/** Names that no public authority issues for (RFC 6761, RFC 9476). */
+/** Names for which no public authority issues certificates (RFC 6761, RFC 9476). */
 const local = /(?:^|\.)(?:localhost|local|test|invalid|internal|alt)$/;
 
-/** Once at the start: what the operator does with it afterwards stays. */
+/** Runs once at the start. Later changes by the operator are preserved. */
 export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDomainOptions): Promise<void> {
   const domain = idpHostOf(names);
   const [owner] = store.accounts();
@@ -38,7 +38,7 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
   }
   try {
     await store.write(systemWrite(owner.id, "reserveLoginHost", clock), (draft) => {
-      // Another node may have been first.
+      // Another node may have created the domain first.
       if (draft.holder(owner.id, "domain", domain)) return;
       draft.create(owner.id, reservedDomain.name, {
         ...emptyDoc(reservedDomain.fields),
@@ -48,7 +48,7 @@ export async function keepIdpDomain({ store, clock, log, names, agreed }: IdpDom
       });
     });
   } catch (error) {
-    // It serves nonetheless (S3): the next start tries again.
+    // The server runs without the domain (S3). The next start retries.
     log.warn("the login host has no domain for a certificate", { domain, error });
   }
 }

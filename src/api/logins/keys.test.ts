@@ -9,28 +9,28 @@ import { keepLoginKeys } from "./keys.ts";
 const kinds: ReadonlySet<string> = new Set(["login_key"]);
 const dayMs = 86_400_000;
 
-describe("the keys of logins", () => {
+describe("keys of logins", () => {
   const clock = makeManualClock(Date.UTC(2026, 0, 2));
   let store: Store;
   let stop: () => Promise<void>;
   before(async () => void ({ store, stop } = await openServerStore(clock)));
   after(() => stop());
 
-  /** A start of a control plane, which looks at once. */
+  /** Starts a control plane, which checks the keys immediately. */
   const look = async (on = store): Promise<void> => (await keepLoginKeys(on, clock, silentLog)).cancel();
-  /** From when on each is used, in days from now, the newest first. */
+  /** Returns when each key becomes active, in days from now, newest first. */
   const daysOf = (purpose: string): readonly number[] =>
     Array.from(store.objects(kinds))
       .filter(({ doc }) => doc["purpose"] === purpose)
       .map(({ doc }) => Math.round((Date.parse(String(doc["used_from"])) - clock.now()) / dayMs))
       .sort((one, other) => other - one);
 
-  it("K4: the keys of logins are made at the start, one of each kind though two nodes start at once", async () => {
+  it("K4: keys of logins are created at the start, one of each kind even if two nodes start simultaneously", async () => {
     await Promise.all([look(), look()]);
     for (const purpose of ["flow", "assertion", "request"]) assert.deepEqual(daysOf(purpose), [0], purpose);
   });
 
-  it("the keys of logins that seal flows are renewed daily, and two old ones are kept", async () => {
+  it("keys of logins that seal flows are renewed daily, and two old keys remain", async () => {
     for (const [hours, days] of [
       [23, [-1]],
       [1, [0, -1]],
@@ -44,7 +44,7 @@ describe("the keys of logins", () => {
     }
   });
 
-  it("the keys of logins that sign who is logged in are renewed after 30 days, and services have the next one a day before it signs", async () => {
+  it("keys of logins that sign identities are renewed after 30 days, and services get the next key a day before it signs", async () => {
     clock.pass(26 * dayMs - 1_000);
     await look();
     assert.equal(daysOf("assertion").length, 1, "29 days less a second");
@@ -59,14 +59,14 @@ describe("the keys of logins", () => {
     assert.deepEqual(daysOf("assertion"), [1, -29]);
   });
 
-  it("the keys of logins that sign what SAML providers are asked stay, since those know the certificate", async () => {
+  it("keys of logins that sign SAML requests are never renewed, because providers have their certificate", async () => {
     clock.pass(3_650 * dayMs);
     await look();
     assert.equal(daysOf("request").length, 1);
     assert.ok((daysOf("request")[0] ?? 0) < -3_650);
   });
 
-  it("the keys of logins are looked at every minute, one look at a time, and a database that is away keeps nobody from starting", async () => {
+  it("keys of logins are checked every minute, one check at a time, and an unavailable database does not block the start", async () => {
     let writes = 0;
     const held = Promise.withResolvers<never>();
     held.promise.catch(() => {});

@@ -1,4 +1,7 @@
-/** Keys that every edge needs for logins: made here, sealed in the database, renewed before they are old. */
+/**
+ * Keys that all edges need for logins. The control plane creates them, seals them in the database and renews them
+ * before they expire.
+ */
 import { randomBytes } from "node:crypto";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -15,11 +18,11 @@ const checkMs = 60_000;
 
 interface Rotation {
   readonly purpose: "flow" | "assertion" | "request";
-  /** Infinity: it is made once. */
+  /** Interval of renewal, ms. Infinity: the key is created once. */
   readonly everyMs: number;
   /** How long edges and services have a key before it is used. */
   readonly aheadMs: number;
-  /** Kept besides the newest. */
+  /** Number of old keys to keep besides the newest. */
   readonly older: number;
   make(nowMs: number): Promise<{ readonly key: string; readonly certificate: string }>;
 }
@@ -43,7 +46,7 @@ const rotations: readonly Rotation[] = [
     },
   },
   {
-    // Providers are told of its certificate by hand, so it outlives whoever does that.
+    // Operators register its certificate at providers by hand, so the key is never renewed.
     purpose: "request",
     everyMs: Infinity,
     aheadMs: 0,
@@ -55,20 +58,20 @@ const rotations: readonly Rotation[] = [
   },
 ];
 
-/** Makes what is missing now, and looks again every minute. Returns what ends that. */
+/** Creates missing keys now and checks again every minute. Returns a function that stops the checks. */
 export async function keepLoginKeys(store: Store, clock: Clock, log: Log): Promise<Timer> {
   const check = async (): Promise<void> => {
     for (const rotation of rotations) await rotate(store, rotation, clock);
   };
   let isChecking = false;
   const attempt = async (): Promise<void> => {
-    // While the database makes one wait, each further minute would make another.
+    // If the database is slow, further checks would queue up.
     if (isChecking) return;
     isChecking = true;
     try {
       await check();
     } catch (error) {
-      // The present keys go on; without any, edges say that nobody can log in yet.
+      // The current keys remain in use. Without any keys, edges reject logins as not available yet.
       log.warn("sealing keys of logins not renewed", { error });
     } finally {
       isChecking = false;
@@ -83,13 +86,13 @@ async function rotate(store: Store, { purpose, everyMs, aheadMs, older, make }: 
   if (!owner) return;
   const present = newestFirst(store.objects(kinds), purpose);
   const [newest] = present;
-  // Ahead of its time the next one is made, so that it is published before it signs.
+  // Create the next key ahead of time, so that it is published before it signs.
   if (newest && clock.now() - fromOf(newest) < everyMs - aheadMs) return;
   const now = clock.now();
   const made = await make(now);
   const usedFrom = newest ? now + aheadMs : now;
   await store.write(systemWrite(owner.id, "renewLoginKey", clock), (draft) => {
-    // Another node may have been first.
+    // Another node may have created the key first.
     const [last] = newestFirst(draft.page(owner.id, kind, { limit: Infinity }).objects, purpose);
     if (last && last.id !== newest?.id) return;
     draft.create(owner.id, kind, { purpose, ...made, made_at: timestamp(now), used_from: timestamp(usedFrom) });

@@ -1,4 +1,7 @@
-/** Logins that edges tell of: stored as users and sessions, so that every edge has them and an operator can end them. */
+/**
+ * Stores the logins that edges report as users and sessions. All edges can then load them, and an operator can end
+ * them.
+ */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -17,7 +20,7 @@ export interface LoginBookOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
-  /** After so many days of disuse edges let a session go. */
+  /** Edges end a session after this number of days without use. */
   readonly idleDays: number;
 }
 
@@ -41,7 +44,7 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
   const used = (draft: Draft, list: readonly LoginUse[]): void => {
     for (const [accountId, id, at] of list) {
       const session = changeSession(draft, accountId, id, (doc) => {
-        // A clock that was behind must not make a session look unused.
+        // If a clock was behind, a session must not look unused.
         if (Date.parse(String(doc["last_active"])) >= at) return doc;
         const used = { ...doc, last_active: timestamp(at) };
         const record = recordOf({ id, account_id: accountId, doc: used });
@@ -113,7 +116,10 @@ export function keepLoginBook({ store, clock, log, idleDays }: LoginBookOptions)
   };
 }
 
-/** One user for each (provider, id) of an account, over all of its edges; a session told again is stored once. */
+/**
+ * Stores one user per (provider, id) of an account, over all its edges. A session that is reported again is stored
+ * once.
+ */
 function storeLogin(draft: Draft, session: SessionRecord, browser: LoginBrowser, idleDays: number): void {
   const { accountId, identity, providerName, providerUrl, id, userId, loginAt } = session;
   if (draft.get(accountId, sessionKind, id)) return;

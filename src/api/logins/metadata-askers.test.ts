@@ -7,7 +7,7 @@ import type { MetadataAsker, MetadataBook } from "./metadata-book.ts";
 
 const object = { id: "smd_1", account_id: "ac_1", kind: "saml_metadata", revision: 1, created_at: "" };
 
-/** Of a book in which nothing good is found. */
+/** A book without usable metadata. */
 const book: MetadataBook = {
   goodOf: () => undefined,
   keep: async () => true,
@@ -16,8 +16,8 @@ const book: MetadataBook = {
   forget: async () => {},
 };
 
-describe("who asks for metadata of a SAML provider", () => {
-  /** Each look is over when `release` is called. */
+describe("metadata requests for SAML providers", () => {
+  /** Each look finishes when `release` is called. */
   const askersOf = () => {
     const clock = makeManualClock();
     const looked: MetadataAsker[] = [];
@@ -34,14 +34,14 @@ describe("who asks for metadata of a SAML provider", () => {
     };
     return { clock, looked, release, askers: makeMetadataAskers({ book, look, clock, log: silentLog }) };
   };
-  /** What comes of it, once every look is over that it may have begun. */
+  /** Returns the result once every look that may have started is finished. */
   const outcome = async (release: () => Promise<void>, asking: Promise<boolean>): Promise<boolean> => {
     await release();
     return await asking;
   };
   const at = (url: string) => ({ url, document: "" });
 
-  it("P1: who asks for metadata of a SAML provider under a name keeps it: no other account, and no edge for a route, has another address looked for", async () => {
+  it("P1: metadata requests for SAML providers under a name stay with the first requester: no other account and no edge of a route can change the address", async () => {
     const { askers, looked, release, clock } = askersOf();
     assert.equal(await outcome(release, askers.asked("ac_1", "rule", at("https://one.example"))), true);
     assert.equal(await outcome(release, askers.asked("ac_2", "rule", at("https://evil.example"))), false);
@@ -56,7 +56,7 @@ describe("who asks for metadata of a SAML provider", () => {
   });
 
   for (const wrongDays of [400, -400]) {
-    it(`S7: who asks for metadata of a SAML provider keeps it and has it looked for in time while the clock is wrong by ${wrongDays} days for an hour`, async () => {
+    it(`S7: metadata requests for SAML providers remain and are looked up in time while the clock is wrong by ${wrongDays} days for an hour`, async () => {
       const clock = makeManualClock();
       const dayMs = 86_400_000;
       let doc: Record<string, string> | undefined;
@@ -95,7 +95,7 @@ describe("who asks for metadata of a SAML provider", () => {
     });
   }
 
-  it("I7: who asks for metadata of a SAML provider of an account are a thousand at most, besides routes, and 32 are looked for at once", async () => {
+  it("I7: metadata requests for SAML providers are limited to a thousand per account, besides routes, and to 32 simultaneous looks", async () => {
     const { askers, looked, release } = askersOf();
     for (let count = 0; count < 9; count += 1) {
       for (let one = 0; one < 4; one += 1) {
@@ -115,7 +115,7 @@ describe("who asks for metadata of a SAML provider", () => {
     await release();
   });
 
-  it("P1: who asks for metadata of a SAML provider has it fetched for an unknown key once a minute, and for nobody of another account", async () => {
+  it("P1: metadata requests for SAML providers fetch again for an unknown key once a minute, only for their own account", async () => {
     const { askers, looked, release, clock } = askersOf();
     void askers.asked("ac_1", "rule", at("https://one.example"));
     await release();

@@ -1,4 +1,7 @@
-/** Who asks for metadata of identity providers, and when it is looked for: each has one look at a time, all have some at once. */
+/**
+ * Tracks which logins need metadata of identity providers, and schedules the looks. Each asker has at most one look at
+ * a time, and the total is limited.
+ */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { makeSettledTime } from "../../lib/settled-time.ts";
@@ -17,57 +20,62 @@ export interface MetadataAskersOptions {
 }
 
 export interface MetadataAskers {
-  /** It is looked for from now on; at once where nothing good is known of the address. */
+  /** Adds an asker. Its first look is immediate if the book has no usable metadata for the address. */
   note(asker: MetadataAsker): void;
-  /** Nobody asks for it any more: what is kept of it is forgotten. */
+  /** Removes an asker that is no longer needed and deletes its metadata. */
   drop(askedBy: string): void;
-  /** What was kept of it has been forgotten. */
+  /** Removes an asker whose metadata was already deleted. */
   leave(askedBy: string): void;
-  /** Whether it still asks, and for the same. */
+  /** Whether this asker is present with the same address. */
   has(asker: MetadataAsker): boolean;
-  /** An edge tells of a login that no route has. Resolves with whether there is something new, once it was looked for. */
+  /**
+   * Called when an edge reports a login that no route has. Resolves after the look with whether there is something new.
+   */
   asked(accountId: string, askedBy: string, address: MetadataAddress): Promise<boolean>;
-  /** An edge has met a key that is not known. Resolves as `asked` does. */
+  /** Called when an edge met an unknown key. Resolves as `asked` does. */
   refetched(accountId: string, askedBy: string): Promise<boolean>;
-  /** Begins with those that are due, and forgets those that no edge has asked for lately. */
+  /** Starts the looks that are due, and removes askers that no edge has requested recently. */
   lookForDue(): void;
-  /** Another has looked for them meanwhile: what it has found is not due. */
+  /** Recomputes due times after another node did the looks. Metadata that it found is not due. */
   reconsider(): void;
-  /** Of how many the last look came to nothing. */
+  /** Number of askers whose last look failed. */
   readonly problems: number;
 }
 
 interface Kept extends MetadataAsker {
   askedAt: number | undefined;
-  /** On the monotonic clock. */
+  /** Monotonic time. */
   dueAt: number;
-  /** When it was last looked for. */
+  /** When the last look started. */
   lookedAt: number;
-  /** When an unknown key last had it looked for. */
+  /** When an unknown key last started a look. */
   refetchedAt: number;
   looking: Promise<boolean> | undefined;
   problem: string | undefined;
 }
 
-/** After a failure, milliseconds. */
+/** Delay after a failure, milliseconds. */
 const retryMs = 60_000;
-/** An unknown key has it looked for once in so long. */
+/** Minimum time between two looks for unknown keys. */
 const unknownKeyMs = 60_000;
 const maxLooking = 32;
-/** Of one account: providers that take their time hold up nobody else's. */
+/** Maximum number of simultaneous looks per account, so that slow providers do not block other accounts. */
 const maxLookingOfAccount = 4;
-/** What no route asks for goes when no edge has asked for so long; each asks again when half a day is over. */
+/**
+ * An asker without a route is removed if no edge requests it for this time. Edges repeat their request after half a
+ * day.
+ */
 const forgottenMs = 7 * 86_400_000;
-/** Of an account, besides those of routes. */
+/** Maximum number of askers per account, besides those of routes. */
 const maxAsked = 1000;
-/** Characters. */
+/** Maximum length, characters. */
 const maxProblem = 1000;
 
 export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOptions): MetadataAskers {
   const askers = new Map<string, Kept>();
   const looks = makeLooks({ book, look, clock, log });
   const { lookAt } = looks;
-  /** A clock that is wrong for an hour must not have anything forgotten. */
+  /** If the clock is wrong for an hour, nothing may be removed. */
   const time = makeSettledTime(clock);
 
   const note = (asker: MetadataAsker): void => {
@@ -110,7 +118,7 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
       }
       note({ ...address, accountId, askedBy, askedAt });
       const kept = askers.get(askedBy) as Kept;
-      // One that there is no room for is due, and looked for when there is.
+      // An asker without room stays due, and its look starts when there is room.
       return looks.haveRoom(accountId) && (await lookAt(kept));
     },
     async refetched(accountId, askedBy) {
@@ -139,9 +147,9 @@ export function makeMetadataAskers({ book, look, clock, log }: MetadataAskersOpt
 }
 
 interface Looks {
-  /** Resolves with whether it has changed; one look at a time. */
+  /** Resolves with whether the metadata changed. Runs one look at a time. */
   lookAt(kept: Kept): Promise<boolean>;
-  /** Whether one more may begin for the account. */
+  /** Whether one more look may start for the account. */
   haveRoom(accountId: string): boolean;
 }
 
@@ -186,7 +194,7 @@ function makeLooks({ book, look, clock, log }: MetadataAskersOptions): Looks {
   };
 }
 
-/** One that is looked after from now on: at once, or when what is known of it should be renewed. */
+/** Returns a new asker, whose look is due immediately or when its known metadata needs renewal. */
 function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
   return {
     ...asker,
@@ -198,7 +206,7 @@ function keptOf(asker: MetadataAsker, book: MetadataBook, clock: Clock): Kept {
   };
 }
 
-/** Also when what is known has ended by now: a clock that was behind may have dated it. */
+/** Also true if the known metadata has expired, because a clock that was behind may have dated it. */
 function isDue(kept: Kept, book: MetadataBook, clock: Clock): boolean {
   const now = clock.monotonic();
   if (kept.dueAt <= now) return true;
@@ -206,11 +214,11 @@ function isDue(kept: Kept, book: MetadataBook, clock: Clock): boolean {
   return goodUntil <= clock.now() && now - kept.lookedAt >= retryMs;
 }
 
-/** On the monotonic clock: at once where nothing good is known. */
+/** Returns the due time on the monotonic clock: now if there is no usable metadata. */
 function dueAt(asker: MetadataAsker, book: MetadataBook, clock: Clock): number {
   const present = book.goodOf(asker);
   const age = present ? clock.now() - Date.parse(String(present.doc["fetched_at"])) : Number.POSITIVE_INFINITY;
-  // Fetched under a clock that was ahead: nothing tells how old it is.
+  // The clock was ahead when this was fetched, so its age is unknown.
   if (age < 0) return clock.monotonic();
   const known = present && (JSON.parse(String(present.doc["metadata"])) as IdpMetadata);
   return clock.monotonic() + (known ? Math.max(0, refreshAfter(known) * 1000 - age) : 0);

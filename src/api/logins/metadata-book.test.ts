@@ -20,7 +20,7 @@ const metadata: IdpMetadata = {
   warnings: [],
 };
 
-describe("the book of metadata that has an address", () => {
+describe("book of metadata with an address", () => {
   const clock = makeManualClock(Date.UTC(2026, 0, 2));
   let server: ServerStore;
   let book: MetadataBook;
@@ -31,7 +31,7 @@ describe("the book of metadata that has an address", () => {
   });
   after(() => server.stop());
   let names = 0;
-  /** Of a rule or an agent: no route has to be there. */
+  /** The asker is a rule or an agent, so no route has to exist. */
   const newAsker = (more: Partial<MetadataAsker> = {}): MetadataAsker => {
     names += 1;
     const askedBy = `app${names}.example.com-abcdefgh`;
@@ -41,7 +41,7 @@ describe("the book of metadata that has an address", () => {
     Array.from(server.store.objects(kinds)).find(({ doc }) => doc["asked_by"] === askedBy)?.doc;
   const commits = (): number => server.store.commits;
 
-  it("the book of metadata that has an address keeps the last good one, for a week and no longer than it is valid, and writes what is news", async () => {
+  it("book of metadata with an address stores the last usable version for a week at most, not beyond its expiry, and writes only changes", async () => {
     const asker = newAsker();
     assert.equal(book.goodOf(asker), undefined);
     assert.equal(await book.keep(asker, metadata, '"1"'), true);
@@ -66,7 +66,7 @@ describe("the book of metadata that has an address", () => {
     assert.equal(docOf(asker)?.["good_until"], timestamp(clock.now() + 7 * dayMs));
   });
 
-  it("S7: the book of metadata that has an address dates anew what a clock that was ahead has dated in the future", async () => {
+  it("S7: book of metadata with an address corrects dates in the future that a clock ahead has written", async () => {
     const asker = newAsker();
     clock.step(400 * dayMs);
     await book.keep(asker, metadata, '"1"');
@@ -77,7 +77,7 @@ describe("the book of metadata that has an address", () => {
     assert.deepEqual([fetched_at, good_until], [timestamp(clock.now()), timestamp(clock.now() + 7 * dayMs)]);
   });
 
-  it("the book of metadata that has an address keeps a problem beside what is good, once, until it is mended", async () => {
+  it("book of metadata with an address stores a problem beside the usable version, once, until it is fixed", async () => {
     const asker = newAsker();
     await book.keepProblem(asker, "it answers 503");
     assert.equal(book.goodOf(asker), undefined);
@@ -95,7 +95,7 @@ describe("the book of metadata that has an address", () => {
     assert.equal(docOf(asker)?.["problem"], "");
   });
 
-  it("the book of metadata that has an address has nothing for a login whose address is another one now, and forgets it with the login", async () => {
+  it("book of metadata with an address returns nothing for a login whose address has changed, and deletes it with the login", async () => {
     const asker = newAsker();
     const moved = { ...asker, url: "https://moved.example" };
     await book.keep(asker, metadata, '"1"');
@@ -110,7 +110,7 @@ describe("the book of metadata that has an address", () => {
     assert.equal(commits(), before);
   });
 
-  it("the book of metadata that has an address takes nothing for a login that has gone meanwhile, or asks for something else", async () => {
+  it("book of metadata with an address rejects metadata for a login that was deleted or changed its address meanwhile", async () => {
     const asker = newAsker();
     isCurrent = false;
     await book.keep(asker, metadata, '"1"');
@@ -120,7 +120,7 @@ describe("the book of metadata that has an address", () => {
     assert.deepEqual([docOf(asker), docOf(ofRoute)], [undefined, undefined]);
   });
 
-  it("the book of metadata that has an address says who asks where no route does, and when they last have", async () => {
+  it("book of metadata with an address shows askers without a route and their last request", async () => {
     const asker = newAsker({ document: "<a/>" });
     await book.keepAsked(asker);
     assert.equal(docOf(asker), undefined, "nothing is kept of it");
@@ -135,7 +135,7 @@ describe("the book of metadata that has an address", () => {
     assert.equal(askerOf({ ...row, doc: { ...row.doc, asked_at: "" } }), undefined);
   });
 
-  it("a look at metadata takes what is the same provider's still, by what was known of it or by the document beside it", async () => {
+  it("looks at metadata accept the same provider, identified by the known metadata or by the document beside it", async () => {
     let found: { readonly text: string; readonly etag: string } | "unchanged" = { text: "own", etag: '"1"' };
     const known: string[] = [];
     const read: Readonly<Record<string, IdpMetadata>> = {

@@ -1,4 +1,4 @@
-/** Where metadata of identity providers is kept: the last good one of each login, or why there is none. */
+/** Stores the metadata of identity providers: the last usable version of each login, or the reason for its absence. */
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
@@ -8,35 +8,38 @@ import { emptyDoc } from "../../schema/doc.ts";
 import type { Draft, StoredObject, Store } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 
-/** A login whose provider's metadata has an address of its own. */
+/** A login whose provider's metadata has an address. */
 export interface MetadataAsker extends MetadataAddress {
   readonly accountId: string;
-  /** The route, or what an edge calls the login of a rule or an agent. */
+  /** The route, or the edge's name for the login of a rule or an agent. */
   readonly askedBy: string;
-  /** When an edge has last asked, milliseconds since 1970; undefined for routes, which ask as long as they are. */
+  /**
+   * When an edge last requested the metadata, milliseconds since 1970. Undefined for routes, which need it as long as
+   * they exist.
+   */
   readonly askedAt: number | undefined;
 }
 
 export interface MetadataBook {
-  /** What of its address was good, if anything was. */
+  /** Returns the usable metadata from the asker's address, if any. */
   goodOf(asker: MetadataAsker): StoredObject | undefined;
-  /** Resolves with whether it is another one than before. */
+  /** Resolves with whether the metadata differs from before. */
   keep(asker: MetadataAsker, metadata: IdpMetadata, etag: string): Promise<boolean>;
-  /** For explanations, and for the trace of requests that are refused for it; what is good stays in use beside it. */
+  /** Stores a problem for explanations and for the trace of requests that it denies. Usable metadata stays in use. */
   keepProblem(asker: MetadataAsker, problem: string): Promise<void>;
-  /** It is asked for still. */
+  /** Records that an edge still requests the metadata. */
   keepAsked(asker: MetadataAsker): Promise<void>;
   forget(accountId: string, askedBy: string): Promise<void>;
 }
 
 export const routeKind = "https_edge_route";
 export const metadataKind = samlMetadata.name;
-/** By which the clocks of nodes may differ. */
+/** Maximum clock difference between nodes. */
 const clockErrorMs = 5 * 60_000;
 const dayMs = 86_400_000;
 const keptMs = 7 * dayMs;
 
-/** Who asks for what is kept; undefined where that is a route, which says so itself. */
+/** Returns the asker of stored metadata. Undefined for a route, which registers its own asker. */
 export function askerOf({ account_id, doc }: StoredObject): MetadataAsker | undefined {
   const askedAt = Date.parse(String(doc["asked_at"]));
   if (!(askedAt > 0)) return undefined;
@@ -44,7 +47,7 @@ export function askerOf({ account_id, doc }: StoredObject): MetadataAsker | unde
   return { accountId: account_id, askedBy: text("asked_by"), url: text("url"), document: text("document"), askedAt };
 }
 
-/** @param isCurrent whether the asker has that address still, at the moment of the write */
+/** @param isCurrent whether the asker still has that address at the time of the write */
 export function makeMetadataBook(
   store: Store,
   clock: Clock,
@@ -83,7 +86,7 @@ export function makeMetadataBook(
     const now = clock.now();
     const isNew = present?.doc["metadata"] !== text;
     const isMended = present !== undefined && present.doc["problem"] !== "";
-    // In the future under a clock that was ahead: it would stay good for too long.
+    // If a clock was ahead, the date is in the future and the metadata would stay usable for too long.
     const ageMs = now - Date.parse(String(present?.doc["fetched_at"]));
     const isOld = ageMs > dayMs || ageMs < -clockErrorMs;
     if (!isNew && !isOld && !isMended && present?.doc["etag"] === etag) return false;
@@ -94,7 +97,7 @@ export function makeMetadataBook(
   const keepProblem = async (asker: MetadataAsker, problem: string): Promise<void> => {
     const present = presentOf(asker);
     if (present?.doc["problem"] === problem) return;
-    // When it was last seen stays what it was.
+    // The time of the last fetch does not change.
     await write(asker, { ...goodOf(asker)?.doc, problem });
   };
   return {

@@ -9,7 +9,7 @@ import { makeMetadataFetch } from "./metadata-fetch.ts";
 
 const xml = { "content-type": "application/samlmetadata+xml" };
 
-describe("a look at the address of a SAML provider's metadata", () => {
+describe("fetch of a SAML provider's metadata", () => {
   const clock = makeManualClock();
   let service: HttpService;
   let secure: HttpsService;
@@ -35,7 +35,7 @@ describe("a look at the address of a SAML provider's metadata", () => {
     return local.get(`http://127.0.0.1:${service.port}/metadata`, tag);
   };
 
-  it("a look at the address of a SAML provider's metadata says what is wanted, and which is known", async () => {
+  it("fetch of a SAML provider's metadata sends the accepted type and the known ETag", async () => {
     assert.deepEqual(await look({ headers: { ...xml, etag: '"1"' }, body: "<ä/>" }), { text: "<ä/>", etag: '"1"' });
     assert.match(String(asked.accept), /^application\/samlmetadata\+xml, /);
     assert.deepEqual([asked["accept-encoding"], asked["if-none-match"]], ["identity", undefined]);
@@ -47,7 +47,7 @@ describe("a look at the address of a SAML provider's metadata", () => {
     }
   });
 
-  it("I7: a look at the address of a SAML provider's metadata takes XML in UTF-8 of a megabyte, as it is, and nothing else", async () => {
+  it("I7: fetch of a SAML provider's metadata accepts only uncompressed XML in UTF-8 up to a megabyte", async () => {
     const megabyte = 1024 * 1024;
     assert.notEqual(await look({ body: " ".repeat(megabyte) }), "unchanged");
     for (const [given, why] of [
@@ -65,7 +65,7 @@ describe("a look at the address of a SAML provider's metadata", () => {
     }
   });
 
-  it("I7: a look at the address of a SAML provider's metadata waits for five seconds", async () => {
+  it("I7: fetch of a SAML provider's metadata times out after five seconds", async () => {
     const reached = once(service.server, "asked");
     const looked = assert.rejects(look(undefined), /no answer within 5 s/);
     await reached;
@@ -73,7 +73,7 @@ describe("a look at the address of a SAML provider's metadata", () => {
     await looked;
   });
 
-  it("I7: a look at the address of a SAML provider's metadata goes to public addresses by TLS, unless the operator allows others, and trusts whom the operator says", async () => {
+  it("I7: fetch of a SAML provider's metadata uses TLS and public addresses unless the operator allows others, and trusts the operator's authorities", async () => {
     answer = {};
     const url = `https://localhost:${secure.port}/metadata`;
     for (const [options, at, why] of [

@@ -1,9 +1,12 @@
-/** One look at the address of an identity provider's metadata, within the bounds of security I7. */
+/** Fetches the metadata of an identity provider within the limits of control I7. */
 import type { Clock } from "../../lib/clock.ts";
 import { openOutbound } from "../../outbound/client.ts";
 
 export interface MetadataFetch {
-  /** Rejects with what keeps it from being had. @param etag of what is known; "" for nothing */
+  /**
+   * Rejects with the reason if the metadata cannot be fetched.
+   * @param etag of the known metadata; "" for none
+   */
   get(url: string, etag: string): Promise<{ readonly text: string; readonly etag: string } | "unchanged">;
   close(): void;
 }

@@ -1,4 +1,7 @@
-/** One look at the address of an identity provider's metadata: fetched, read, and kept if it is the provider's still. */
+/**
+ * Looks at an identity provider's metadata: fetches and reads it, and stores it if it still belongs to the same
+ * provider.
+ */
 import type { Clock } from "../../lib/clock.ts";
 import { refreshAfter } from "../../identity/saml/metadata/idp-metadata.ts";
 import type { IdpMetadata } from "../../identity/saml/metadata/idp-metadata.ts";
@@ -9,9 +12,9 @@ import type { MetadataBook, MetadataAsker } from "./metadata-book.ts";
 import type { MetadataFetch } from "./metadata-fetch.ts";
 
 export interface Looked {
-  /** It is another one than before. */
+  /** Whether the metadata differs from before. */
   readonly isNew: boolean;
-  /** When to look again, milliseconds from now. */
+  /** Delay until the next look, milliseconds. */
   readonly againMs: number;
 }
 
@@ -22,7 +25,7 @@ export interface LookNeeds {
   readonly worker: WorkerClient<IdentityCalls>;
 }
 
-/** Rejects with why the metadata cannot be used. */
+/** Rejects with the reason if the metadata cannot be used. */
 export type MetadataLook = (asker: MetadataAsker) => Promise<Looked>;
 
 export function makeMetadataLook({ clock, book, fetch, worker }: LookNeeds): MetadataLook {

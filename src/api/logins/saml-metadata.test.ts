@@ -20,7 +20,7 @@ import { keepSamlMetadata } from "./saml-metadata.ts";
 
 const kinds: ReadonlySet<string> = new Set(["saml_metadata"]);
 
-describe("the keeper of metadata that has an address", () => {
+describe("keeper of metadata with an address", () => {
   const clock = makeManualClock();
   let provider: MetadataServer;
   let server: ServerStore;
@@ -37,10 +37,13 @@ describe("the keeper of metadata that has an address", () => {
     keepSamlMetadata({ store, clock, log: silentLog, metrics: makeMetrics(), allowLocal: true, ca: undefined });
   const metadataIn = (): readonly string[] =>
     Array.from(server.store.objects(kinds), ({ doc }) => String(doc["metadata"]));
-  /** No time goes by: what is looked for is looked for at once. */
+  /** No time passes, so this covers immediate looks only. */
   const found = async (count: number): Promise<void> =>
     assert.equal((await eventually(metadataIn, (all) => all.filter(Boolean).length === count)).length, count);
-  /** Days later, so that what was seen is written anew, this much time passes; resolves with how often the provider was asked. */
+  /**
+   * Advances the clock by the given time, days later, so that the fetch date is written again. Resolves with the number
+   * of requests to the provider.
+   */
   const passes = async (milliseconds: number): Promise<number> => {
     const { asked } = provider;
     clock.step(2 * 86_400_000);
@@ -51,7 +54,7 @@ describe("the keeper of metadata that has an address", () => {
     return provider.asked - asked;
   };
 
-  it("the keeper of metadata that has an address looks at once when a route asks, and when it starts for whoever has asked before, until that is forgotten", async () => {
+  it("keeper of metadata with an address looks immediately for new routes and, after a start, for earlier askers until they are removed", async () => {
     const { store, accountId } = server;
     await store.write(systemWrite(accountId, "test", clock), (draft) => {
       draft.create(accountId, samlMetadata.name, {
@@ -76,7 +79,7 @@ describe("the keeper of metadata that has an address", () => {
     });
     await found(2);
     assert.equal(provider.asked, 2);
-    // Another node has forgotten it.
+    // Another node has deleted it.
     await store.write(systemWrite(accountId, "test", clock), (draft) => {
       const [row] = draft
         .page(accountId, samlMetadata.name, { limit: 10 })
@@ -89,7 +92,7 @@ describe("the keeper of metadata that has an address", () => {
     await keeper.stop();
   });
 
-  it("the keeper of metadata that has an address leaves it to the node that has the job, and goes by what that has found", async () => {
+  it("keeper of metadata with an address leaves looks to the node that holds the job, and uses its results", async () => {
     let isHeld = false;
     let changed = (): void => {};
     const want = (_name: string, told: () => void) => {

@@ -1,6 +1,6 @@
 /**
- * Metadata of identity providers that has an address of its own: looked for as often as it wishes, the last good one kept
- * in the store, from where every edge gets it.
+ * Keeps metadata of identity providers up to date when it has an address. Looks as often as the metadata demands, and
+ * stores the last usable version, which every edge loads from the store.
  */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -20,9 +20,9 @@ export interface SamlMetadataOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Tenants' providers may be at local addresses, and without TLS. */
+  /** Whether tenants' providers may use local addresses and plain HTTP. */
   readonly allowLocal: boolean;
-  /** PEM of the authorities that providers have their certificates from. */
+  /** PEM of the authorities that issued the providers' certificates. */
   readonly ca: string | undefined;
 }
 

@@ -11,7 +11,7 @@ import { keepUsedMessages } from "./used-messages.ts";
 
 const kinds: ReadonlySet<string> = new Set(["used_message"]);
 
-describe("messages of identity providers that are claimed at the control plane", () => {
+describe("one-time messages of identity providers", () => {
   const clock = makeManualClock();
   let store: Store;
   let accountId: string;
@@ -32,7 +32,7 @@ describe("messages of identity providers that are claimed at the control plane",
   };
   const stored = (): readonly string[] => Array.from(store.objects(kinds), ({ doc }) => String(doc["key"])).sort();
 
-  it("I4: a message is claimed once at the control plane, also over a restart of it, until it is refused by itself", async () => {
+  it("I4: a one-time message can be claimed once at the control plane, also after a restart, until it expires", async () => {
     const { book, claim } = bookOf();
     assert.deepEqual(await Promise.all([claim("a", 90_000), claim("a", 90_000)]), ["first", "used"]);
     assert.equal(await claim("b", 300_000), "first");
@@ -49,7 +49,7 @@ describe("messages of identity providers that are claimed at the control plane",
     again.book.stop();
   });
 
-  it("I4: no message can be claimed where that cannot be stored, and the one who keeps them forgets them, no other node", async () => {
+  it("I4: no one-time message can be claimed if the claim cannot be stored, and only the node with the job deletes old claims", async () => {
     const away = bookOf(storeBut(store, { write: () => Promise.reject(new Error("the database is away")) }));
     assert.equal(await away.claim("c", 90_000), "unknown");
     away.book.stop();
@@ -61,7 +61,7 @@ describe("messages of identity providers that are claimed at the control plane",
     other.book.stop();
   });
 
-  it("I4: no message can be claimed while an account has 10,000 that are not over", async () => {
+  it("I4: no one-time message can be claimed while an account has 10,000 unexpired ones", async () => {
     const until = timestamp(clock.now() + 120_000);
     const { book, claim } = bookOf();
     const { length } = stored();

@@ -1,4 +1,4 @@
-/** Messages of identity providers that may be taken once, wherever they come in: the first edge to claim one has it. */
+/** Messages of identity providers that edges may accept only once. The first edge that claims a message gets it. */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -10,7 +10,7 @@ import { systemWrite } from "../operation/system-write.ts";
 
 const kind = "used_message";
 const sweepMs = 60_000;
-/** Of an account at a time: each is kept for minutes. With more, none is taken. */
+/** Maximum number of claims per account, each stored for minutes. At the limit, new claims are rejected. */
 const maxOfAccount = 10_000;
 
 export interface UsedMessageBook extends EdgeObserver {
@@ -19,7 +19,7 @@ export interface UsedMessageBook extends EdgeObserver {
 
 type Claim = LoginReport & { readonly type: "message_claim" };
 
-/** Stored, so that a restart does not let a message be taken twice. */
+/** Stores claims, so that a message cannot be claimed again after a restart. */
 export function keepUsedMessages(store: Store, clock: Clock, log: Log): UsedMessageBook {
   const ofAccount = new Map<string, Map<string, number>>();
   const note = (accountId: string, id: string, untilMs: number): void => {

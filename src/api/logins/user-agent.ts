@@ -1,4 +1,4 @@
-/** What a User-Agent field says of a browser, as far as people read such lists: no more than a guess. */
+/** Guesses the browser from a User-Agent header, for people who read lists of sessions. */
 const browsers: readonly (readonly [name: string, pattern: RegExp])[] = [
   ["Edge", /\bEdg(?:e|A|iOS)?\/([\d.]+)/],
   ["Opera", /\bOPR\/([\d.]+)/],
