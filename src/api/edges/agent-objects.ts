@@ -1,4 +1,4 @@
-/** Sessions, tunnels and endpoints of agents, as objects like the stored ones. */
+/** Sessions, tunnels and endpoints of agents, as objects in the form of stored ones. */
 import type { Agents } from "../../directory/replica.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
 import { hostOf, hostportOf } from "../../directory/reports.ts";
@@ -11,7 +11,7 @@ import { docOf } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 
-/** The objects of one kind and account. An object is made when a caller gets it. */
+/** The objects of one kind and account. Each object is created when a caller gets it. */
 export interface ObjectsById {
   get(id: string): StoredObject | undefined;
   keys(): Iterable<string>;
@@ -23,7 +23,7 @@ export interface AgentObjects {
   endpoints(accountId: string): ObjectsById;
 }
 
-/** @param agents the agents of this node's edges first, and then those of other nodes */
+/** @param agents the agents of this node's edges first, then those of other nodes */
 export function makeAgentObjects(reader: Reader, agents: () => readonly Agents[]): AgentObjects {
   const objects =
     <Report extends { readonly accountId: string }>(
@@ -39,7 +39,7 @@ export function makeAgentObjects(reader: Reader, agents: () => readonly Agents[]
         }
         return undefined;
       },
-      // An agent that moves may be at two places for a moment.
+      // An agent that moves may briefly be at two places.
       keys: () => new Set(agents().flatMap((one) => [...one.ids(of, accountId)])),
     });
   return {
@@ -61,7 +61,7 @@ function tunnelObject(report: TunnelReport): StoredObject {
   return liveObject(tunnel.name, report, tunnelDoc(report));
 }
 
-/** The endpoint of a tunnel that has one. */
+/** Returns the endpoint of a tunnel, if it has one. */
 function endpointObject(report: TunnelReport, reader: Reader): StoredObject | undefined {
   const { endpoint, accountId, startedAt } = report;
   return (

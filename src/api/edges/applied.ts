@@ -1,23 +1,23 @@
-/** Which revision each connected edge serves, and waiting until all of them serve one. */
+/** Tracks which revision each connected edge serves, and waits until all edges serve a revision. */
 import type { Clock } from "../../lib/clock.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 
 export interface AppliedRevisions extends EdgeObserver {
-  /** The revision that every connected edge serves, or a later one; undefined before there is one. */
+  /** Latest revision that every connected edge serves. Undefined before the first. */
   everywhere(): number | undefined;
-  /** Resolves once every connected edge serves `revision`, and at least one is; else after `timeoutMs`. */
+  /** Resolves once at least one edge is connected and every connected edge serves `revision`, or after `timeoutMs`. */
   wait(revision: number, timeoutMs: number): Promise<Progress>;
-  /** Answers everybody who waits. */
+  /** Resolves all waiting calls. */
   stop(): void;
 }
 
 export interface Progress {
   readonly applied: boolean;
-  /** Ids of the connected edges that do not serve it. */
+  /** Ids of the connected edges that do not serve the revision. */
   readonly behind: readonly string[];
 }
 
-/** Requests that may wait; more are answered at once. */
+/** Maximum number of waiting requests. More requests get an immediate response. */
 const maxWaiting = 1_000;
 
 interface Waiting {
@@ -25,7 +25,10 @@ interface Waiting {
   settle(): void;
 }
 
-/** The same over all nodes. @param elsewhere the edges of others that do not serve the revision after `timeoutMs` */
+/**
+ * Combines the progress of all nodes.
+ * @param elsewhere the edges of other nodes that do not serve the revision after `timeoutMs`
+ */
 export function appliedEverywhere(
   here: AppliedRevisions,
   elsewhere: (revision: number, timeoutMs: number) => Promise<readonly string[]>,

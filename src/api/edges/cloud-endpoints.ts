@@ -7,14 +7,14 @@ import { docOf } from "../../schema/doc.ts";
 import { endpoint } from "../../resources/endpoint.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 
-/** What follows from a cloud endpoint's URL. */
+/** Returns the fields that are derived from a cloud endpoint's URL. */
 export function servedBy(reader: Pick<Reader, "holder">, object: StoredObject): Doc {
   const { url } = docOf(object, cloudEndpoint);
   const { scheme, hostport } = parseEndpointUrl(url);
   return { ...addressOf(reader, object.account_id, scheme, hostport), public_url: url };
 }
 
-/** The stored object as one of the endpoints that answer now. */
+/** Returns the stored object as a live endpoint. */
 export function asEndpoint(reader: Pick<Reader, "holder">, object: StoredObject): StoredObject {
   const { created_at, doc } = object;
   return { ...object, kind: endpoint.name, doc: { ...doc, created_at, ...servedBy(reader, object) } };

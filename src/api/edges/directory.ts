@@ -1,6 +1,7 @@
 /**
- * The directory of this node: which of its edges has which session and tunnel. It sends each edge what the others have, so
- * that visitors of any edge reach all agents, shares it with the other nodes, and decides on claims of names.
+ * Directory of this node: which of its edges has which session and tunnel. It sends this news to the other edges, so
+ * that visitors of any edge reach all agents. It also shares the news with the other nodes and decides on claims of
+ * names.
  */
 import { makeNameClaims } from "../../directory/names.ts";
 import type { NameClaims } from "../../directory/names.ts";
@@ -12,42 +13,45 @@ import type { Upward } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 import { trackPublications } from "./publications.ts";
 
-/** The other nodes, as the directory of this node uses them. */
+/** The other nodes, as this node's directory uses them. */
 export interface OtherNodes {
-  /** Claims that hold over all nodes, where `local` are those of this one. */
+  /** Returns claims that hold over all nodes; `local` are the claims of this node. */
   claims(local: NameClaims<EdgeLine>): NameClaims<EdgeLine>;
-  /** Shares an edge of this node with the others. */
+  /** Shares an edge of this node with the other nodes. */
   putEdge(edgeId: string, port: number): void;
-  /** Shares what an edge of this node has. */
+  /** Shares a session or tunnel of an edge of this node. */
   put(entry: SessionEntry | TunnelEntry): void;
-  /** Another program listens on the port on this machine: for some time, no tunnel gets it. */
+  /** Reserves a port that another program uses on this machine. No tunnel gets the port for some time. */
   occupied(edgeId: string, port: number): void;
   remove(id: string): void;
-  /** Calls `done` once the edges of the others serve everything that was put, or after a short time if one does not. */
+  /** Calls `done` once the edges of other nodes serve everything that was put, or after a short timeout. */
   told(done: () => void): void;
-  /** Everything that the others have. */
+  /** Returns all news of the other nodes. */
   news(): readonly DirectoryNews[];
   edgeIds(): readonly string[];
-  /** The last change of the others that `news` contains. */
+  /** Last change of the other nodes that `news` contains. */
   change(): number;
-  /** Called once. `told` gets news of the others in order. `taken` gets what moved from this node to another, or lost its name. */
+  /**
+   * Called once. `told` gets news of the other nodes in order. `taken` gets sessions and tunnels that moved to another
+   * node, or tunnels that lost their name.
+   */
   follow(told: (news: readonly DirectoryNews[]) => void, taken: (id: string, moved: boolean) => void): void;
 }
 
-/** An edge that reaches the agents of others. */
+/** An edge that reaches agents of other edges. */
 interface SharingEdge {
   readonly edgeId: string;
   readonly address: string;
-  /** It has reported everything that it had when it said hello. */
+  /** Whether the edge has reported everything that it had at its hello. */
   isTold: boolean;
 }
 
 export interface DirectoryOptions {
-  /** How many edges the node has: what a crash left behind is removed once all are back. */
+  /** Number of the node's edges. Leftovers of a crash are removed once all edges are connected again. */
   readonly lineCount: number;
-  /** Undefined for a server that is alone. */
+  /** Undefined for a server without a cluster. */
   readonly nodes?: OtherNodes | undefined;
-  /** Where the agents of this node's edges are kept. */
+  /** Where the agents of this node's edges are stored. */
   readonly agents?: Replica<EdgeLine>;
 }
 
@@ -86,7 +90,8 @@ class Directory {
         return;
       }
       case "gone":
-        // The others learn now that its agents have gone, and that the edge has gone once another takes its place.
+        // The other edges learn now that its agents are disconnected. They learn that the edge itself is removed once
+        // another edge takes its place.
         return this.#leave(line);
       case "session_opened":
         return this.#openSession(message.session, line);
@@ -101,7 +106,7 @@ class Directory {
     if (edge) this.#receiveShared(message, line, edge);
   }
 
-  /** What only an edge that has others reports. */
+  /** Handles messages that only an edge with other edges sends. */
   #receiveShared(message: Upward, line: EdgeLine, edge: SharingEdge): void {
     const { edgeId } = edge;
     switch (message.type) {
@@ -218,7 +223,7 @@ class Directory {
     this.#claims.settle(shared.endpoint?.name);
   }
 
-  /** The tunnel serves its name from now on. The tunnels that it replaces are closed. */
+  /** Starts to serve the tunnel's name and closes the tunnels that it replaces. */
   #serveName({ id, accountId, endpoint }: SharedTunnel, line: EdgeLine): void {
     if (!endpoint) return;
     const { name, pool } = endpoint;
@@ -236,7 +241,7 @@ class Directory {
     this.#tell({ what: "tunnel_closed", edgeId: edge.edgeId, tunnelId: id, finishes }, line);
   }
 
-  /** The agent is at another node now, or a tunnel of another node has the name. */
+  /** Handles an agent that moved to another node, or a name that a tunnel of another node now has. */
   #taken(id: string, moved: boolean): void {
     this.#takeSession(id, this.#agents.placeOfSession(id));
     this.#takeTunnel(id, this.#agents.placeOfTunnel(id), moved);
@@ -252,7 +257,7 @@ class Directory {
     if (tunnel) from.send({ type: "tunnel_taken", tunnelId, moved, startedAt: tunnel.startedAt });
   }
 
-  /** The name that a tunnel serves at an edge; "" if it serves none. */
+  /** Returns the name that a tunnel serves at an edge; "" for none. */
   #nameAt(tunnelId: string, line: EdgeLine): string {
     const number = this.#agents.tunnelNumber(tunnelId, line);
     return number === undefined ? "" : this.#agents.rows.nameOf(number);

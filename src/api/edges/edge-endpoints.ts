@@ -1,4 +1,4 @@
-/** Edges that have an online backend, as endpoints of type `edge`: one per hostport. */
+/** Edges with an online backend, as endpoints of type `edge`: one per hostport. */
 import { createHash } from "node:crypto";
 import { endpoint } from "../../resources/endpoint.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
@@ -9,7 +9,7 @@ import { docOf } from "../../schema/doc.ts";
 import type { DocOf } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 
-/** Backends may be members of backends; deeper nesting is refused on write. */
+/** Maximum depth of nested backends. Writes with deeper nesting are rejected. */
 const maxDepth = 10;
 
 interface EdgeKind {
@@ -23,7 +23,10 @@ const edgeKinds: Readonly<Record<string, EdgeKind>> = {
   [tcpEdge.name]: { scheme: "tcp", docOf: (edge) => docOf(edge, tcpEdge) },
 };
 
-/** Walks up from the online backends of an account to the edges that refer to them: costs what is online, not what exists. */
+/**
+ * Walks up from the online backends of an account to the edges that refer to them. The cost depends on online backends,
+ * not on all stored objects.
+ */
 export function edgeEndpoints(reader: Reader, onlineBackends: readonly StoredObject[]): StoredObject[] {
   const edges = new Map<string, StoredObject>();
   const seen = new Set<string>();
@@ -42,7 +45,7 @@ export function edgeEndpoints(reader: Reader, onlineBackends: readonly StoredObj
   );
 }
 
-/** The edge that what refers to a backend belongs to; undefined for other backends. */
+/** Returns the edge of an object that refers to a backend. Undefined if the object is itself a backend. */
 function edgeOf(reader: Reader, referrer: StoredObject): StoredObject | undefined {
   if (referrer.kind in edgeKinds) return referrer;
   if (referrer.kind !== httpsEdgeRoute.name) return undefined;
@@ -76,7 +79,7 @@ function endpointOf(reader: Reader, edge: StoredObject, hostport: string): Store
   };
 }
 
-/** Where a configured endpoint is, with the reservation that it rests on. */
+/** Returns the address of a configured endpoint, with its reservation. */
 export function addressOf(reader: Pick<Reader, "holder">, accountId: string, scheme: string, hostport: string) {
   const colon = hostport.lastIndexOf(":");
   const [host, port] = [hostport.slice(0, colon), hostport.slice(colon + 1)];
@@ -95,7 +98,7 @@ export function addressOf(reader: Pick<Reader, "holder">, accountId: string, sch
   };
 }
 
-/** Stable, and sorted where the edge is: its time part and a hash of the hostport. */
+/** Returns a stable id that sorts next to the edge: the edge's time part and a hash of the hostport. */
 function idOf(edgeId: string, hostport: string): string {
   const start = edgeId.indexOf("_") + 1;
   const hash = createHash("sha256").update(`${edgeId} ${hostport}`).digest();

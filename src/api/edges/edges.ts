@@ -1,16 +1,16 @@
-/** The edges that this control plane configures: a line to each, and those who are told what comes over them. */
+/** The edges that this control plane configures: a line to each, and the observers of their messages. */
 import type { Downward, Link, Upward } from "../../routing/planes/messages.ts";
 
-/** The line to one edge at a time: to the one that said hello last, or to none that is known yet. */
+/** A line to one edge at a time. It leads to the edge that sent the last hello, or to none before the first hello. */
 export interface EdgeLine {
-  /** As the edge's hello says; undefined before it, and when the edge has gone. */
+  /** Id from the edge's hello. Undefined before it, and after the edge has disconnected. */
   readonly edgeId: string | undefined;
   send(message: Downward): void;
 }
 
 /**
- * Is told of every message, in order. A hello begins a line anew: what was reported over it before is over, as the
- * edge was started again or takes this control plane for a new one, and tells everything that holds once more. An edge that is gone leaves nothing behind.
+ * Receives every message in order. A hello resets the line, because the edge restarted or considers this control plane
+ * new. The edge then reports its whole state again. A disconnected edge leaves no state.
  */
 export interface EdgeObserver {
   receive(message: Upward, line: EdgeLine): void;
@@ -18,13 +18,13 @@ export interface EdgeObserver {
 
 export interface Edges {
   readonly lines: readonly EdgeLine[];
-  /** Lines over which an edge has said hello. */
+  /** Returns the lines over which an edge has sent a hello. */
   joined(): readonly EdgeLine[];
-  /** The port of HTTPS in public URLs, as an edge has said; undefined before. */
+  /** Returns the HTTPS port in public URLs, from an edge's hello. Undefined before it. */
   httpsPort(): number | undefined;
-  /** The port of the agent listener, as an edge has said; undefined before. */
+  /** Returns the port of the agent listener, from an edge's hello. Undefined before it. */
   agentPort(): number | undefined;
-  /** Starts listening; each message goes to the observers in this order. Called once. */
+  /** Starts listening. Each message goes to the observers in this order. Called once. */
   follow(observers: readonly EdgeObserver[]): void;
 }
 

@@ -1,7 +1,7 @@
-/** What several edges answer to one question, as one answer. */
+/** Combines the answers of several edges to one question. */
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 
-/** Undefined when nobody answered. */
+/** Returns undefined if no edge answered. */
 export function joinAnswers(question: EdgeQuestion, answers: readonly EdgeAnswer[]): EdgeAnswer | undefined {
   if (question.name === "requests") {
     const lists = answers.filter((answer) => answer.name === "requests");
@@ -13,7 +13,7 @@ export function joinAnswers(question: EdgeQuestion, answers: readonly EdgeAnswer
     const { found, more } = joinLists(question.limit, lists, ({ connections }) => connections);
     return lists.length < 2 ? (lists.at(0) ?? answers.at(0)) : { name: "connections", connections: found, more };
   }
-  // Only one edge saw a request or has an agent's endpoint; those that know nothing of it have nothing to add.
+  // Only one edge knows a request or an agent's endpoint. Answers of the other edges add nothing.
   return answers.find(knows) ?? answers.at(0);
 }
 
@@ -30,7 +30,7 @@ function knows(answer: EdgeAnswer): boolean {
   }
 }
 
-/** Newest first, as each edge lists its own. */
+/** Newest first, as in each edge's list. */
 function joinLists<List extends { readonly more: boolean }, Trace extends { readonly id: string }>(
   limit: number,
   lists: readonly List[],

@@ -13,7 +13,7 @@ before(async () => {
 after(() => server.stop());
 
 describe("lists of live objects", () => {
-  it("D9: lists of live objects are sorted once for all pages, and again when something has changed", () => {
+  it("D9: lists of live objects are sorted once for all pages, and again after a change", () => {
     const { store, accountId } = server;
     const ids = Array.from({ length: 1000 }, (_, at) => `ts_${String(at).padStart(4, "0")}`);
     let read = 0;

@@ -1,4 +1,4 @@
-/** Objects that exist while an agent is connected, in the form of the stored ones: sessions, tunnels and endpoints. */
+/** Objects that exist while an agent is connected: sessions, tunnels and endpoints, in the form of stored objects. */
 import { makeLabelIndex } from "../../directory/labels.ts";
 import type { LabelIndex, Labels } from "../../directory/labels.ts";
 import type { Agents } from "../../directory/replica.ts";
@@ -29,28 +29,28 @@ export interface LiveObjects {
     kind: string,
     request: { readonly limit: number; readonly beforeId: string | undefined },
   ): { readonly objects: readonly StoredObject[]; readonly more: boolean };
-  /** What a stored cloud endpoint shows beyond its document. */
+  /** Returns the fields that a stored cloud endpoint shows beyond its document. */
   cloudEndpoint(object: StoredObject): Doc;
-  /** Ids of the account's online tunnels that have all of `labels`. */
+  /** Returns the ids of the account's online tunnels that have all of `labels`. */
   matchingTunnels(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
-  /** Ids of the account's tunnel group backends that a tunnel with `labels` serves. */
+  /** Returns the ids of the account's tunnel group backends that a tunnel with `labels` serves. */
   matchingBackends(accountId: string, labels: Readonly<Record<string, string>>): readonly string[];
-  /** The account's endpoints that agents serve, in no particular order. */
+  /** Returns the account's endpoints that agents serve, unordered. */
   agentEndpoints(accountId: string): readonly StoredObject[];
-  /** The agent that serves a host and port now. */
+  /** Returns the agent that currently serves a host and port. */
   holderOfHostport(hostport: string, accountId: string): HostportHolder | undefined;
   /** See the function of the same name. */
   hasForeignHost(name: string, accountId: string): boolean;
 }
 
 interface SortedObjects {
-  /** Stands for the state in which they were sorted. */
+  /** Identifies the state in which the objects were sorted. */
   readonly key: string;
   readonly objects: ObjectsById;
   readonly ids: readonly string[];
 }
 
-/** Lists that are kept sorted. */
+/** Maximum number of sorted lists to keep. */
 const maxKept = 16;
 
 /** Kinds of backends that need no agent. */
@@ -89,7 +89,10 @@ export function openLiveObjects(
       };
     },
   };
-  /** Newest first. The list is sorted, and endpoints are found, only after a change, because clients read page by page. */
+  /**
+   * Returns the objects newest first. Sorts them and finds endpoints only after a change, because clients read page by
+   * page.
+   */
   const sorted = (accountId: string, kind: string): SortedObjects => {
     const list = `${accountId} ${kind}`;
     const key = `${store.commits} ${agents()
@@ -134,7 +137,10 @@ export function openLiveObjects(
   };
 }
 
-/** The index of the first id that sorts before `id`. @param ids from the last to the first */
+/**
+ * Returns the index of the first id that sorts before `id`.
+ * @param ids from last to first
+ */
 function firstBelow(ids: readonly string[], id: string): number {
   let [low, high] = [0, ids.length];
   while (low < high) {
@@ -149,7 +155,7 @@ function labelsOf(backend: StoredObject): Labels {
   return docOf(backend, tunnelGroupBackend).labels;
 }
 
-/** The tunnel group backends that are stored, by the labels that they watch for. */
+/** Indexes the stored tunnel group backends by the labels that they match. */
 function indexGroupBackends(store: Store): LabelIndex<StoredObject> {
   const index = makeLabelIndex<StoredObject>();
   const add = (backend: StoredObject): void => index.add(backend.account_id, backend.id, labelsOf(backend), backend);

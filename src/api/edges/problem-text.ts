@@ -1,8 +1,8 @@
-/** Why something could not be put into effect, without the values that compilers quote (control K4). */
+/** Describes why an object could not be applied, without the values that compilers quote (control K4). */
 import { hasSealed } from "../../schema/concealment.ts";
 import { resources } from "../operation/declarations.ts";
 
-/** For the log, and for keys that may not read secrets. */
+/** For the log, and for API keys that may not read secrets. */
 export function problemWithoutSecrets(kind: string, module: string | undefined, message: string): string {
   const fields = resources.find(({ name }) => name === kind)?.fields;
   const field = module === undefined ? undefined : fields?.[module];

@@ -1,4 +1,4 @@
-/** What the edges could not put into effect, and what the server itself waits for. */
+/** Collects what the edges could not apply, and conditions that the server itself waits for. */
 import type { Log } from "../../lib/log.ts";
 import type { Problem } from "../../routing/planes/messages.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
@@ -6,11 +6,14 @@ import { problemWithoutSecrets } from "./problem-text.ts";
 import type { SharedProblems } from "./shared-problems.ts";
 
 export interface EdgeProblems extends EdgeObserver {
-  /** Each once, however many edges of whichever server have it, as far as the others have told by now. */
+  /**
+   * Returns each problem once, even if several edges of several servers have it. Includes everything that other servers
+   * have reported so far.
+   */
   all(): Promise<readonly Problem[]>;
-  /** Those of this server's edges. Each counted once, however many have it. */
+  /** Returns the number of problems of this server's edges, each counted once. */
   count(): number;
-  /** One of the server itself; without a message it is over. */
+  /** Reports a problem of the server itself. Without a message, the problem is resolved. */
   tell(problem: Problem): void;
 }
 
@@ -31,7 +34,7 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
       shared.tell(own());
     },
     receive(message, line) {
-      // The first configuration that it loads is followed by everything that it cannot do.
+      // An edge reports all its problems after it loads its first configuration.
       const isOver = (message.type === "hello" || message.type === "gone") && byLine.delete(line);
       if (message.type === "problems") {
         const problems = byLine.get(line) ?? new Map<string, Problem>();
@@ -43,7 +46,7 @@ export function trackProblems(log: Log, shared: SharedProblems): EdgeProblems {
   };
 }
 
-/** Each once. */
+/** Removes duplicates. */
 function each(all: readonly Problem[]): readonly Problem[] {
   const byKey = new Map<string, Problem>();
   for (const problem of all) if (!byKey.has(keyOf(problem))) byKey.set(keyOf(problem), problem);

@@ -1,14 +1,14 @@
-/** Sends news to edges, and knows which edge has applied which news. */
+/** Sends news to edges, and tracks which edge has applied which news. */
 import type { DirectoryNews } from "../../directory/news.ts";
 import type { EdgeLine } from "./edges.ts";
 
 export interface Publications {
   send(line: EdgeLine, news: readonly DirectoryNews[]): void;
-  /** The edge has applied all news up to this number. */
+  /** Called when the edge has applied all news up to this number. */
   taken(line: EdgeLine, number: number): void;
-  /** The edge has gone: do not wait for it. */
+  /** Stops waiting for an edge that has disconnected. */
   leave(line: EdgeLine): void;
-  /** Calls `done` when the edges at `lines` have applied everything that was sent to them so far. */
+  /** Calls `done` when the edges at `lines` have applied everything sent so far. */
   afterwards(lines: readonly EdgeLine[], done: () => void): void;
 }
 

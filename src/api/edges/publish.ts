@@ -1,4 +1,4 @@
-/** Committed writes → the edges, in revision order. */
+/** Publishes committed writes to the edges, in revision order. */
 import { resources } from "../../resources/index.ts";
 import type { RoutingChange } from "../../routing/planes/messages.ts";
 import type { Fields } from "../../schema/fields.ts";
@@ -12,7 +12,7 @@ import { reservedDomain } from "../../resources/reserved-domain.ts";
 /** Objects per message of a snapshot. */
 const snapshotChunk = 500;
 
-/** Sends an edge that says hello everything that traffic needs, and from then on each change. */
+/** Sends an edge everything that traffic needs after its hello, and then each change. */
 export function startPublishing(store: Store, edges: Pick<Edges, "joined">): EdgeObserver {
   const published = resources.filter((resource) => resource.traffic);
   const kinds = new Set(published.map(({ name }) => name));
@@ -20,16 +20,19 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
   const referred = new Set(published.filter(({ traffic }) => traffic === "referred").map(({ name }) => name));
   const referring = new Map(published.map(({ name, fields }) => [name, fieldsTo(referred, fields)]));
   const isNeeded = ({ kind, id }: StoredObject): boolean => !referred.has(kind) || store.referrers(id).length > 0;
-  /** What traffic needs from now on, if the object that refers to it is new or has come to refer to it. */
+  /**
+   * Returns the objects that traffic needs from now on, because the object that refers to them is new or has a new
+   * reference.
+   */
   const referredBy = ({ kind, account_id, doc }: StoredObject): StoredObject[] =>
     references(referring.get(kind) ?? {}, doc).flatMap(({ to, id }) =>
       to.flatMap((one) => store.get(account_id, one, id) ?? []),
     );
   let waiting: RoutingChange[] | undefined;
   let latest = 0;
-  /** Commits so far: those that are in no revision count as well. */
+  /** Number of commits so far, including commits without a revision. */
   let count = 0;
-  /** Commits up to here are in the snapshot that the line was sent. */
+  /** The last commit that is in the snapshot sent over the line. */
   const sent = new WeakMap<EdgeLine, number>();
   const flush = (): void => {
     const changes = waiting;
@@ -44,7 +47,8 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
     if (edges.joined().length === 0) return;
     if (!waiting) {
       waiting = [];
-      // Writes that were stored together are told together: this runs after the last of them, before their answers.
+      // Writes that are stored together are published together. This runs after the last of them, before their
+      // responses.
       queueMicrotask(flush);
     }
     latest = revision;
@@ -80,12 +84,12 @@ export function startPublishing(store: Store, edges: Pick<Edges, "joined">): Edg
   };
 }
 
-/** A name that is yet to be proven is held by nobody. */
+/** An unproven name is in effect for no account. */
 function isInEffect(object: StoredObject): boolean {
   return object.kind !== reservedDomain.name || !docOf(object, reservedDomain).unproven;
 }
 
-/** Those of an object that refer to one of `kinds`; there are none in most. */
+/** Returns the fields of an object that refer to one of `kinds`. Most objects have none. */
 function fieldsTo(kinds: ReadonlySet<string>, fields: Fields): Fields {
   return Object.fromEntries(
     Object.entries(fields).filter(([, field]) => field.type === "ref" && field.to.some((one) => kinds.has(one))),

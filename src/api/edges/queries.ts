@@ -1,4 +1,4 @@
-/** What edges are asked and answer: commands for agents, questions about traffic, and metrics. */
+/** Requests to edges and their answers: commands for agents, questions about traffic, and metrics. */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { labelMetrics, sumMetrics } from "../../lib/metrics-sum.ts";
@@ -10,24 +10,24 @@ import type { EdgeLine, EdgeObserver, Edges } from "./edges.ts";
 import { joinAnswers } from "./join-answers.ts";
 
 export interface EdgeQueries extends EdgeObserver {
-  /** Carries `command` to the agent of `session`. Rejects with `Refusal` when it fails or is not answered. */
+  /** Sends `command` to the agent of `session`. Rejects with `Refusal` if it fails or gets no answer. */
   command(session: StoredObject, command: SessionCommand): Promise<Reply>;
-  /** What the agent of `session` says: a stranger's text. Rejects with `Refusal` as `command`. */
+  /** Returns the answer of the agent of `session`, which is untrusted text. Rejects with `Refusal` as `command`. */
   askAgent(session: StoredObject, question: Exclude<AgentCommand, SessionCommand>): Promise<string>;
-  /** Asks every edge, and answers as one. Rejects with `Refusal` (edge_silent) when none answers in time. */
+  /** Asks every edge and combines the answers. Rejects with `Refusal` (edge_silent) if none answers in time. */
   ask(question: EdgeQuestion): Promise<EdgeAnswer>;
-  /** Ids of the edges of other nodes that have not come so far by the end of `timeoutMs`. */
+  /** Returns the ids of the edges of other nodes that have not reached the milestone after `timeoutMs`. */
   reached(milestone: { readonly revision: number; readonly change: number }, timeoutMs: number): Promise<string[]>;
-  /** The edges' metrics in text form, summed up; "" when none answers in time. */
+  /** Returns the sum of the edges' metrics in text form; "" if none answers in time. */
   metrics(): Promise<string>;
 }
 
 const commandTimeoutMs = 15_000;
 const metricsTimeoutMs = 1_000;
 const questionTimeoutMs = 10_000;
-/** What an answer may take besides the time that its edge waits. */
+/** Extra time for an answer, besides the time that its edge waits. */
 const reachedMs = 500;
-/** Queries under way; beyond it they are refused at once. */
+/** Maximum number of open queries. More queries are rejected immediately. */
 const maxQueries = 1_000;
 
 type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>;
@@ -35,15 +35,15 @@ type Answer = Extract<Upward, { type: "command_result" | "metrics" | "answer" }>
 /** The edges of other nodes. */
 export interface OtherLines {
   lines(): readonly EdgeLine[];
-  /** The one that has a session. */
+  /** Returns the line to the edge that has a session. */
   lineOf(sessionId: string): EdgeLine | undefined;
 }
 
-/** Questions that edges have been asked, and what is done with the answers. */
+/** Sends questions to edges and matches their answers. */
 interface Calls {
-  /** Resolves with undefined where nothing was said within `timeoutMs`. */
+  /** Resolves with undefined if no answer arrives within `timeoutMs`. */
   query(line: EdgeLine, message: (call: number) => Downward, timeoutMs: number): Promise<Answer | undefined>;
-  /** All at once; in the order of `lines`. */
+  /** Sends all queries in parallel. Answers are in the order of `lines`. */
   queryAll(
     lines: readonly EdgeLine[],
     message: (call: number) => Downward,
@@ -78,7 +78,7 @@ function makeCalls(clock: Clock): Calls {
   };
 }
 
-/** @param others undefined where there is no other node, or none yet */
+/** @param others undefined if there is no other node, or none yet */
 export function makeEdgeQueries(
   edges: Pick<Edges, "joined" | "lines">,
   clock: Clock,
@@ -86,7 +86,7 @@ export function makeEdgeQueries(
 ): EdgeQueries {
   const elsewhere = (): readonly EdgeLine[] => others()?.lines() ?? [];
   const { query, queryAll, answered } = makeCalls(clock);
-  /** Where the agent of a session is connected. */
+  /** The line to the edge at which the agent of a session is connected. */
   const lineOfSession = new Map<string, EdgeLine>();
   const tell = async ({ id: sessionId }: StoredObject, command: AgentCommand): Promise<string | undefined> => {
     const line = lineOfSession.get(sessionId) ?? others()?.lineOf(sessionId);
@@ -128,7 +128,8 @@ export function makeEdgeQueries(
       const answers = await queryAll(joined, (call) => ({ type: "metrics_request", call }), metricsTimeoutMs);
       const texts = answers.flatMap((one, at) => {
         if (one?.type !== "metrics") return [];
-        // By its place, as the log calls it: ids are others with each start, and series would become ever more.
+        // Edges are numbered by their place, as in the log. Ids change with each start and would create more and more
+        // series.
         const place = edges.lines.indexOf(joined[at] as EdgeLine) + 1;
         return [edges.lines.length > 1 ? labelMetrics(one.text, "edge", String(place)) : one.text];
       });

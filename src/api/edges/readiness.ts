@@ -1,32 +1,35 @@
-/** Whether requests should be sent to this server, from what its edges and its storage say. */
+/** Whether this server is ready for requests, based on the state of its edges and its storage. */
 import type { Metrics } from "../../lib/metrics.ts";
 import type { Store } from "../../storage/store.ts";
 import type { EdgeLine, EdgeObserver } from "./edges.ts";
 
 export interface Readiness {
-  /** Why traffic should not be sent here; undefined when it may. */
+  /** Why this server should not receive traffic. Undefined if it is ready. */
   traffic(): string | undefined;
-  /** Why the API refuses writes; undefined when it does not. */
+  /** Why the API rejects writes. Undefined if it accepts them. */
   writes(): string | undefined;
-  /** What the other nodes make of this one, where they do not count on it any more. */
+  /** What the other nodes report if they no longer count on this one. */
   cutOff(): string | undefined;
 }
 
 export interface TrackedReadiness extends Readiness, EdgeObserver {
-  /** The server ends: it is not ready any more. */
+  /** Marks the server as not ready, because it is stopping. */
   stop(): void;
 }
 
 type EdgeState = { readonly edgeId: string; isConfigured: boolean; isDraining: boolean };
 
-/** Traffic and writes are told apart: the edges serve what they have also while nothing can be stored (S3, S4). */
+/**
+ * Tracks traffic and writes separately, because edges serve their configuration even when nothing can be stored (S3,
+ * S4).
+ */
 export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics: Metrics): TrackedReadiness {
   const states = new Map<EdgeLine, EdgeState>();
   let isStopping = false;
   const readiness: TrackedReadiness = {
     receive(message, line) {
       const state = states.get(line);
-      // An edge that says hello again, to get a snapshot, serves on meanwhile.
+      // An edge that repeats its hello to get a snapshot keeps serving meanwhile.
       if (message.type === "hello" && message.edgeId !== state?.edgeId) {
         states.set(line, { edgeId: message.edgeId, isConfigured: false, isDraining: false });
       } else if (message.type === "applied" && state) state.isConfigured = true;
@@ -60,7 +63,7 @@ export function trackReadiness(store: Pick<Store, "condition" | "node">, metrics
   return readiness;
 }
 
-/** How this node stands among the others. */
+/** Tracks this node's state in the cluster. */
 function trackNode({ node }: Pick<Store, "node">, metrics: Metrics): void {
   if (!node) return;
   metrics.gauge("postern_node_lease", "1 while this node holds a valid lease.", () => (node.isAlive() ? 1 : 0));

@@ -1,31 +1,31 @@
 /**
- * What edges could not put into effect at all servers that share a database: each tells the others, in presence, what it is at its
- * own, so that whichever is asked says the same.
+ * Shares problems of edges between servers with a common database. Each server publishes the problems of its own edges
+ * as presence entries, so that all servers show the same list.
  */
 import type { Problem } from "../../routing/planes/messages.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 
-/** What a server says of its edges. */
+/** The problems that a server reports for its edges. */
 export interface ProblemsEntry {
   readonly what: "problems";
   readonly problems: readonly Problem[];
 }
 
 export interface SharedProblems {
-  /** These are all that there are here: the others are told soon. */
+  /** Replaces the problems of this server. Other servers get them soon. */
   tell(problems: readonly Problem[]): void;
-  /** What other servers tell. */
+  /** Returns the problems of other servers. */
   others(): readonly Problem[];
-  /** Everything that others have told so far is known when it resolves; also when it cannot be asked for. */
+  /** Resolves once everything that other servers have published so far is known, or if it cannot be loaded. */
   refresh(): Promise<void>;
-  /** Of another server: `entry` undefined takes back what was heard under the id. */
+  /** Receives the entry of another server. `entry` undefined removes the entry with that id. */
   heard(id: string, entry: ProblemsEntry | undefined): void;
 }
 
-/** Of which others are told; nobody reads more, and most are the same everywhere. */
+/** Maximum number of shared problems. More would be of no use, and most are the same everywhere. */
 const maxTold = 1_000;
 
-/** @param node of a cluster; undefined: nobody is told */
+/** @param node of a cluster; undefined if there is none, so nothing is shared */
 export function shareProblems(node: { readonly id: string; readonly presence: Presence } | undefined): SharedProblems {
   const known = new Map<string, ProblemsEntry>();
   let isTold = false;

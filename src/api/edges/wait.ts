@@ -1,12 +1,12 @@
-/** `Prefer: wait=SECONDS` (RFC 7240 §4.3) on writes: they are answered once every connected edge serves them. */
+/** `Prefer: wait=SECONDS` (RFC 7240 §4.3) on writes: the response waits until every connected edge serves the write. */
 import type { AppliedRevisions } from "./applied.ts";
 import { header } from "../operation/call.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 
-/** Longest wait, seconds; a longer one is cut to it. */
+/** Maximum wait, seconds. Longer values are reduced to it. */
 const maxWaitSeconds = 30;
 
-/** The operation, waiting when it is asked to; reads are left as they are. */
+/** Returns the operation with waiting on request. Read operations are unchanged. */
 export function waiting(operation: Operation, applied: AppliedRevisions): Operation {
   if (operation.method === "GET" || operation.open || operation.reads) return operation;
   return {
@@ -28,7 +28,7 @@ async function afterwards(running: Reply | Promise<Reply>, seconds: number, appl
   return { ...reply, headers: [...(reply.headers ?? []), ...headers] };
 }
 
-/** What the client prefers; preferences that are not understood are passed over, as the RFC wants. */
+/** Returns the requested wait. Unknown preferences are ignored, as the RFC demands. */
 function waitSeconds(call: Call): number | undefined {
   const given = header(call.request, "prefer");
   const text = given && /(?:^|,)[ \t]*wait[ \t]*=[ \t]*"?([0-9]{1,9})"?[ \t]*(?=[,;]|$)/i.exec(given)?.[1];
