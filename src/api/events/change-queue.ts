@@ -1,4 +1,4 @@
-/** The changes of an account's objects as events: read from the history, from a place that is kept. */
+/** Reads the changes of an account's objects from the history as events, from a stored position. */
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Job } from "../../storage/cluster/jobs.ts";
 import type { Cursor, Store } from "../../storage/store.ts";
@@ -11,18 +11,18 @@ export interface ChangeQueueOptions {
   readonly clock: Clock;
   readonly render: RenderEvent;
   readonly accountId: string;
-  /** Of the place in the history. */
+  /** Name of the stored position. */
   readonly name: string;
   readonly from: Cursor;
   readonly types: ReadonlySet<string>;
-  /** Only its holder reads. */
+  /** Only the node that holds this job reads. */
   readonly job: Job;
 }
 
 const readAtOnce = 100;
-/** How often the place is kept. */
+/** How often the position is stored. */
 const keepEveryMs = 1_000;
-/** Behind every change of a revision. */
+/** Sorts after every change of a revision. */
 export const lastPosition: number = 2 ** 31 - 1;
 
 export class ChangeQueue implements EventQueue {
@@ -31,11 +31,11 @@ export class ChangeQueue implements EventQueue {
   #types: ReadonlySet<string>;
   #kinds: readonly string[];
   #cursor: Cursor;
-  /** Where each event that was read last stands, by its id. */
+  /** The positions of the events that were read last, by event id. */
   #places: ReadonlyMap<string, Cursor> = new Map();
   #keeping: Timer | undefined;
   #closed = false;
-  /** Whether the place is where the last holder of the job has come to. */
+  /** Whether the position includes the progress of the job's last holder. */
   #isOwn: boolean;
 
   constructor(options: ChangeQueueOptions) {
@@ -47,7 +47,7 @@ export class ChangeQueue implements EventQueue {
     this.#keep();
   }
 
-  /** Only these types from the next read on. */
+  /** Reads only these types from now on. */
   assign(types: ReadonlySet<string>): void {
     this.#types = types;
     this.#kinds = kindsOf(types);
@@ -78,7 +78,7 @@ export class ChangeQueue implements EventQueue {
       for (const change of changes) {
         const type = eventTypeOf(change);
         if (type !== undefined && types.has(type)) events.push(render(accountId, type, change));
-        // What is nobody's event is over with the one before it.
+        // A change that makes no event is settled together with the event before it.
         const last = events.at(-1);
         if (last) places.set(last.id, change.at);
         else this.#cursor = change.at;
@@ -97,7 +97,7 @@ export class ChangeQueue implements EventQueue {
     this.#keeping ??= this.#options.clock.after(keepEveryMs, () => this.#keep());
   }
 
-  /** The place is kept as it is now, unless it is to be forgotten. Called once nothing is read any more. */
+  /** Stores or deletes the position. Called once reading has ended. */
   close(forget: boolean): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -6,7 +6,7 @@ export interface EventCounters {
   failures: number;
 }
 
-/** Counters of all deliveries together, as metrics. */
+/** Returns the metrics of all deliveries together. */
 export function makeEventCounters(metrics: Metrics): EventCounters {
   const counters: EventCounters = { delivered: 0, dropped: 0, failures: 0 };
   metrics.counterOf("postern_events_delivered_total", "Events delivered.", () => counters.delivered);

@@ -1,4 +1,4 @@
-/** The events that a destination was sent last. */
+/** Operation that lists the events last sent to a destination. */
 import { eventDestination } from "../../resources/event-destination.ts";
 import type { Store } from "../../storage/store.ts";
 import { theOne } from "../objects/lookup.ts";
@@ -55,7 +55,10 @@ export function deliveredEventsOperation(store: Store, events: () => Pick<Events
   };
 }
 
-/** An event shows the whole object that it is about; events of traffic are about objects of all kinds. */
+/**
+ * Whether the key may read events of the type. An event shows a whole object, and traffic events concern objects of all
+ * kinds.
+ */
 function mayReadEvent(scope: Scope | undefined, type: string): boolean {
   const kinds = scope?.kinds;
   if (!kinds) return true;

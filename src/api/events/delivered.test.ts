@@ -10,7 +10,7 @@ const taking = (left?: readonly Event[]): Target =>
   ({ limits: {}, deliver: async () => left && { events: left }, close() {} }) as unknown as Target;
 const idsOf = (some: readonly Event[]): string[] => some.map((one) => (one as unknown as { id: string }).id);
 
-it("events that were delivered are kept newest first, a hundred of each destination, without those that are left", async () => {
+it("delivered events are stored newest first, up to a hundred per destination, without those the target did not accept", async () => {
   const delivered = keepDelivered();
   const [first, second] = events(2);
   await delivered.watched("ed_1", taking([second as Event])).deliver([first as Event, second as Event], false);
@@ -22,7 +22,7 @@ it("events that were delivered are kept newest first, a hundred of each destinat
   assert.deepEqual(delivered.of("ed_1"), []);
 });
 
-it("events that were delivered are kept of two hundred destinations, of those that got some last", async () => {
+it("delivered events are stored for two hundred destinations, the most recently used", async () => {
   const delivered = keepDelivered();
   for (let at = 0; at <= 200; at += 1) await delivered.watched(`ed_${at}`, taking()).deliver(events(1), false);
   assert.deepEqual(delivered.of("ed_0"), []);

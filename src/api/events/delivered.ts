@@ -1,15 +1,18 @@
-/** The last events that were delivered, for whoever wants to see some pass; in memory, and of this server alone: `shared-deliveries.ts` tells others. */
+/**
+ * Stores the last delivered events in memory, for the console and the API. It covers this server only;
+ * `shared-deliveries.ts` covers the others.
+ */
 import { Lru } from "../../lib/collections/lru.ts";
 import type { Event } from "./event/event.ts";
 import type { Target } from "./targets/target.ts";
 
-/** Of each destination. */
+/** Maximum number of events per destination. */
 const most = 100;
-/** Destinations that events are kept of; those are forgotten that got none for longest. */
+/** Maximum number of destinations. The destination without deliveries for the longest time is evicted. */
 const maxDestinations = 200;
 
 export interface DeliveredEvents {
-  /** The target, watched. */
+  /** Returns the target, and records what it delivers. */
   watched(destinationId: string, target: Target): Target;
   /** Newest first. */
   of(destinationId: string): readonly Event[];

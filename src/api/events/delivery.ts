@@ -1,4 +1,4 @@
-/** Delivery to one destination: what is taken counts, the rest is tried again for a day. */
+/** Delivers events to one destination, and retries failed events for a day. */
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -15,13 +15,13 @@ export interface DeliverySurroundings {
   readonly store: Pick<Store, "settledNow">;
   readonly log: Log;
   readonly counters: EventCounters;
-  /** The status is otherwise than it was. */
+  /** Called when the status changes. */
   readonly changed: () => void;
 }
 
 const firstPauseMs = 1_000;
 const longestPauseMs = 10 * 60_000;
-/** An older event is given up. */
+/** Maximum age of an event. Older events are dropped. */
 const lifeMs = 24 * 60 * 60_000;
 const maxErrorLength = 500;
 
@@ -38,7 +38,7 @@ export class Delivery {
   #pause: Timer | undefined;
   #status = { state: "idle", error: "", last_delivered_at: null as string | null, delivered: 0, dropped: 0 };
 
-  /** @param queues take turns */
+  /** @param queues served in turns */
   constructor(surroundings: DeliverySurroundings, id: string, target: Target, queues: readonly EventQueue[]) {
     this.#with = surroundings;
     this.#id = id;
@@ -51,13 +51,13 @@ export class Delivery {
     return { ...this.#status };
   }
 
-  /** There may be something to deliver. */
+  /** Called when there may be events to deliver. */
   wake(): void {
     this.#changed = true;
     if (!this.#pause) this.#resume?.();
   }
 
-  /** Delivers there from now on; what waits for another try is tried at once. */
+  /** Changes the target and retries failed events immediately. */
   retarget(target: Target): void {
     if (!this.#isBusy) this.#target.close();
     this.#target = target;
@@ -65,14 +65,14 @@ export class Delivery {
     this.#resume?.();
   }
 
-  /** Events were given up before they came here. */
+  /** Counts events that were dropped before they reached this delivery. */
   lost(count: number): void {
     this.#status.dropped += count;
     this.#with.counters.dropped += count;
     this.#with.changed();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when the current delivery has finished. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#resume?.();
@@ -133,7 +133,7 @@ export class Delivery {
     }
   }
 
-  /** What of `events` was not taken, and why. */
+  /** Returns the events that the target did not accept, with the reason. */
   async #deliver(
     target: Target,
     events: readonly Event[],
@@ -181,7 +181,7 @@ export class Delivery {
     this.#with.log.warn("events discarded", { destination: this.#id, eventId: first?.id, count: events.length });
   }
 
-  /** Until something changes; or, with a pause, until that is over or the target changes. */
+  /** Waits for a change. With a pause, waits until the pause is over or the target changes. */
   async #wait(pauseMs: number | undefined): Promise<void> {
     if (this.#stopped || (pauseMs === undefined && this.#changed)) return;
     await new Promise<void>((resume) => {
@@ -194,7 +194,7 @@ export class Delivery {
   }
 }
 
-/** As many of the first events as fit, at least one; too long ones in their short form. */
+/** Returns as many of the first events as fit, at least one. Oversized events are shortened. */
 function portion(
   events: readonly Event[],
   limits: TargetLimits,
@@ -210,7 +210,7 @@ function portion(
   return { now, later: events.slice(now.length) };
 }
 
-/** Doubling, with jitter so that many do not come back together. */
+/** Doubles the pause, with jitter so that retries of many deliveries do not coincide. */
 function pauseAfter(failures: number): number {
   return Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2);
 }

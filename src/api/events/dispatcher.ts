@@ -1,4 +1,4 @@
-/** Which destinations get which events: follows the subscriptions, with one delivery per destination in use. */
+/** Dispatches events to destinations by their subscriptions, with one delivery per destination in use. */
 import { letGo } from "../../lib/boundary.ts";
 import type { TellLogin } from "../../identity/sessions/events.ts";
 import type { Log } from "../../lib/log.ts";
@@ -34,21 +34,21 @@ export interface EventOptions extends OpenTargetsOptions {
 }
 
 export interface Events extends EdgeObserver {
-  /** How delivery to a destination goes. */
+  /** Returns the delivery status of a destination. */
   status(destination: StoredObject): Doc;
-  /** Why this server cannot deliver to such a destination; undefined when it can. */
+  /** Why this server cannot deliver to a destination. Undefined if it can. */
   unavailability(doc: DocOf<typeof eventDestination>): string | undefined;
-  /** What a destination was sent last, newest first. */
+  /** Returns the events last sent to a destination, newest first. */
   delivered(destinationId: string): Promise<readonly SentEvent[]>;
-  /** What another server says of a destination. */
+  /** Receives another server's report about a destination. */
   readonly heard: SharedDeliveries["heard"];
   readonly allowPrivate: boolean;
-  /** Of a login that the control plane itself has ended: on their way like what edges tell. */
+  /** Sends an event about a login that the control plane itself has ended, in the way that edges' reports take. */
   readonly tellLogin: TellLogin;
   stop(): Promise<void>;
 }
 
-/** The way of events to one destination. */
+/** The queues and the delivery of one destination. */
 interface Lane {
   readonly delivery: Delivery;
   readonly changes: ChangeQueue;
@@ -56,7 +56,7 @@ interface Lane {
   destination: StoredObject;
 }
 
-/** Events that are shown of one destination. */
+/** Maximum number of events shown per destination. */
 const maxShown = 100;
 const nothingYet = { state: "idle", error: "", last_delivered_at: null, delivered: 0, dropped: 0 };
 
@@ -70,7 +70,7 @@ async function stopLane({ delivery, changes }: Lane): Promise<void> {
   changes.close(false);
 }
 
-/** Id → account of each destination that changes are of, or of its subscriptions. */
+/** Returns id → account of each destination that the changes affect, directly or through its subscriptions. */
 function destinationsIn(changes: Commit["changes"]): Map<string, string> {
   const found = new Map<string, string>();
   for (const { before, after } of changes) {
@@ -81,7 +81,7 @@ function destinationsIn(changes: Commit["changes"]): Map<string, string> {
   return found;
 }
 
-/** Goes on where the last run has stopped. */
+/** Resumes where the last run stopped. */
 export async function startEvents(options: EventOptions): Promise<Events> {
   const { store, clock, log, allowPrivate, aws } = options;
   const lanes = new Map<string, Lane>();
@@ -110,7 +110,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
     const delivery = new Delivery(surroundings, id, open(destination), [changes, traffic]);
     return { delivery, changes, traffic, destination };
   };
-  /** Begins, changes or ends the delivery to a destination, as it and its subscriptions are now. */
+  /** Starts, changes or ends the delivery to a destination, according to its current state and subscriptions. */
   const settle = (id: string, accountId: string): void => {
     const destination = store.get(accountId, eventDestination.name, id);
     const types = destination && typesFor(store, destination, aws);
@@ -125,7 +125,7 @@ export async function startEvents(options: EventOptions): Promise<Events> {
       lanes.delete(id);
       delivered.drop(id);
       shared.drop(id);
-      // At once: its successor may keep a place of its own before the last delivery ends.
+      // Close immediately: a successor may store its own position before the last delivery ends.
       lane.changes.close(true);
       letGo("task", lane.delivery.stop());
     }

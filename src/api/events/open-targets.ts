@@ -1,4 +1,4 @@
-/** Targets of destinations, opened with the clients by which this server reaches them. */
+/** Opens the targets of destinations with the clients that this server uses to reach them. */
 import { join } from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { openOutbound } from "../../outbound/client.ts";
@@ -11,7 +11,7 @@ import type { Target } from "./targets/target.ts";
 
 export interface OpenTargetsOptions {
   readonly clock: Clock;
-  /** Files are written below `events/` in it, in a folder per account. */
+  /** Directory whose `events/` folder holds files, in a folder per account. */
   readonly dataDirectory: string;
   readonly allowPrivate: boolean;
   readonly ca?: string | undefined;
@@ -20,7 +20,7 @@ export interface OpenTargetsOptions {
 
 export interface TargetOpener {
   open(destination: StoredObject): Target;
-  /** Lets go of what the targets share; they are closed one by one. */
+  /** Closes what the targets share. Targets are closed individually. */
   close(): void;
 }
 

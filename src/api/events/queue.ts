@@ -2,10 +2,13 @@ import type { Event } from "./event/event.ts";
 
 /** Events that wait for delivery to one destination. */
 export interface EventQueue {
-  /** Later ones must not be delivered for good before earlier ones. */
+  /** Whether events must be delivered in order. */
   readonly ordered: boolean;
-  /** The next ones; none when there is nothing to deliver now. */
+  /** Returns the next events. Empty if there is nothing to deliver now. */
   read(): Promise<readonly Event[]>;
-  /** Those of what was read last that are delivered or given up; of an ordered queue always the first of them. */
+  /**
+   * Removes events of the last read that were delivered or dropped. In an ordered queue these are always the first
+   * events.
+   */
   settled(events: readonly Event[]): void;
 }

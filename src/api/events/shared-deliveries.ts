@@ -1,12 +1,13 @@
 /**
- * How deliveries go at all servers that share a database: each tells the others of its own, in presence, so that whichever
- * is asked says the same. At most once a second for a destination, and within bounds.
+ * Shares the status of deliveries between servers with a common database. Each server publishes its own deliveries as
+ * presence entries, so that all servers show the same status. Publishes at most once a second per destination, within
+ * limits.
  */
 import type { Clock } from "../../lib/clock.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { Event } from "./event/event.ts";
 
-/** As a destination has it in `delivery`. */
+/** Status of a destination, as its `delivery` field shows it. */
 export interface DeliveryStatus {
   readonly state: string;
   readonly error: string;
@@ -15,10 +16,10 @@ export interface DeliveryStatus {
   readonly dropped: number;
 }
 
-/** An event that was delivered, as it is shown. */
+/** A delivered event, as it is shown. */
 export type SentEvent = Pick<Event, "id" | "type" | "time" | "body">;
 
-/** What a server says of a destination. */
+/** A server's report about a destination. */
 export interface DeliveryEntry {
   readonly what: "delivery";
   readonly destinationId: string;
@@ -27,30 +28,33 @@ export interface DeliveryEntry {
   readonly events: readonly SentEvent[];
 }
 
-/** What is known of one destination. */
+/** What is known about one destination. */
 export type DeliveryNews = Pick<DeliveryEntry, "status" | "events">;
 
 export interface SharedDeliveries {
-  /** It goes otherwise here than it did: the others are told soon. */
+  /** Called when a delivery of this server changes. Other servers learn it soon. */
   changed(destinationId: string): void;
-  /** Nothing goes there from here any more. */
+  /** Removes a destination to which this server no longer delivers. */
   drop(destinationId: string): void;
-  /** What other servers say of a destination. */
+  /** Returns the reports of other servers about a destination. */
   others(destinationId: string): readonly DeliveryNews[];
-  /** Everything that others have told so far is known when it resolves; also when it cannot be asked for. */
+  /** Resolves once everything that other servers have published so far is known, or if it cannot be loaded. */
   refresh(): Promise<void>;
-  /** Of another server: `entry` undefined takes back what was heard under the id. */
+  /** Receives the entry of another server. `entry` undefined removes the entry with that id. */
   heard(id: string, entry: DeliveryEntry | undefined): void;
 }
 
 const tellMs = 1_000;
-/** Destinations of which this server tells; those are forgotten that had no news for longest. */
+/**
+ * Maximum number of destinations that this server publishes. The destination without news for the longest time is
+ * evicted.
+ */
 const maxTold = 200;
 const maxEvents = 20;
-/** Of bodies together, characters. */
+/** Maximum length of all bodies together, characters. */
 const maxLength = 65_536;
 
-/** What is told of events: the newest, as far as there is room. */
+/** Returns the newest events that fit into the limits. */
 export function newestOf(events: readonly Event[]): readonly SentEvent[] {
   let length = 0;
   const shown: SentEvent[] = [];
@@ -62,7 +66,10 @@ export function newestOf(events: readonly Event[]): readonly SentEvent[] {
   return shown;
 }
 
-/** @param node of a cluster; undefined: nobody is told. @param own what this server knows of a destination */
+/**
+ * @param node of a cluster; undefined if there is none, so nothing is shared
+ * @param own returns what this server knows about a destination
+ */
 export function shareDeliveries(
   node: { readonly id: string; readonly presence: Presence } | undefined,
   clock: Pick<Clock, "after">,
@@ -105,7 +112,7 @@ export function shareDeliveries(
   };
 }
 
-/** What several servers say of one destination, as one. */
+/** Combines the reports of several servers about one destination. */
 export function joinDeliveries(all: readonly DeliveryNews[], most: number): DeliveryNews {
   const [first, ...rest] = all.map(({ status }) => status);
   const status = rest.reduce((one, other) => join(one as DeliveryStatus, other), first as DeliveryStatus);
@@ -118,7 +125,7 @@ function keyOf({ time, id }: SentEvent): string {
   return `${time} ${id}`;
 }
 
-/** What has to be looked at counts. */
+/** The state that most needs attention wins. */
 const order: readonly unknown[] = ["idle", "delivering", "retrying", "unsupported"];
 
 function join(one: DeliveryStatus, other: DeliveryStatus): DeliveryStatus {

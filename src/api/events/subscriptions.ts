@@ -1,4 +1,4 @@
-/** What the subscriptions of a destination want of it. */
+/** Finds which events the subscriptions of a destination select. */
 import { eventDestination } from "../../resources/event-destination.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -7,7 +7,10 @@ import { lastPosition } from "./change-queue.ts";
 import { unavailability } from "./targets.ts";
 import type { OperatorKeys } from "./targets/operator-keys.ts";
 
-/** Ids of the destinations whose deliveries a change of the object may change; none for objects of other kinds. */
+/**
+ * Returns the ids of the destinations whose deliveries a change of the object may affect. Empty for objects of other
+ * kinds.
+ */
 export function destinationIdsOf(object: StoredObject): readonly string[] {
   if (object.kind === eventDestination.name) return [object.id];
   return object.kind === eventSubscription.name ? docOf(object, eventSubscription).destination_ids : [];
@@ -17,7 +20,7 @@ function subscriptionsOf(store: Store, id: string): StoredObject[] {
   return store.referrers(id).filter(({ kind }) => kind === eventSubscription.name);
 }
 
-/** Undefined when there is nothing to deliver. */
+/** Returns the types to deliver. Undefined if there is nothing to deliver. */
 export function typesFor(
   store: Store,
   destination: StoredObject,
@@ -30,7 +33,7 @@ export function typesFor(
   return sources.length === 0 ? undefined : new Set(sources.map(({ type }) => type));
 }
 
-/** What was written after the first of its subscriptions. */
+/** Returns the position after the revision of the destination's first subscription. */
 export function firstCursor(store: Store, id: string): Cursor {
   const revisions = subscriptionsOf(store, id).map(({ revision }) => revision);
   return { revision: Math.min(...revisions), position: lastPosition };

@@ -24,18 +24,18 @@ const kinds: { readonly [N in EventTargetName]: TargetKind<N> } = {
 
 type Destination = Pick<DocOf<typeof eventDestination>, "target">;
 
-/** A target by its name, and what the destination says of it. */
+/** A target's name and its settings in the destination. */
 type Chosen<N extends EventTargetName = EventTargetName> = {
   [M in N]: { readonly name: M; readonly value: EventTargetValue<M> };
 }[N];
 
-/** The one member of a destination's target that is set. */
+/** Returns the one member of a destination's target that is set. */
 export function targetOf({ target }: Destination): Chosen {
   for (const [name, value] of Object.entries(target)) if (value !== null) return { name, value } as Chosen;
   throw new Error("read target: no target is set");
 }
 
-/** Why this server cannot deliver to a destination, as a clause; undefined when it can. */
+/** Why this server cannot deliver to a destination, as a clause. Undefined if it can. */
 export function unavailability(destination: Destination, aws: OperatorKeys | undefined): string | undefined {
   const chosen = targetOf(destination);
   const why = whyUnavailable(chosen, aws);
@@ -49,7 +49,7 @@ function whyUnavailable<N extends EventTargetName>(
   return kinds[name].unavailable?.(value, aws);
 }
 
-/** A target that cannot be opened says why at each delivery. */
+/** If opening fails, each delivery fails with the reason. */
 export function openTarget(destination: Destination, surroundings: TargetSurroundings): Target {
   try {
     return open(targetOf(destination), surroundings);

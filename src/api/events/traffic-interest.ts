@@ -1,4 +1,4 @@
-/** Who wants events of traffic: told to the edges, so that accounts without subscriptions cost them nothing. */
+/** Sends edges the accounts and types with traffic subscriptions, so that edges do no work for other accounts. */
 import type { EdgeLine, Edges } from "../edges/edges.ts";
 import type { Upward } from "../../routing/planes/messages.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
@@ -6,14 +6,14 @@ import type { Event } from "./event/event.ts";
 import { trafficEvent } from "./event/traffic-event.ts";
 
 export interface TrafficInterest {
-  /** Replaces what a destination wants. */
+  /** Replaces the types that a destination subscribes to. */
   set(destinationId: string, accountId: string, types: readonly TrafficEventType[]): void;
-  /** Tells the edges what has changed. */
+  /** Sends changes to the edges. */
   tell(): void;
-  /** An edge is there, and knows nothing yet. */
+  /** Called when an edge connects. The edge has no state yet. */
   connected(line: EdgeLine): void;
   wants(accountId: string, type: TrafficEventType): boolean;
-  /** For each destination what it is to get, and how many events of its account were dropped. */
+  /** Returns the events of each destination, and the number of dropped events of its account. */
   sort(
     message: Pick<Extract<Upward, { type: "traffic" }>, "reports" | "dropped">,
   ): Iterable<readonly [destinationId: string, events: readonly Event[], dropped: number]>;
@@ -21,7 +21,7 @@ export interface TrafficInterest {
 
 export function openTrafficInterest(edges: Pick<Edges, "joined">): TrafficInterest {
   const byAccount = new Map<string, Map<string, readonly TrafficEventType[]>>();
-  /** What each edge was told last, as text. */
+  /** The text last sent to each edge. */
   const told = new WeakMap<EdgeLine, string>();
 
   const tell = (lines: readonly EdgeLine[]): void => {

@@ -1,17 +1,17 @@
 import type { Event } from "./event/event.ts";
 import type { EventQueue } from "./queue.ts";
 
-/** Events that wait for one destination; beyond it the oldest are dropped. */
+/** Maximum number of events that wait for one destination. Beyond it, the oldest are dropped. */
 const maxWaiting = 5_000;
 const readAtOnce = 1_000;
 
-/** Events of traffic: kept in memory only, the latest ones. */
+/** Queue of traffic events. They are stored in memory only, the latest ones. */
 export class TrafficQueue implements EventQueue {
   readonly ordered = false;
   readonly #dropped: (count: number) => void;
   #waiting: Event[] = [];
 
-  /** @param dropped told of events that had to make room */
+  /** @param dropped called with the number of events that were dropped to make room */
   constructor(dropped: (count: number) => void) {
     this.#dropped = dropped;
   }

@@ -1,4 +1,4 @@
-/** One change as its receivers read it. */
+/** Renders a change as an event for receivers. */
 import { createHash } from "node:crypto";
 import type { Fields } from "../../../schema/fields.ts";
 import { renderFields } from "../../../schema/render.ts";
@@ -7,20 +7,20 @@ import { resourceNamed, resources } from "../../operation/declarations.ts";
 import { uriOf, uriOfId } from "../../objects/views.ts";
 
 export interface Event {
-  /** The same each time that it is sent, so that a receiver can tell. */
+  /** Equal for every attempt to send the event, so that a receiver can detect duplicates. */
   readonly id: string;
   readonly type: string;
   /** RFC 3339. */
   readonly time: string;
-  /** A JSON object, one line. */
+  /** A JSON object on one line. */
   readonly body: string;
-  /** The body for receivers that do not take one of this length: without the object, and `shortened`. */
+  /** Returns a body without the object and with `shortened`, for receivers that reject bodies of this length. */
   readonly short: () => string;
 }
 
 export type RenderEvent = (accountId: string, type: string, change: PastChange) => Event;
 
-/** Fields that are part of the object itself: what is computed on reading was never written. */
+/** Stored fields only. Computed fields were never written. */
 const stored: ReadonlyMap<string, Fields> = new Map(
   resources.map(({ name, fields }) => [
     name,
@@ -28,7 +28,7 @@ const stored: ReadonlyMap<string, Fields> = new Map(
   ]),
 );
 
-/** Secrets are masked in events, whoever receives them. */
+/** Masks secrets in events for all receivers. */
 export function eventRenderer(baseUrl: string): RenderEvent {
   const render = (object: StoredObject | undefined): unknown =>
     object && {
@@ -56,7 +56,7 @@ export function eventRenderer(baseUrl: string): RenderEvent {
     };
     const body = JSON.stringify({
       ...head,
-      // Of what is kept without history, a deletion has the id alone.
+      // Objects without history leave only their id in a deletion.
       object: after ?? before ?? { id: change.id },
       before: before ?? null,
       after: after ?? null,
@@ -71,7 +71,7 @@ function eventId(accountId: string, { at, operationId }: PastChange): string {
   return idOfEvent(`${accountId} ${operationId} ${at.revision} ${at.position}`);
 }
 
-/** The same for the same text. */
+/** Returns the same id for the same text. */
 export function idOfEvent(text: string): string {
   const hash = createHash("sha256").update(text).digest();
   const digits = (hash.readBigUInt64BE(0) * 2n ** 64n + hash.readBigUInt64BE(8)).toString(36);

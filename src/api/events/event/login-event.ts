@@ -1,4 +1,4 @@
-/** A login as receivers of events read it: one that was made, refused, or is over. */
+/** Renders a login as an event for receivers: created, denied or ended. */
 import { newId } from "../../../lib/ids.ts";
 import type { LoginEvent } from "../../../identity/sessions/events.ts";
 import { idOfEvent } from "./event.ts";
@@ -39,7 +39,7 @@ export function loginEvent(told: LoginEvent): Event {
   return { id, type, time, body, short: () => body };
 }
 
-/** A session begins and ends once; several edges may say so. */
+/** A session begins and ends once, but several edges may report it. */
 function idOf({ type, accountId, at, sessionId }: LoginEvent): string {
   if (sessionId === null || type === "login_refused.v0") return newId("ev", at);
   return idOfEvent(`${accountId} ${type} ${sessionId}`);

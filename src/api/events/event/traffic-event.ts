@@ -1,4 +1,4 @@
-/** A finished request or closed connection as receivers of events read it. */
+/** Renders a finished request or closed connection as an event for receivers. */
 import { newId } from "../../../lib/ids.ts";
 import type { ConnectionReport, RequestReport, TrafficReport } from "../../../routing/planes/traffic.ts";
 import type { Event } from "./event.ts";
@@ -20,7 +20,7 @@ function finishedEvent(report: RequestReport | ConnectionReport): Event {
     principal: null,
     object: type === "http_request_complete.v0" ? requestObject(report) : connectionObject(report),
   });
-  // No report is longer than a receiver takes.
+  // Reports are always short enough for every receiver.
   return { id, type, time, body, short: () => body };
 }
 

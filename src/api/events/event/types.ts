@@ -1,4 +1,4 @@
-/** The types of events that there are: three per resource that is stored, and those of traffic. */
+/** The types of events: three per stored resource, and the types of traffic. */
 import { trafficEventTypes } from "../../../resources/traffic-event-types.ts";
 import type { TrafficEventType } from "../../../resources/traffic-event-types.ts";
 import type { Change } from "../../../storage/store.ts";
@@ -9,26 +9,26 @@ const kinds = stored.map(({ name }) => name);
 
 const ofChanges: ReadonlySet<string> = new Set(
   stored.flatMap(({ name, unrecorded }) =>
-    // Of what comes and changes by itself only what a key does is in the history: deleting it.
+    // For objects that the server manages, the history contains only the deletions by API keys.
     (unrecorded ? ["deleted"] : ["created", "updated", "deleted"]).map((verb) => `${name}_${verb}.v0`),
   ),
 );
 const ofTraffic: ReadonlySet<string> = new Set(trafficEventTypes);
 
-/** What is wrong with a type, as the end of "must …"; undefined when nothing is. */
+/** Returns what is wrong with a type, as the end of "must …". Undefined if it is valid. */
 export function eventTypeIssue(type: string): string | undefined {
   if (ofChanges.has(type) || ofTraffic.has(type)) return undefined;
   const known = `${trafficEventTypes.join(", ")}, or <resource>_created.v0, _updated.v0 or _deleted.v0`;
   return `be ${known} with one of ${kinds.join(", ")}; is "${type.slice(0, 64)}"`;
 }
 
-/** Undefined for what has no events, such as the server's own notes. */
+/** Returns undefined for objects without events, such as the server's internal records. */
 export function eventTypeOf({ kind, before, after }: Change): string | undefined {
   const type = `${kind}_${after ? (before ? "updated" : "created") : "deleted"}.v0`;
   return ofChanges.has(type) ? type : undefined;
 }
 
-/** The kinds of the objects whose changes the types are about. */
+/** Returns the kinds of the objects whose changes the types describe. */
 export function kindsOf(types: ReadonlySet<string>): readonly string[] {
   const changes = [...types].filter((type) => ofChanges.has(type));
   return [...new Set(changes.map((type) => type.replace(/_[a-z]+\.v0$/, "")))];

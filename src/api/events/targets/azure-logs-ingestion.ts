@@ -1,21 +1,21 @@
-/** Azure Monitor, the Logs Ingestion API, with a token that Entra gives for the client's secret. */
+/** Azure Monitor, the Logs Ingestion API, with an Entra token for a client secret. */
 import type { EventTargetValue } from "../../../resources/event-target.ts";
 import type { Outbound } from "../../../outbound/client.ts";
 import { refusedBy, readObject } from "./response.ts";
 import { NotDelivered } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 
-/** 1 MB per request. */
+/** Azure's limit is 1 MB per request. */
 const limits = { events: 1000, bytes: 900_000, perEvent: 64, eventBytes: 800_000 } as const;
 const version = "2023-01-01";
 const defaultAuthority = "https://login.microsoftonline.com";
-/** Of the authorities of the clouds that are kept apart. */
+/** Scopes of the authorities of separate clouds. */
 const scopes: Readonly<Record<string, string>> = {
   "login.microsoftonline.us": "https://monitor.azure.us//.default",
   "login.partner.microsoftonline.cn": "https://monitor.azure.cn//.default",
 };
 const defaultScope = "https://monitor.azure.com//.default";
-/** Renewed so long before it ends. */
+/** How long before its expiry a token is renewed. */
 const marginMs = 5 * 60_000;
 
 export const azureLogsIngestion: TargetKind<"azure_logs_ingestion"> = {
@@ -28,7 +28,7 @@ export const azureLogsIngestion: TargetKind<"azure_logs_ingestion"> = {
     return {
       limits,
       async deliver(events) {
-        // The body of an event is JSON already; the column is one that every table has.
+        // The body of an event is already JSON. Every table has this column.
         const rows = events.map(({ time, body }) => `{"TimeGenerated":${JSON.stringify(time)},${body.slice(1)}`);
         const headers = { "content-type": "application/json", authorization: `Bearer ${await token.get()}` };
         const answer = await outbound.send({ method: "POST", url, headers, body: `[${rows.join(",")}]` });
@@ -53,7 +53,7 @@ function tokenSource(
     client_secret: value.client_secret,
     scope: scopes[url.hostname] ?? defaultScope,
   }).toString();
-  /** `endsAt` is by the monotonic clock. */
+  /** `endsAt` is on the monotonic clock. */
   let kept: { readonly token: string; readonly endsAt: number } | undefined;
   return {
     async get() {
@@ -74,7 +74,7 @@ function tokenSource(
   };
 }
 
-/** RFC 6749 §5.2; nothing else of the answer is told, which may repeat the request. */
+/** RFC 6749 §5.2. Only these codes are reported, because the rest of the response may repeat the request. */
 const tokenErrors = new Set([
   "invalid_request",
   "invalid_client",

@@ -2,7 +2,7 @@
 import { refusedBy } from "./response.ts";
 import type { TargetKind } from "./target.ts";
 
-/** 1,000 logs and 5 MB per request, 1 MB per log; quotes are escaped in it. */
+/** Datadog's limits are 1,000 logs and 5 MB per request, and 1 MB per log. Escaped quotes make logs longer. */
 const limits = { events: 1000, bytes: 2_000_000, perEvent: 600, eventBytes: 500_000 } as const;
 
 export const datadog: TargetKind<"datadog"> = {

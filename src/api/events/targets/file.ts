@@ -1,9 +1,9 @@
-/** Delivery into files of the data directory: one line of JSON per event. */
+/** Writes events to files of the data directory: one line of JSON per event. */
 import { mkdir, open, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { TargetKind } from "./target.ts";
 
-/** A longer file is set aside as `NAME.1`, in place of the one before. */
+/** Maximum size. A larger file is renamed to `NAME.1` and replaces the previous one. */
 const maxFileBytes = 64 * 1024 * 1024;
 const limits = { events: 500, bytes: 16 * 1024 * 1024, perEvent: 1, eventBytes: 8 * 1024 * 1024 } as const;
 const newline = 10;
@@ -23,7 +23,7 @@ export const file: TargetKind<"file"> = {
   },
 };
 
-/** Resolves once the lines are on disk. An unfinished line that a crash left is ended first. */
+/** Resolves once the lines are on disk. First completes an unfinished line that a crash left. */
 async function append(path: string, lines: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   const size = found?.size ?? 0;

@@ -1,14 +1,14 @@
 import type { EventSettings } from "../../../settings/events.ts";
 
-/** The operator's own access to AWS, with which roles are taken. */
+/** The operator's own access to AWS, which is used to assume roles. */
 export interface OperatorKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of the token service; the region's own unless given. */
+  /** Endpoint of the token service. Default: the region's endpoint. */
   readonly stsEndpoint: string | undefined;
 }
 
-/** As the operator has set them; undefined where there are none. */
+/** Returns the operator's keys. Undefined if none are set. */
 export function operatorKeys(settings: EventSettings): OperatorKeys | undefined {
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsStsEndpoint: stsEndpoint } = settings;
   if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;

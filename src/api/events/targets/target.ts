@@ -1,34 +1,34 @@
-/** What a kind of destination is made of: one file each, listed in `targets.ts`. */
+/** Interface of a kind of destination. Each kind has its own file and is listed in `targets.ts`. */
 import type { EventTargetName, EventTargetValue } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
 import type { Outbound } from "../../../outbound/client.ts";
 import type { OperatorKeys } from "./operator-keys.ts";
 
-/** A destination's target, open for delivery: it may keep connections and tokens between deliveries. */
+/** A destination's target, open for delivery. It may cache connections and tokens between deliveries. */
 export interface Target {
   readonly limits: TargetLimits;
   /**
-   * Delivers events within `limits`. Resolves with what was not taken; undefined when all were. Rejects
-   * with `NotDelivered`, or another error that names no secret, when none was.
-   * @param ordered a later event must not be taken for good before an earlier one
+   * Delivers events within `limits`. Resolves with the events that were not accepted; undefined if all were. If none
+   * was accepted, rejects with `NotDelivered` or another error without secrets.
+   * @param ordered whether no event may be finally accepted before an earlier one
    */
   deliver(events: readonly Event[], ordered: boolean): Promise<Leftover | undefined>;
-  /** Lets go of what is kept. */
+  /** Releases cached connections and tokens. */
   close(): void;
 }
 
 export interface TargetLimits {
   readonly events: number;
-  /** Of the events' bodies together, `perEvent` added for each. */
+  /** Maximum size of the events' bodies together, plus `perEvent` for each. */
   readonly bytes: number;
   readonly perEvent: number;
-  /** Longer bodies are delivered in their short form. */
+  /** Maximum size of one body. Larger events are shortened. */
   readonly eventBytes: number;
 }
 
 export interface Leftover {
   readonly events: readonly Event[];
-  /** Why the first of them was not taken, without any secret; undefined: they were too many at once. */
+  /** Why the first event was not accepted, without any secret. Undefined if there were too many for one request. */
   readonly why: string | undefined;
 }
 
@@ -36,22 +36,22 @@ export interface TargetSurroundings {
   readonly destinationId: string;
   readonly accountId: string;
   readonly outbound: Outbound;
-  /** Also reaches what the operator has named in this network. */
+  /** Also reaches addresses in the private network that the operator allows. */
   readonly operatorOutbound: Outbound;
   readonly aws: OperatorKeys | undefined;
-  /** Where files of the account are written. */
+  /** Directory for files of the account. */
   readonly directory: string;
 }
 
 export interface TargetKind<N extends EventTargetName> {
-  /** Why this server cannot deliver there, as a clause; undefined when it can. */
+  /** Why this server cannot deliver there, as a clause. Undefined if it can. */
   unavailable?(value: EventTargetValue<N>, aws: OperatorKeys | undefined): string | undefined;
   open(value: EventTargetValue<N>, surroundings: TargetSurroundings): Target;
 }
 
-/** Nothing was taken. */
+/** No event was accepted. */
 export class NotDelivered extends Error {
-  /** How long the receiver wants to be left alone, milliseconds. */
+  /** Delay that the receiver demands before the next attempt, milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, retryAfterMs?: number) {
@@ -60,7 +60,10 @@ export class NotDelivered extends Error {
   }
 }
 
-/** What `failed` says of the events at those places; in order, all behind the first one are sent again as well. */
+/**
+ * Returns the events for which `failed` returns a reason. If `ordered`, all events after the first failed one are sent
+ * again.
+ */
 export function leftover(
   events: readonly Event[],
   failed: (index: number) => string | undefined,

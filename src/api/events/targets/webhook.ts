@@ -1,4 +1,4 @@
-/** Delivery over HTTP, signed as the Standard Webhooks specification says (webhook-id, -timestamp, -signature). */
+/** Delivery over HTTP, signed according to the Standard Webhooks specification (webhook-id, -timestamp, -signature). */
 import { createHmac } from "node:crypto";
 import { signingKey } from "../../../resources/event-target.ts";
 import type { Event } from "../event/event.ts";
@@ -6,14 +6,14 @@ import { refusedBy } from "./response.ts";
 import { NotDelivered, leftover } from "./target.ts";
 import type { TargetKind } from "./target.ts";
 
-/** One POST each; so many at once where their order is free. */
+/** One POST per event. This is the maximum number of parallel requests if the order is free. */
 const limits = { events: 16, bytes: 16 * 1024 * 1024, perEvent: 0, eventBytes: 8 * 1024 * 1024 } as const;
 
 export const webhook: TargetKind<"webhook"> = {
   open(value, { outbound }) {
     const url = new URL(value.url);
     const key = signingKey(value.secret);
-    // As an earlier version may have stored it: everybody could make such signatures.
+    // An earlier version may have stored an empty key, with which anyone could sign.
     if (key.length === 0) throw new NotDelivered("its secret is an empty key: set another one");
     /** Redirects are not followed. */
     const post = async (event: Event): Promise<void> => {

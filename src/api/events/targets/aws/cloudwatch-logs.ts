@@ -1,13 +1,13 @@
-/** AWS CloudWatch Logs, PutLogEvents, into a log stream that is named after the destination. */
+/** AWS CloudWatch Logs, PutLogEvents, into a log stream named after the destination. */
 import type { Event } from "../../event/event.ts";
 import { AwsFailure, awsCaller, unavailable } from "./request.ts";
 import { NotDelivered } from "../target.ts";
 import type { Leftover, TargetKind } from "../target.ts";
 
 const service = { name: "logs", prefix: "Logs_20140328" } as const;
-/** 10,000 events and 1 MiB per request with 26 bytes for each; 256 KiB per event. */
+/** AWS limits: 10,000 events and 1 MiB per request with 26 bytes for each; 256 KiB per event. */
 const limits = { events: 10_000, bytes: 1024 * 1024, perEvent: 26, eventBytes: 256 * 1024 - 26 } as const;
-/** The events of one request may not lie further apart. */
+/** Maximum time span of the events in one request. */
 const spanMs = 24 * 60 * 60_000;
 
 export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
@@ -50,7 +50,7 @@ export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
   },
 };
 
-/** What one request can hold, and what is left for another. */
+/** Splits events into those that fit into one request, and the rest. */
 function withinSpan(events: readonly Event[]): readonly [now: readonly Event[], later: Leftover | undefined] {
   let earliest = Infinity;
   let latest = -Infinity;

@@ -1,4 +1,6 @@
-/** Key pairs for AWS: the one that is given, or one of a role, which the token service lends for an hour. */
+/**
+ * Key pairs for AWS: the configured pair, or the temporary pair of a role from the token service, valid for an hour.
+ */
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
 import type { EventTargetValue } from "../../../../resources/event-target.ts";
@@ -9,17 +11,17 @@ import { signedHeaders } from "./sign.ts";
 import type { AwsKeys } from "./sign.ts";
 import { parseTime } from "../../../../lib/rfc3339.ts";
 
-/** How a target is signed in to: a key pair, or a role. */
+/** How a target authenticates: with a key pair or a role. */
 export type AwsAuth = EventTargetValue<"firehose" | "kinesis" | "cloudwatch_logs">["auth"];
 
 export interface AwsCredentials {
   keys(): Promise<AwsKeys>;
-  /** The receiver has refused them: they are asked for anew. */
+  /** Drops the keys after the receiver rejected them, so that new ones are requested. */
   forget(): void;
 }
 
 const lifeSeconds = 3600;
-/** Renewed so long before they end. */
+/** How long before their expiry keys are renewed. */
 const marginMs = 5 * 60_000;
 
 export function awsCredentials(auth: AwsAuth, resource: Arn, surroundings: TargetSurroundings): AwsCredentials {
@@ -43,7 +45,7 @@ export function awsCredentials(auth: AwsAuth, resource: Arn, surroundings: Targe
 }
 
 /**
- * STS AssumeRole. The account's id goes along as external id: a role that demands it cannot be used by another
+ * STS AssumeRole. It sends the account's id as external id. A role that requires this id cannot be used by another
  * account of this server.
  */
 async function assumeRole(

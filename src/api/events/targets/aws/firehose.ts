@@ -5,7 +5,7 @@ import { leftover } from "../target.ts";
 import type { TargetKind } from "../target.ts";
 
 const service = { name: "firehose", prefix: "Firehose_20150804" } as const;
-/** 500 records and 4 MiB per request, 1,000 KiB per record. */
+/** AWS limits: 500 records and 4 MiB per request, 1,000 KiB per record. */
 const limits = { events: 500, bytes: 4 * 1024 * 1024, perEvent: 1, eventBytes: 1000 * 1024 - 1 } as const;
 
 export const firehose: TargetKind<"firehose"> = {

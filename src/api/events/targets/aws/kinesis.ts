@@ -5,7 +5,7 @@ import { leftover } from "../target.ts";
 import type { TargetKind } from "../target.ts";
 
 const service = { name: "kinesis", prefix: "Kinesis_20131202" } as const;
-/** 500 records and 5 MiB per request, 1 MiB per record, keys included. */
+/** AWS limits: 500 records and 5 MiB per request, 1 MiB per record, keys included. */
 const limits = { events: 500, bytes: 5 * 1024 * 1024, perEvent: 64, eventBytes: 1024 * 1024 - 64 } as const;
 
 export const kinesis: TargetKind<"kinesis"> = {
@@ -18,7 +18,7 @@ export const kinesis: TargetKind<"kinesis"> = {
       async deliver(events, ordered) {
         const answer = await caller.call("PutRecords", {
           StreamARN: stream,
-          // Records under one key are read in their order; those that have none are spread over the shards.
+          // Records with the same key are read in order. Records with unique keys are spread over the shards.
           Records: events.map(({ id, body }) => ({
             Data: Buffer.from(body).toString("base64"),
             PartitionKey: ordered ? around.accountId : id,

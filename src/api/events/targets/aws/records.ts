@@ -1,4 +1,7 @@
-/** What an answer that has a result per record says of the one at a place; undefined: it was taken. */
+/**
+ * Returns a function that reads the error of the record at an index from per-record results. Undefined if the record
+ * was accepted.
+ */
 export function recordFailure(results: unknown): (index: number) => string | undefined {
   const list: readonly unknown[] = Array.isArray(results) ? results : [];
   return (index) => {

@@ -1,4 +1,4 @@
-/** Calls of AWS services that speak JSON over POST. */
+/** Calls AWS services that use JSON over POST. */
 import { awsEndpoint, readArn } from "../../../../lib/arn.ts";
 import type { Arn } from "../../../../lib/arn.ts";
 import { refusedBy, readObject } from "../response.ts";
@@ -10,22 +10,22 @@ import type { AwsAuth } from "./credentials.ts";
 import { signedHeaders } from "./sign.ts";
 
 export interface AwsService {
-  /** As in its ARNs and host names. */
+  /** Name in the service's ARNs and host names. */
   readonly name: string;
-  /** Before the operation in `X-Amz-Target`. */
+  /** Prefix of the operation in `X-Amz-Target`. */
   readonly prefix: string;
 }
 
-/** What all AWS targets say of themselves. */
+/** Settings that all AWS targets share. */
 interface AwsTarget {
   readonly auth: AwsAuth;
-  /** Instead of the service's own; "" for that. */
+  /** Replaces the service's default endpoint; "" for the default. */
   readonly endpoint: string;
 }
 
 export interface AwsCaller {
   readonly arn: Arn;
-  /** The answer of the operation. Rejects with `NotDelivered`, which has the service's error as `code`. */
+  /** Returns the result of the operation. Rejects with `NotDelivered`, with the service's error as `code`. */
   call(operation: string, input: unknown): Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -38,7 +38,7 @@ export class AwsFailure extends NotDelivered {
   }
 }
 
-/** Errors that say that the credentials are not, or no longer, good. */
+/** Errors for invalid or expired credentials. */
 const stale = new Set(["ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException"]);
 
 export function awsCaller(
@@ -76,13 +76,13 @@ export function awsCaller(
   };
 }
 
-/** The name of an error; what comes with it may repeat parts of the request, and is not told. */
+/** Returns the name of an error. The rest of the error may repeat parts of the request and is dropped. */
 function errorCode(type: unknown): string {
   const name = typeof type === "string" ? type.slice(type.lastIndexOf("#") + 1) : "";
   return /^[A-Z][A-Za-z]{1,63}$/.test(name) ? name : "";
 }
 
-/** Of every AWS target. */
+/** Shared by all AWS targets. */
 export const unavailable = ({ auth }: AwsTarget, aws: OperatorKeys | undefined): string | undefined =>
   auth.role === null || aws !== undefined
     ? undefined

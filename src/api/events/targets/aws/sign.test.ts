@@ -26,7 +26,7 @@ const url = new URL("https://example.amazonaws.com/");
 
 describe("signatures for AWS", () => {
   for (const { name, headers, body, signature } of published) {
-    it(`signatures for AWS are those of the published example ${name}`, async () => {
+    it(`signatures for AWS match the published example ${name}`, async () => {
       const signed = await signedHeaders({ url, ...scope, keys, headers, body, nowMs });
       assert.match(signed["authorization"] ?? "", new RegExp(`Signature=${signature}$`));
       const request = { method: "POST", target: "/", headers: { ...signed, host: url.host }, body };

@@ -16,7 +16,7 @@ export interface Unsigned {
   readonly nowMs: number;
 }
 
-/** The headers of a POST with AWS' signature, version 4: content type and target are covered by it. */
+/** Returns the headers of a POST with an AWS signature, version 4. The signature covers content type and target. */
 export async function signedHeaders({ url, keys, headers, nowMs, ...rest }: Unsigned): Promise<Record<string, string>> {
   const { accessKeyId, secretAccessKey, sessionToken } = keys;
   const signer = new AwsV4Signer({
