@@ -1,4 +1,4 @@
-/** The sources of a subscription, each on a path of its own. */
+/** The sources of a subscription as separate resources. */
 import { Refusal } from "../../lib/errors.ts";
 import { eventSourceFields, eventSubscription } from "../../resources/event-subscription.ts";
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
@@ -145,7 +145,7 @@ async function add(call: Call, context: ObjectContext): Promise<Reply> {
   }));
 }
 
-/** Changes the list as it is when it is written, whatever others have changed before. */
+/** Changes the list at the time of the write, so that concurrent changes are preserved. */
 function edit(
   call: Call,
   context: ObjectContext,
@@ -157,7 +157,7 @@ function edit(
   }));
 }
 
-/** The call as one about the subscription alone. */
+/** Returns the call with only the subscription's parameters. */
 function ofSubscription(call: Call): Call {
   return { ...call, parameters: call.parameters.slice(0, 1) };
 }
@@ -174,7 +174,7 @@ function typeOf({ parameters }: Call): string {
   return parameters[1] as string;
 }
 
-/** A source has the subscription's ETag: it changes with that. */
+/** A source has the subscription's ETag, which changes with every source. */
 function reply(call: Call, context: ObjectContext): Reply {
   const subscription = subscriptionOf(call, context);
   const source = sourceOf(subscription, typeOf(call));

@@ -4,7 +4,7 @@ import { docOf } from "../../schema/doc.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 import type { Call, Operation } from "../operation/call.ts";
 
-/** Operations on cloud endpoints, with a word on the other endpoints, which are changed where they come from. */
+/** Returns operations on cloud endpoints. For other endpoints they respond with where to change them. */
 export function onlyCloudEndpoints(operation: Operation, liveObjects: LiveObjects): Operation {
   if (!operation.path.includes("{id}")) return operation;
   return {

@@ -1,4 +1,4 @@
-/** Operations for machines that watch over this one; no key is asked for. */
+/** Operations for monitoring. They need no API key. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { normaliseAddress } from "../../lib/address.ts";
@@ -70,7 +70,7 @@ export function healthOperations({ metrics, queries, readiness, metricsFrom }: H
   ];
 }
 
-/** A forwarded request comes from somewhere else, so the address of its proxy does not count. */
+/** A forwarded request has the address of its proxy, which does not count. */
 function isFrom(networks: Networks | undefined, { socket, headers }: IncomingMessage): boolean {
   if (networks === undefined || headers["x-forwarded-for"] !== undefined) return false;
   const address = normaliseAddress(socket.remoteAddress ?? "");

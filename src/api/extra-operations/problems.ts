@@ -1,4 +1,4 @@
-/** What edges could not put into effect, for whoever has configured it. */
+/** Operation that lists what edges could not apply, for the account that configured it. */
 import type { Store } from "../../storage/store.ts";
 import { problemWithoutSecrets } from "../edges/problem-text.ts";
 import type { EdgeProblems } from "../edges/problems.ts";
@@ -9,7 +9,7 @@ import { seesSecrets } from "../operation/scope.ts";
 import { list, object, text, textOrNull } from "../operation/shapes.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 
-/** More would not be read by anybody. */
+/** Maximum number of problems in a response. */
 const most = 100;
 
 const schema = object("Configuration that could not be applied.", {
@@ -25,7 +25,7 @@ const schema = object("Configuration that could not be applied.", {
   ),
 });
 
-/** For keys that see all of their account. */
+/** For keys that see everything in their account. */
 export function problemsOperation(
   { store, views }: { readonly store: Store; readonly views: ObjectContext["views"] },
   problems: Pick<EdgeProblems, "all">,

@@ -1,4 +1,4 @@
-/** What connected agents are told, and whether they are heard. */
+/** Operations that send commands to connected agents and return the result. */
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { SessionCommand, SessionPulse } from "../../routing/planes/messages.ts";
@@ -19,10 +19,10 @@ const pulseSchema = object("Whether the agent of a session responds.", {
   heard_at: { type: "string", format: "date-time", description: "Time of the last data from the agent." },
 });
 
-/** Bodies of restart and stop are read past: clients send `{}`, nothing, or the bare id. */
+/** Bodies of restart and stop are ignored, because clients send `{}`, nothing, or only the id. */
 export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries, log: Log): Operation[] {
   const resource = resourceNamed("tunnel_session");
-  // A command changes nothing that is stored, so the history does not show it: the log does.
+  // A command changes no stored object, so it is in the log and not in the history.
   const command = (call: Call, given: SessionCommand): Promise<Reply> => {
     const session = theOne(resource, call, liveObjects);
     const { accountId, id: by } = call.principal;
@@ -49,7 +49,7 @@ export function sessionOperations(liveObjects: LiveObjects, queries: EdgeQueries
       async run(call) {
         const text = await queries.askAgent(theOne(resource, call, liveObjects), { name: "pulse" });
         const { latencyMs, heardAt } = JSON.parse(text) as SessionPulse;
-        // To the microsecond: the rest is of how clocks are read.
+        // Rounded to microseconds, because the other digits are noise of the clock.
         const latency = latencyMs === null ? null : Math.round(latencyMs * 1000) / 1000;
         const body = { latency_ms: latency, heard_at: timestamp(heardAt) };
         return { status: 200, body: JSON.stringify(body) };

@@ -1,4 +1,4 @@
-/** The secrets of a vault, on a path of their own. */
+/** Operations on the secrets of a vault. */
 import type { Operation } from "../operation/call.ts";
 import { viewsFor } from "../objects/context.ts";
 import type { ObjectContext } from "../objects/context.ts";
