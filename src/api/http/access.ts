@@ -1,4 +1,4 @@
-/** Who may call: a key that is known, from an address that its account admits, not too often. */
+/** Checks callers: a known API key, an address that the account allows, and the rate limits. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -15,19 +15,19 @@ export interface AccessOptions {
   readonly front?: Front;
   readonly restriction: SourceRestriction;
   readonly limits: {
-    /** Requests per minute and API key. */
+    /** Maximum number of requests per minute and API key. */
     readonly requestsPerMinute: number;
-    /** Attempts with a wrong key, per minute and source address. */
+    /** Maximum number of attempts with a wrong key, per minute and source address. */
     readonly wrongKeysPerMinute: number;
   };
 }
 
 export interface Access {
-  /** Notes in the exchange who calls, and what is left of the key's allowance; throws `Refusal`. */
+  /** Records the caller and the key's remaining allowance in the exchange. Throws `Refusal`. */
   admit(exchange: Exchange, baseUrl: string): void;
-  /** As `admit`, for a page that comes with a key's session: it names no version of the API. */
+  /** As `admit`, for a page with a session of a key. Such a page sends no API version. */
   admitKey(exchange: Exchange, key: Key): void;
-  /** What `work` resolves with; credentials that it finds wrong are counted, and refused beyond a rate. */
+  /** Runs `work`. Counts wrong credentials, and rejects them above the rate limit. */
   trying<T>(request: IncomingMessage, work: () => Promise<T>): Promise<T>;
 }
 
@@ -37,7 +37,7 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
   const wrongKeys = makeRateLimit(clock, limits.wrongKeysPerMinute);
   const bucketOf = makeBuckets();
 
-  /** What is thrown for `error`, once it was counted. */
+  /** Counts the error if it is a wrong credential. Returns the error to throw. */
   const counted = (error: unknown, request: IncomingMessage): unknown => {
     if (!(error instanceof Refusal) || !isWrong(error)) return error;
     const allowance = wrongKeys.take(bucketOf(request.socket.remoteAddress ?? ""));
@@ -75,7 +75,7 @@ export function makeAccess({ clock, keys, front, restriction, limits }: AccessOp
   };
 }
 
-/** A credential was given, and is none. A log-out token that is refused is answered 400 (Back-Channel Logout 1.0 §2.8). */
+/** Whether a wrong credential was sent. A rejected logout token gets status 400 (Back-Channel Logout 1.0 §2.8). */
 function isWrong({ status, reason }: Refusal): boolean {
   return reason === "console_logout_refused" || (status === 401 && reason !== "missing_credentials");
 }

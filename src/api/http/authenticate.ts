@@ -1,4 +1,7 @@
-/** Who is calling: API keys by their fingerprint, compared in constant time, kept in memory by the change feed. */
+/**
+ * Authenticates API keys by their fingerprint, with comparison in constant time. The change feed keeps the keys in
+ * memory up to date.
+ */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -22,13 +25,13 @@ export interface Key {
 
 export interface KeyRing {
   /**
-   * Throws `Refusal`; its message never repeats what was sent.
-   * @param connection that it was sent on: what was verified there is not hashed again
+   * Throws `Refusal`. Its message never contains the sent value.
+   * @param connection of the request; a value that was verified on it is not hashed again
    */
   authenticate(authorization: string | undefined, connection: object): Key;
-  /** The key of this id, while it may be used; for whom it has let in before. */
+  /** Returns the key with this id while it is valid, for callers that were authenticated earlier. */
   current(keyId: string): Key | undefined;
-  /** RFC 3339, or null when it was not used since the start. */
+  /** RFC 3339, or null if the key was not used since the start. */
   lastUsedAt(keyId: string): string | null;
 }
 
@@ -37,7 +40,7 @@ const noHash = Buffer.alloc(32);
 export function openKeyRing(store: Store, clock: Clock): KeyRing {
   const byFingerprint = new Map<string, Key>();
   const byId = new Map<string, Key>();
-  // A client that repeats itself learns nothing from how long comparing takes: it has sent both texts.
+  // This comparison is safe without constant time, because the client sent both texts.
   const verified = new WeakMap<object, { readonly authorization: string; readonly key: Key }>();
   const add = (object: StoredObject): void => {
     const doc = docOf(object, apiKey);
@@ -79,7 +82,7 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
     const isAgents = tokenPrefix(token) === tokenPrefixes.agent;
     throw new Refusal(isAgents ? "authtoken_as_api_key" : "unknown_credentials");
   };
-  /** Its owner is active, and it has not expired. */
+  /** Whether the key's owner is active and the key has not expired. */
   const isUsable = ({ ownerId, principal }: Key): boolean => {
     const owner = ownerId === null ? undefined : store.get(principal.accountId, botUser.name, ownerId);
     if (ownerId !== null && !(owner && docOf(owner, botUser).active)) return false;
@@ -90,7 +93,7 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
       if (authorization === undefined) throw new Refusal("missing_credentials");
       const before = verified.get(connection);
       let key = before?.key;
-      // A key that was changed or deleted since is not the one that is kept now.
+      // A key that was changed or deleted meanwhile differs from the current one.
       if (!key || before?.authorization !== authorization || byId.get(key.principal.id) !== key) {
         key = verify(authorization);
         verified.set(connection, { authorization, key });
@@ -112,7 +115,7 @@ export function openKeyRing(store: Store, clock: Clock): KeyRing {
   };
 }
 
-/** The scheme is matched without regard to case (RFC 9110 §11.1). */
+/** The scheme is case-insensitive (RFC 9110 §11.1). */
 function bearer(authorization: string): string | undefined {
   if (authorization.length > maxTokenBytes + 8) return undefined;
   return /^bearer +([\x21-\x7e]+)$/i.exec(authorization)?.[1];

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 
-/** What the client called, for URIs in its own answer; a proxy in front says it in `X-Forwarded-*`. */
+/** Returns the base URL that the client called, for URIs in responses. A proxy in front sends it in `X-Forwarded-*`. */
 export function baseUrlOf({ headers }: IncomingMessage): string {
   const { host } = headers;
   if (headers["x-forwarded-proto"] !== undefined || headers["x-forwarded-host"] !== undefined) return proxied(headers);
@@ -23,12 +23,12 @@ function proxied(headers: IncomingHttpHeaders): string {
 
 const hostForm = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
 
-/** Whether `text` can be the value of a Host field: a name or an address, and maybe a port. */
+/** Whether `text` can be the value of a Host field: a name or an address, with an optional port. */
 export function isHostField(text: string): boolean {
   return hostForm.test(text);
 }
 
-/** Whether the peer is this machine, and speaks for itself: no proxy, and no name that was rebound to it. */
+/** Whether the client runs on this machine and calls directly, without a proxy or a DNS name rebound to it. */
 export function isLocal(request: IncomingMessage): boolean {
   const peer = request.socket.remoteAddress ?? "";
   const { headers } = request;

@@ -8,12 +8,14 @@ import { parseYamlObject } from "../../lib/yaml.ts";
 import { header } from "../operation/call.ts";
 import type { Operation } from "../operation/call.ts";
 
-/** Largest request body, bytes. */
+/** Maximum size of a request body, bytes. */
 const maxBodyBytes = 1_048_576;
-/** Largest document of many objects in JSON; in YAML, which takes longer to read, it is the other. */
+/**
+ * Maximum size of a JSON document of many objects, bytes. YAML parses more slowly and has the limit of request bodies.
+ */
 const maxDocumentBytes = 4_194_304;
 
-/** The body of a request that has none. */
+/** Body of a request without a body. */
 export const noBody: JsonObject = Object.freeze({});
 
 /** Whether a body may follow the head. */
@@ -23,8 +25,8 @@ export function hasBody(request: IncomingMessage): boolean {
 }
 
 /**
- * The operation, refusing an empty body where something must be made of it. Elsewhere that means `{}`: a change of
- * nothing, and a module from a client that drops an empty object together with its type.
+ * Returns the operation with a check that rejects an empty body if the operation creates an object. Other operations
+ * treat it as `{}`: an empty update, or a module from a client that drops an empty object with its type.
  */
 export function requiringBody(operation: Operation): Operation {
   const { takes, verb } = operation;
@@ -39,10 +41,10 @@ export function requiringBody(operation: Operation): Operation {
   };
 }
 
-/** Largest form, bytes. */
+/** Maximum size of a form, bytes. */
 const maxFormBytes = 65_536;
 
-/** The fields of a form. Rejects with `Refusal`. */
+/** Returns the fields of a form. Rejects with `Refusal`. */
 export async function readForm(
   request: IncomingMessage,
   response: ServerResponse,
@@ -56,7 +58,7 @@ export async function readForm(
   return new URLSearchParams((await collect(request, maxFormBytes)).toString("utf8"));
 }
 
-/** Reads and checks the body that `operation` takes; rejects with `Refusal`. */
+/** Reads and checks the body that `operation` accepts. Rejects with `Refusal`. */
 export async function readBody(
   operation: Operation,
   request: IncomingMessage,

@@ -1,4 +1,4 @@
-/** Answers to what never becomes an exchange: bytes that are no request, requests that come too late, CONNECT. */
+/** Responds to input that never becomes an exchange: bytes that are not HTTP, requests that time out, CONNECT. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { STATUS_CODES } from "../../lib/http.ts";
@@ -6,24 +6,24 @@ import { Refusal } from "../../lib/errors.ts";
 import { errorBody } from "./error-body.ts";
 import { clientRefusal } from "./request-checks.ts";
 
-/** What is under way on a connection; requests before these are answered. */
+/** The last request on a connection. */
 interface UnderWay {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The answer to the request before: that request is complete, its answer may not be. */
+  /** The unfinished response to the previous request, whose request is complete. */
   readonly before: ServerResponse | undefined;
 }
 
 export interface ConnectionRefusals {
-  /** Tells of a request whose head was read. */
+  /** Called when the head of a request was read. */
   began(request: IncomingMessage, response: ServerResponse): void;
-  /** Answers what Node's parser could not read, or not in time; closes the connection. */
+  /** Responds to input that Node's parser could not read, or not in time. Closes the connection. */
   failed(code: string | undefined, socket: Duplex): void;
-  /** Answers CONNECT, which has no target that could offer another method; closes the connection. */
+  /** Responds to CONNECT, which no path of the API supports. Closes the connection. */
   connect(socket: Duplex): void;
 }
 
-/** @param offered the methods that the API has anywhere */
+/** @param offered all methods of the API */
 export function makeConnectionRefusals(
   nextOperationId: () => string,
   answered: (status: number) => void,
@@ -57,11 +57,12 @@ export function makeConnectionRefusals(
     },
     failed(code, socket) {
       const last = underWay.get(socket);
-      // The request whose body it is has its answer.
+      // The request with this body already has its response.
       if (last && !last.request.complete && last.response.headersSent) return void socket.destroy();
       const refusal = clientRefusal(code);
       const earlier = last?.request.complete ? last.response : last?.before;
-      // Answers are in the order of requests: this one must not be taken for that of a request before.
+      // Responses follow the order of requests. The client must not mistake this one for the response to an earlier
+      // request.
       if (!earlier || earlier.writableFinished || earlier.destroyed) answer(socket, refusal);
       else earlier.once("close", () => answer(socket, refusal));
     },

@@ -1,12 +1,11 @@
 /**
- * Cross-origin access for pages in browsers (Fetch standard, "HTTP extensions"): only from origins that the
- * operator lists. Keys travel in a header field that a page has to know, never in cookies, so credentials are not
- * allowed to anybody.
+ * Cross-origin access for pages in browsers (Fetch standard, "HTTP extensions"), only from origins that the operator
+ * lists. API keys are sent in a header that the page must know, never in cookies, so credentials are not allowed.
  */
 import type { IncomingMessage } from "node:http";
 import { headers as answerHeaders } from "../description/response-headers.ts";
 
-/** How long a browser may keep the answer to a preflight, seconds. */
+/** How long a browser may cache the response to a preflight, seconds. */
 const preflightSeconds = 600;
 
 const requestFields =
@@ -14,13 +13,16 @@ const requestFields =
 const answerFields = [...Object.keys(answerHeaders), "Ngrok-Operation-Id"].join(", ").toLowerCase();
 
 export interface Cors {
-  /** Header fields of the answer to `request`: names and values in turn. */
+  /** Returns header fields of the response to `request`: names and values in turn. */
   fields(request: IncomingMessage): readonly string[];
-  /** Header fields that allow what a browser asks before it sends; undefined when nobody asks, or may. */
+  /**
+   * Returns the header fields that allow a preflight. Undefined if the request is no preflight or its origin is not
+   * allowed.
+   */
   preflight(request: IncomingMessage): readonly string[] | undefined;
 }
 
-/** @param methods that the API has anywhere */
+/** @param methods all methods of the API */
 export function makeCors(origins: readonly string[], methods: string): Cors {
   if (origins.length === 0) return { fields: () => none, preflight: () => undefined };
   const allowed: ReadonlyMap<string, readonly string[]> = new Map(
@@ -40,5 +42,5 @@ export function makeCors(origins: readonly string[], methods: string): Cors {
 }
 
 const none: readonly string[] = [];
-/** The answer to another origin has other fields. */
+/** Responses differ by origin. */
 const varies = ["vary", "origin"] as const;

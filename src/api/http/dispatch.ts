@@ -1,4 +1,4 @@
-/** From a request's head to the reply of its operation. */
+/** Handles a request from its head to the reply of its operation. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
@@ -14,7 +14,7 @@ import type { StoppedOperations } from "./stopped-operations.ts";
 
 export interface DispatchOptions {
   readonly operations: readonly Operation[];
-  /** The methods that the API has anywhere. */
+  /** All methods of the API. */
   readonly offered: string;
   readonly cors: Cors;
   readonly access: Access;
@@ -25,7 +25,7 @@ export interface DispatchOptions {
 
 const noQuery = new URLSearchParams();
 
-/** Runs the operation that a request is for. What it refuses it throws, or rejects with. */
+/** Runs the operation of a request. Throws or rejects with `Refusal`. */
 export function makeDispatch(options: DispatchOptions): (exchange: Exchange) => Reply | Promise<Reply | undefined> {
   const { offered, cors, access, front } = options;
   const router = makeRouter(options.operations);

@@ -1,11 +1,11 @@
-/** The end of a connection whose client still sends a body that was refused. */
+/** Ends a connection whose client is still sending a rejected body. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { UnreadRest } from "../../lib/unread-rest.ts";
 
 /**
- * Reads the rest of the body and drops it before the connection closes behind the answer: a client that is cut off while
- * it still sends may lose the answer. Call it before the answer, which says `Connection: close`.
+ * Reads and drops the rest of the body before the connection closes after the response. A client that is cut off while
+ * sending may lose the response. Call this before the response, which has `Connection: close`.
  */
 export function dropRest(request: IncomingMessage, clock: Pick<Clock, "monotonic" | "after">): void {
   const { socket } = request;
@@ -21,7 +21,7 @@ export function dropRest(request: IncomingMessage, clock: Pick<Clock, "monotonic
   request.on("data", (bytes: Buffer) => {
     if (!rest.drop(bytes.length, clock.monotonic())) socket.destroy();
   });
-  // Node closes behind the answer by this, whether or not the client still sends.
+  // Node calls this after the response, even if the client is still sending.
   socket.destroySoon = () => {
     if (request.complete) return destroySoon();
     socket.end();

@@ -1,7 +1,7 @@
-/** Everything that goes wrong with a request → the one shape of errors (semantics, "Statuses and errors"). */
+/** Converts every error of a request into the common error format (semantics, "Statuses and errors"). */
 import { Refusal, catalogue, errorCode } from "../../lib/errors.ts";
 
-/** The body of an error response. Anything that is no `Refusal` is answered as `internal`, without its words. */
+/** Returns the body of an error response. Any error other than `Refusal` becomes `internal`, without its message. */
 export function errorBody(
   error: unknown,
   operationId: string,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiPrincipal } from "../operation/call.ts";
 import type { Allowance } from "./rate-limit.ts";
 
-/** A request and what is known of it so far. */
+/** A request and what is known about it so far. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
@@ -14,7 +14,7 @@ export interface Exchange {
 
 const anonymous: ApiPrincipal = { accountId: "", id: "", operator: false };
 
-/** One of which nothing is known yet but its head. */
+/** Returns an exchange with only the head of the request. */
 export function newExchange(
   request: IncomingMessage,
   response: ServerResponse,

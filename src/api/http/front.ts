@@ -1,4 +1,4 @@
-/** What stands in front of the API on its listener: pages, and callers that come with a session instead of a key. */
+/** Interface of what precedes the API on its listener: pages, and callers with a session instead of an API key. */
 import type { IncomingMessage } from "node:http";
 import type { Refusal } from "../../lib/errors.ts";
 import type { Reply } from "../operation/call.ts";
@@ -6,24 +6,27 @@ import type { Key } from "./authenticate.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface FrontReply {
-  /** It tries a credential: how often that may be is bounded. */
+  /** Whether the request tries a credential, so that it is rate-limited. */
   readonly byKey?: boolean;
-  /** Answers a refusal by another way than the API has, once it was counted. */
+  /** Returns another response for a refusal than the API does, after the refusal was counted. */
   refused?(refusal: Refusal): Reply;
   /**
-   * Undefined: it has been answered. Where it tells or does something on behalf of a key, `admit` is called first: it
-   * throws for sources and rates that the API would refuse.
+   * Resolves with undefined if the response was already sent. Before it returns data or acts for a key, it calls
+   * `admit`. `admit` throws for sources and rates that the API would reject.
    */
   run(admit: (key: Key) => void): Promise<Reply | undefined>;
 }
 
 export interface Front {
-  /** Undefined for what is the API's. Throws `Refusal`. @param path without the query */
+  /**
+   * Returns undefined if the path belongs to the API. Throws `Refusal`.
+   * @param path without the query
+   */
   reply(exchange: Exchange, path: string, baseUrl: string): FrontReply | undefined;
-  /** Whose session the request comes with; undefined when it comes with none. Throws `Refusal`. */
+  /** Returns the key of the request's session. Undefined without a session. Throws `Refusal`. */
   keyOf(request: IncomingMessage, baseUrl: string): Key | undefined;
-  /** Session that another server may have opened a moment ago; undefined where there is nothing to wait for. */
+  /** Waits for a session that another server may have just opened. Undefined if there is nothing to wait for. */
   awaited(request: IncomingMessage, baseUrl: string): Promise<unknown> | undefined;
-  /** Ends what is answered for as long as it goes. */
+  /** Ends long-lived responses. */
   stop(): void;
 }

@@ -1,4 +1,4 @@
-/** The listener of the API: Node's server with its bounds, from listening to its end. */
+/** The API's listener: Node's server with limits, from start to stop. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createServer } from "../../lib/http.ts";
@@ -17,13 +17,13 @@ export interface ListenerOptions {
 
 export interface Listener {
   readonly address: AddressInfo;
-  /** Takes no new connections and resolves when the requests under way are answered, at the latest after 5 s. */
+  /** Rejects new connections. Resolves when the current requests are answered, after 5 s at the latest. */
   stop(): Promise<void>;
 }
 
 const stopTimeoutMs = 5_000;
 
-/** Rejects when the address is taken. */
+/** Rejects if the address is in use. */
 export async function startListener(options: ListenerOptions): Promise<Listener> {
   const { clock, log, connectionRefusals, handle } = options;
   const server = createServer(
@@ -39,11 +39,11 @@ export async function startListener(options: ListenerOptions): Promise<Listener>
     (request, response) => handle(request, response, false),
   );
   server.on("checkContinue", (request, response) => handle(request, response, true));
-  // One that cannot be met is refused with the rest of the head.
+  // An unsupported expectation is rejected by the checks of the head.
   server.on("checkExpectation", (request, response) => handle(request, response, false));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => connectionRefusals.failed(error.code, socket));
   server.on("connect", (_request, socket) => connectionRefusals.connect(socket));
-  // The size of the head is the bound; beyond a number, Node would drop fields without a word.
+  // The size of the head is the limit. With a maximum number of fields, Node would silently drop fields.
   server.maxHeadersCount = 0;
   server.maxConnections = options.maxConnections;
   await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { randomText } from "../../lib/ids.ts";
 
-/** Ids of requests: time, a part of this process, and a count; they need not be secret. */
+/** Returns a generator of request ids: time, a part for this process, and a counter. Ids need not be secret. */
 export function operationIds(clock: Clock): () => string {
   const process = randomText(8);
   const first = 36 ** 7;

@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 
-/** What is left to one subject: the moment (monotonic) at which its allowance would be whole again. */
+/** State of one subject: the monotonic time at which its allowance is full again. */
 export interface Bucket {
   wholeAtMs: number;
 }
@@ -8,21 +8,21 @@ export interface Bucket {
 export interface Allowance {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** Seconds until the whole allowance is there again; when refused, until the next request is allowed. */
+  /** Seconds until the allowance is full again. If rejected, seconds until the next request is allowed. */
   readonly resetSeconds: number;
 }
 
 export interface RateLimit {
   readonly perMinute: number;
-  /** Takes one from the bucket, if there is one in it. */
+  /** Takes one from the allowance, if any is left. */
   take(bucket: Bucket): Allowance;
 }
 
 const windowMs = 60_000;
-/** Sums of fractions may be off by this much. */
+/** Tolerance for rounding errors. */
 const slackMs = 1e-6;
 
-/** An allowance of `perMinute` that refills evenly (the generic cell rate algorithm). */
+/** Returns an allowance of `perMinute` that refills evenly (the generic cell rate algorithm). */
 export function makeRateLimit(clock: Clock, perMinute: number): RateLimit {
   const cost = windowMs / perMinute;
   return {
@@ -40,10 +40,10 @@ export function makeRateLimit(clock: Clock, perMinute: number): RateLimit {
   };
 }
 
-/** Addresses that are remembered; the one that was made first goes first. */
+/** Maximum number of addresses. The oldest entry is evicted. */
 const maxAddresses = 10_000;
 
-/** Buckets for subjects that nobody else keeps, such as addresses. */
+/** Returns buckets for subjects without their own state, such as addresses. */
 export function makeBuckets(): (subject: string) => Bucket {
   const buckets = new Map<string, Bucket>();
   return (subject) => {

@@ -1,11 +1,11 @@
-/** What is asked of every request, and the refusals that belong to HTTP itself. */
+/** Checks for every request, and the refusals of HTTP itself. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { header } from "../operation/call.ts";
 import type { Operation } from "../operation/call.ts";
 import type { Allowance } from "./rate-limit.ts";
 
-/** `Ngrok-Version` is accepted as the same thing. */
+/** `Ngrok-Version` is accepted as an alias. */
 export function checkVersion(request: IncomingMessage): void {
   const service = header(request, "service-version");
   const ngrok = header(request, "ngrok-version");
@@ -32,7 +32,7 @@ export function readQuery(operation: Operation, text: string): URLSearchParams {
 }
 
 export function headersOf(refusal: Refusal): string[] | undefined {
-  // What could be read in two ways is the last on its connection (W1).
+  // An ambiguous request is the last on its connection (W1).
   if (refusal.reason === "bad_request") return ["connection", "close"];
   // RFC 9110 §12.5.3.
   if (refusal.reason === "content_encoding") return ["accept-encoding", "identity"];

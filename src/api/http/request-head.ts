@@ -1,19 +1,18 @@
-/** The head of a request as HTTP wants it, settled before an operation is looked for (RFC 9112 §3.2, RFC 9110 §7.2). */
+/** Validates and normalizes the head of a request before routing (RFC 9112 §3.2, RFC 9110 §7.2). */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import { isHostField } from "./base-url.ts";
 
 /**
- * Checks what Node's parser leaves open: one Host that can be one, nothing twice that may be there once, no coding
- * that is not undone here. A target in absolute form becomes the origin form, and its authority the Host, whatever
- * that field says. Throws `Refusal`.
+ * Checks what Node's parser does not: one valid Host field, no duplicates of single fields, only supported codings.
+ * Converts a target in absolute form to origin form; its authority replaces the Host field. Throws `Refusal`.
  */
 export function settleHead(request: IncomingMessage): void {
   const { headers, rawHeaders } = request;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string;
     const single = singleByLength[name.length];
-    // Of these, Node keeps the first and drops the others.
+    // Node keeps only the first of these fields.
     if (single !== undefined && name.toLowerCase() === single) refuseSecond(rawHeaders, at, single);
   }
   const { host } = headers;
@@ -35,7 +34,7 @@ export function settleHead(request: IncomingMessage): void {
 
 const slash = 47;
 
-/** Fields that a request may have once, by the length of their name. */
+/** Fields that a request may have only once, by the length of their name. */
 const singleByLength: readonly (string | undefined)[] = Array.from({ length: 16 }, (_, length) =>
   ["host", "origin", "content-type", "authorization", "postern-reason", "idempotency-key"].find(
     (name) => name.length === length,
@@ -48,7 +47,7 @@ function refuseSecond(rawHeaders: readonly string[], first: number, name: string
   }
 }
 
-/** `OPTIONS *` stays as it is. */
+/** `OPTIONS *` remains unchanged. */
 function settleTarget(request: IncomingMessage): void {
   const target = request.url as string;
   if (target === "*" && request.method === "OPTIONS") return;

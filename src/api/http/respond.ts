@@ -1,4 +1,4 @@
-/** Replies and errors → responses. */
+/** Writes replies and errors as responses. */
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -16,18 +16,18 @@ export interface RespondOptions {
   readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly cors: Cors;
   readonly requestsPerMinute: number;
-  /** Told the status of every response. */
+  /** Called with the status of every response. */
   count(status: number): void;
-  /** No other request is taken on any connection. */
+  /** Whether no connection accepts another request. */
   isStopping(): boolean;
   baseUrlOf(request: IncomingMessage): string;
-  /** The URI of an object that an error names, when the account may see it. */
+  /** Returns the URI of an object that an error names, if the account may see it. */
   uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
 }
 
 export interface Responder {
   send(exchange: Exchange, reply: Reply): void;
-  /** Answers with the error; nothing when the response has begun already. */
+  /** Responds with the error, unless the response has already started. */
   fail(exchange: Exchange, error: unknown): void;
 }
 
@@ -41,7 +41,7 @@ export function makeResponder(options: RespondOptions): Responder {
     const { status, body } = reply;
     count(status);
     const headers = ["postern-operation-id", operationId, "ngrok-operation-id", operationId];
-    // It is what its Content-Type says, and nobody keeps it unless it says so itself.
+    // Browsers must not guess the content type, and caches must not store the response unless it allows that.
     headers.push("x-content-type-options", "nosniff", "cache-control", reply.cacheControl ?? "no-store");
     headers.push(...cors.fields(request));
     if (body !== undefined) headers.push("content-type", reply.contentType ?? "application/json");
@@ -59,7 +59,8 @@ export function makeResponder(options: RespondOptions): Responder {
     if (isCutOff) dropRest(request, options.clock);
     response.writeHead(status, headers);
     if (request.method === "HEAD") response.end();
-    // A text that has as many bytes as characters is ASCII. As such it leaves with the head in one copy, where UTF-8 takes two.
+    // A text with as many bytes as characters is ASCII. Node then writes it with the head in one copy, while UTF-8
+    // takes two.
     else response.end(body, typeof body === "string" && Number(length) === body.length ? "latin1" : "utf8");
   };
 
@@ -80,7 +81,7 @@ export function makeResponder(options: RespondOptions): Responder {
   };
 }
 
-/** Whether the client has what would be sent (RFC 9110 §13.1.2): tags are compared weakly, and as a whole. */
+/** Whether the client already has this version (RFC 9110 §13.1.2). Whole tags are compared weakly. */
 function isUnchanged({ method, headers }: IncomingMessage, { status, etag }: Reply): boolean {
   const held = headers["if-none-match"];
   if (held === undefined || etag === undefined || status !== 200 || (method !== "GET" && method !== "HEAD"))
@@ -88,19 +89,19 @@ function isUnchanged({ method, headers }: IncomingMessage, { status, etag }: Rep
   return held.trim() === "*" || held.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
 }
 
-/** Without the body and what describes it. */
+/** Returns the reply without the body and the fields that describe it. */
 function unchanged(reply: Reply): Reply {
   const { body: _body, contentLength: _length, contentType: _type, ...head } = reply;
   return { ...head, status: 304 };
 }
 
-/** Whether reading past the body, for the sake of the connection, is not worth it. */
+/** Whether the body is too long to read past it just to reuse the connection. */
 function isLong(request: IncomingMessage): boolean {
   const length = request.headers["content-length"];
   return length === undefined ? hasBody(request) : Number(length) > 65_536;
 }
 
-/** `details` name objects by `…_id` and `…_kind`; a client wants their URI as well. */
+/** Adds the URI of objects that `details` name by `…_id` and `…_kind`. */
 function namedObjects(
   refusal: Refusal,
   uriOf: (kind: string, id: string) => string | undefined,

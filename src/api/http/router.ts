@@ -1,4 +1,4 @@
-/** Path → operations: a tree of segments, built once. */
+/** Finds operations by path, with a tree of segments that is built once. */
 import type { Operation } from "../operation/call.ts";
 
 export interface Route {
@@ -33,7 +33,7 @@ export function makeRouter(operations: readonly Operation[]): (path: string) => 
   }
   return (path) => {
     const parameters: string[] = [];
-    // A slash at the end is harmless (semantics, "Lists").
+    // A trailing slash is ignored (semantics, "Lists").
     const end = path.length > 1 && path.endsWith("/") ? path.length - 1 : path.length;
     let node: Node | undefined = root;
     for (let start = 1; start <= end && node;) {

@@ -1,4 +1,4 @@
-/** The management API over HTTP: what a request goes through, wired together. */
+/** The management API over HTTP: connects all steps of a request. */
 import type { IncomingMessage } from "node:http";
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -23,7 +23,7 @@ import type { SourceRestriction } from "./source-restriction.ts";
 
 export interface ServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
-  /** Base of every URI in answers, without slash at the end; absent: as the request says. */
+  /** Base of every URI in responses, without a trailing slash. Default: the base of the request. */
   readonly apiUrl?: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,26 +31,26 @@ export interface ServerOptions {
   readonly keys: KeyRing;
   readonly restriction: SourceRestriction;
   readonly operations: readonly Operation[];
-  /** The console, where there is one. */
+  /** The console, if enabled. */
   readonly front?: Front;
-  /** Origins whose pages may call, as browsers send them. */
+  /** Origins whose pages may call the API, as browsers send them. */
   readonly origins: readonly string[];
   readonly limits: ApiLimits;
-  /** Marks of operations that earlier runs have hung on; none unless given. */
+  /** Marks of operations that hung in earlier runs. Default: none. */
   readonly refused?: ReadonlySet<number> | undefined;
-  /** The URI of an object that an error names, when the account may see it. */
+  /** Returns the URI of an object that an error names, if the account may see it. */
   uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
 }
 
 export interface ApiLimits {
-  /** Requests per minute and API key. */
+  /** Maximum number of requests per minute and API key. */
   readonly requestsPerMinute: number;
-  /** Attempts with a wrong key, per minute and source address. */
+  /** Maximum number of attempts with a wrong key, per minute and source address. */
   readonly wrongKeysPerMinute: number;
   readonly maxConnections: number;
 }
 
-/** Rejects when the address is taken. */
+/** Rejects if the address is in use. */
 export async function startServer(options: ServerOptions): Promise<Listener> {
   const { clock, log, operations, limits, apiUrl } = options;
   const offered = [...new Set(operations.map(({ method }) => method)), "HEAD", "OPTIONS"].join(", ");

@@ -1,4 +1,4 @@
-/** From which addresses an account's API keys may be used: its IP restriction of type `api`. */
+/** Restricts the addresses from which an account's API keys may be used: its IP restriction of type `api`. */
 import { Refusal } from "../../lib/errors.ts";
 import { normaliseAddress } from "../../lib/address.ts";
 import { compileAdmission } from "../../modules/ip-restriction.ts";
@@ -10,7 +10,7 @@ import type { DocOf } from "../../schema/doc.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 
 export interface SourceRestriction {
-  /** Throws `Refusal` for a peer that the account does not admit. */
+  /** Throws `Refusal` for a peer that the account does not allow. */
   check(accountId: string, peer: { readonly remoteAddress?: string | undefined }): void;
 }
 
@@ -19,7 +19,7 @@ type Admits = (source: string) => Step;
 
 const kinds: ReadonlySet<string> = new Set(["ip_restriction", "ip_policy", "ip_policy_rule"]);
 
-/** Rules are compiled when they are first asked for after a change. */
+/** Rules are compiled at their first use after a change. */
 export function openSourceRestriction(store: Store): SourceRestriction {
   const compiled = new Map<string, Admits | undefined>();
   store.subscribe(({ changes }) => {
@@ -44,7 +44,7 @@ export function openSourceRestriction(store: Store): SourceRestriction {
   };
 }
 
-/** Refuses a restriction that would shut out whoever makes it. */
+/** Rejects a restriction that would lock out the caller who creates it. */
 export function checkNotShutOut(reader: Reader, accountId: string, restriction: Restriction, source: string): void {
   const admits = restriction.type === "api" ? compile(reader, accountId, restriction) : undefined;
   if (!admits || isAdmitted(admits, source)) return;

@@ -17,8 +17,8 @@ function callOf(id: string, key: string, run: () => void = () => {}): Call {
   return { operation, principal: { accountId: "ac_1", id: key, operator: false } } as unknown as Call;
 }
 
-describe("operations that have held the management API", () => {
-  it("an operation that held the management API is refused to its key alone, for ten minutes", () => {
+describe("operations that hung the management API", () => {
+  it("an operation that hung the management API is rejected for its key only, for ten minutes", () => {
     const clock = makeManualClock();
     const heart = newHeart();
     beat(heart);
@@ -37,7 +37,7 @@ describe("operations that have held the management API", () => {
     assert.deepEqual(after.run(callOf("checkPolicy", "ak_1")), { status: 204 });
   });
 
-  it("an operation that throws leaves no note of itself", () => {
+  it("an operation that throws an error leaves no mark for the watchdog", () => {
     const heart = newHeart();
     beat(heart);
     const failing = callOf("checkPolicy", "ak_1", () => {

@@ -1,19 +1,21 @@
-/** Operations that the watchdog has ended with the whole control plane: a key that asked for one cannot repeat it for a while. */
+/**
+ * Operations that hung, so that the watchdog restarted the control plane. The same key cannot repeat them for a while.
+ */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { workOn } from "../../lib/heartbeat.ts";
 import { markOf } from "../../lib/work-mark.ts";
 import type { Call, Reply } from "../operation/call.ts";
 
-/** How long they are refused after a start. */
+/** How long they are rejected after a start. */
 const refusedMs = 600_000;
 
 export interface StoppedOperations {
-  /** Runs the operation, noted for the watchdog as long as it holds the thread; throws `Refusal`. */
+  /** Runs the operation, and marks it for the watchdog while it blocks the thread. Throws `Refusal`. */
   run(call: Call): Reply | Promise<Reply>;
 }
 
-/** @param refused marks of what earlier runs of the control plane have hung on */
+/** @param refused marks of operations that hung in earlier runs of the control plane */
 export function makeStoppedOperations(refused: ReadonlySet<number>, clock: Clock): StoppedOperations {
   const until = clock.monotonic() + refusedMs;
   return {
