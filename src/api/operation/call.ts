@@ -1,4 +1,4 @@
-/** One request to the API after authentication, and what is answered. */
+/** A request to the API after authentication, and its reply. */
 import type { IncomingMessage } from "node:http";
 import type { RefusalName } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -12,11 +12,11 @@ export interface ApiPrincipal {
   readonly accountId: string;
   /** Id of the API key. */
   readonly id: string;
-  /** May manage accounts. */
+  /** Whether the key may manage accounts. */
   readonly operator: boolean;
-  /** What the key is limited to; absent: nothing. */
+  /** Limits of the key. Default: none. */
   readonly scope?: Scope;
-  /** When the key stops working; absent: never. */
+  /** When the key expires. Default: never. */
   readonly expiresAtMs?: number;
 }
 
@@ -27,85 +27,85 @@ export interface Call {
   /** Values of the path's parameters, in order. */
   readonly parameters: readonly string[];
   readonly query: URLSearchParams;
-  /** {} where there is none. */
+  /** {} without a body. */
   readonly body: JsonObject;
-  /** Without slash at the end; every URI of the answer begins with it. */
+  /** Without a trailing slash. Every URI in the reply begins with it. */
   readonly baseUrl: string;
   readonly request: IncomingMessage;
-  /** Judges what the call writes, where its key is limited to some objects. */
+  /** Checks what the call writes, if its key is limited to some objects. */
   readonly judge?: Judge;
-  /** Where the call notes which concealed values it gives itself: paths by the object's id. For its judge. */
+  /** Records the concealed values that the call itself sends, for its judge: paths by object id. */
   readonly given?: Map<string, ReadonlySet<string>>;
 }
 
 export interface Reply {
   readonly status: number;
-  /** Absent: no body. */
+  /** Default: no body. */
   readonly body?: string | Buffer;
-  /** Length of `body` in decimal, where it is known already. */
+  /** Length of `body` in decimal, if already known. */
   readonly contentLength?: string;
   readonly contentType?: string;
-  /** What caches may do with it; nothing unless given. */
+  /** Value of `Cache-Control`. Default: no caching. */
   readonly cacheControl?: string;
   readonly etag?: string;
   /** More header fields: names and values in turn. */
   readonly headers?: readonly string[];
-  /** Of the write that was made, or of the state that was read. */
+  /** Revision of the write, or of the state that was read. */
   readonly revision?: number;
 }
 
 export interface Operation {
-  /** e.g. `createIPPolicyRule`; unique. */
+  /** Unique, such as `createIPPolicyRule`. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** e.g. `/ip_policies/{id}`. */
+  /** Such as `/ip_policies/{id}`. */
   readonly path: string;
   readonly summary: string;
   readonly resource?: ResourceDeclaration;
   readonly verb?: ResourceOperation | "replace" | "clear" | "command";
-  /** Name of the block that it is about, on the resource. */
+  /** Name of the resource's block that the operation changes. */
   readonly block?: string;
-  /** No key and no version are asked for. */
+  /** Whether it needs neither an API key nor a version. */
   readonly open?: boolean;
-  /** What is done with a body: refused when there is one, read (a document also as YAML), or read past. */
+  /** How it handles a body: reject one, parse one (a document also as YAML), or ignore it. */
   readonly takes: "nothing" | "object" | "document" | "anything";
   /** Fields of the body, for the description of the API. */
   readonly input?: Fields;
-  /** Key of the list in the answer. */
+  /** Key of the list in the reply. */
   readonly listKey?: string;
   /** Known query parameters. */
   readonly query?: readonly string[];
   /** Status of a success. */
   readonly status: number;
-  /** Media type of an answer without a schema; plain text unless given. */
+  /** Media type of a reply without a schema. Default: plain text. */
   readonly produces?: string;
-  /** Name of the schema of the answer; absent: none. */
+  /** Name of the reply's schema. Default: none. */
   readonly replySchema?: string;
-  /** The schemas of what is answered, where no resource has them: by name. */
+  /** Schemas of replies that belong to no resource, by name. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
-  /** For the description of the API: a body, and an answer, where they do not follow from the declarations. */
+  /** Body and reply for the description of the API, if they do not follow from the declarations. */
   readonly exampleBody?: JsonObject;
   readonly exampleReply?: unknown;
-  /** Answers an object with its ETag, although it is of no resource. */
+  /** Whether it returns an object with an ETag although it belongs to no resource. */
   readonly tagged?: boolean;
-  /** A second media type that it answers, to those who accept it. */
+  /** A second media type, for clients that accept it. */
   readonly alsoProduces?: string;
-  /** What else it answers as plain text, by status. */
+  /** Other replies in plain text, by status. */
   readonly plainReplies?: Readonly<Record<number, { readonly description: string; readonly example: string }>>;
-  /** The word that a limited key must have among its scopes, beside `write` where it writes. */
+  /** The word that a limited key needs among its scopes, in addition to `write` for writes. */
   readonly needs?: "exchanges";
-  /** Takes an `Idempotency-Key`, although it writes nothing to storage. */
+  /** Whether it accepts an `Idempotency-Key` although it writes nothing to storage. */
   readonly once?: boolean;
-  /** Changes nothing, although its method is not GET. */
+  /** Whether it changes nothing although its method is not GET. */
   readonly reads?: boolean;
-  /** Writes to storage, without being of one resource. */
+  /** Whether it writes to storage although it belongs to no single resource. */
   readonly stores?: boolean;
-  /** What it may be refused with beyond what follows from the rest. */
+  /** Refusals in addition to those that follow from the other fields. */
   readonly refusals?: readonly RefusalName[];
   run(call: Call): Reply | Promise<Reply>;
 }
 
-/** The value of a header field, several joined as one list. */
+/** Returns the value of a header field. Several values are joined as one list. */
 export function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(", ") : value;

@@ -1,4 +1,4 @@
-/** What the API offers, read from the lists of resources and modules: nothing here names one of them. */
+/** Reads the API from the lists of resources and modules, without naming any of them. */
 import { modules } from "../../modules/index.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 import { resources as bare } from "../../resources/index.ts";
@@ -7,7 +7,7 @@ import type { Fields, ObjectField } from "../../schema/fields.ts";
 import type { Place } from "../../schema/object.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 
-/** The resources with the modules attached to them as nullable blocks among their fields. */
+/** The resources, with attached modules as nullable blocks among their fields. */
 export const resources: readonly ResourceDeclaration[] = bare.map((resource) =>
   resource.modulesOn ? { ...resource, fields: { ...resource.fields, ...blocks(resource.modulesOn) } } : resource,
 );
@@ -21,7 +21,7 @@ export function resourceNamed(name: string): ResourceDeclaration {
   return found;
 }
 
-/** Kinds whose objects those of `kind` own: they go when their owner goes. */
+/** Returns the kinds of objects that belong to objects of `kind` and are deleted with them. */
 export function ownedKinds(kind: string): readonly string[] {
   return owned.get(kind) ?? [];
 }
@@ -33,7 +33,7 @@ const owned = new Map(
   ]),
 );
 
-/** Names in the path of the collection, such as `edge_id`. */
+/** Returns names in the path of the collection, such as `edge_id`. */
 export function pathParameters(resource: ResourceDeclaration): readonly string[] {
   return parametersOf.get(resource) ?? [];
 }
@@ -42,12 +42,12 @@ const parametersOf = new Map(
   resources.map((resource) => [resource, [...resource.path.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string)]),
 );
 
-/** The resource that an id is of, by its prefix. */
+/** Returns the resource of an id, by its prefix. */
 export function resourceOfId(id: string): ResourceDeclaration | undefined {
   return byPrefix.get(id.slice(0, id.indexOf("_")));
 }
 
-/** Modules that are attached to `resource`, in traffic order, with the field that holds each. */
+/** Returns the modules that are attached to `resource`, in traffic order, with the field of each. */
 export function modulesOf(resource: ResourceDeclaration): readonly [ModuleDeclaration, ObjectField][] {
   const place = resource.modulesOn;
   if (!place) return [];

@@ -3,21 +3,21 @@ import type { Field, Fields } from "../../schema/fields.ts";
 import { inputName } from "../../schema/doc.ts";
 import { resourceNamed } from "./declarations.ts";
 
-/** Id that stands for an object of `kind`. */
+/** Returns an id that stands for an object of `kind`. */
 export type ExampleId = (kind: string) => string;
 
 /** The part of an id after its prefix. */
 const idTail = "0f6yvqk3c5a9m2x7p4r8t1w6z0b";
 
-/** Has the form of an id; there is no such object. */
+/** Returns a well-formed id of an object that does not exist. */
 export const exampleId: ExampleId = (kind) => `${resourceNamed(kind).idPrefix}_${idTail}`;
 
 export const exampleOperationId = `op_${idTail}`;
 
-/** When the things of examples were made. */
+/** Creation time of the objects in examples. */
 export const exampleTime = "2026-01-01T00:00:00Z";
 
-/** Texts of fields that have no format to say what they look like. */
+/** Texts of fields without a format. */
 const texts: Readonly<Record<string, string>> = {
   name: "staging",
   description: "For the staging environment.",
@@ -70,10 +70,10 @@ const texts: Readonly<Record<string, string>> = {
   request_signing_certificate_pem: "-----BEGIN CERTIFICATE-----\nMIIB…\n-----END CERTIFICATE-----\n",
 };
 
-/** Times at which something ends. */
+/** Fields with the time at which something ends. */
 const endings: ReadonlySet<string> = new Set(["expires_at", "not_after", "renews_at", "retries_at"]);
 
-/** The required fields and the plain optional ones; for `update`, what can be changed. */
+/** Returns the required fields and the plain optional ones; for `update`, the fields that can be changed. */
 export function exampleInput(
   fields: Fields,
   direction: "create" | "update",

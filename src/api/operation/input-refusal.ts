@@ -1,7 +1,7 @@
 import { Refusal } from "../../lib/errors.ts";
 import type { Issue } from "../../schema/fields.ts";
 
-/** The refusal for an input with issues: one entry of `details` per field path. */
+/** Returns the refusal of an input with issues: one entry of `details` per field path. */
 export function inputRefusal(action: string, issues: readonly Issue[]): Refusal {
   const reasons = new Set(issues.map((issue) => issue.reason ?? "invalid_field"));
   const first = issues[0] as Issue;

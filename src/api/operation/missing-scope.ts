@@ -3,17 +3,20 @@ import type { StoredObject } from "../../storage/store.ts";
 import type { Operation } from "./call.ts";
 import type { Scope } from "./scope.ts";
 
-/** The refusal of what a limited key may not do. @param scope that it would need */
+/**
+ * Returns the refusal for an operation that a limited key may not call.
+ * @param scope that the key would need
+ */
 export function missing({ id }: Operation, scope: string, why = `it needs the scope "${scope}"`): Refusal {
   return new Refusal("scope_missing", `${id}: the API key is limited: ${why}`, { scope });
 }
 
-/** The scope that an object of such metadata needs. */
+/** Returns the scope that an object with this metadata needs. */
 export function scopeOf(metadata: unknown): string {
   return `metadata:${typeof metadata === "string" ? metadata.slice(0, 64) : ""}`;
 }
 
-/** The scope that the key lacks for an object that it does not see. */
+/** Returns the scope that the key lacks to see the object. */
 export function scopeFor({ kinds }: Scope, { kind, doc }: Pick<StoredObject, "kind" | "doc">): string {
   return kinds && !kinds.has(kind) ? `type:${kind}` : scopeOf(doc["metadata"]);
 }

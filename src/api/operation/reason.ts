@@ -1,14 +1,14 @@
-/** `Postern-Reason`: why a change is made, in the writer's own words, on a wire that carries bytes. */
+/** `Postern-Reason`: why a change is made, as free text in a header field. */
 import { isUtf8 } from "node:buffer";
 import { Refusal } from "../../lib/errors.ts";
 
-/** Longest reason, bytes of UTF-8. */
+/** Maximum length of a reason, bytes of UTF-8. */
 export const maxReasonBytes = 255;
 
 /**
- * The reason in the value of the field: UTF-8, percent-encoded where it is no visible ASCII (as in URLs: a `%` without
- * two digits stands for itself). Bytes that were sent as they are, as older clients do, are UTF-8 if they can be,
- * else Latin-1. Throws `Refusal` for one that would have to be cut or guessed at.
+ * Decodes the reason: UTF-8, with percent-encoding of everything but visible ASCII. As in URLs, a `%` without two
+ * digits stands for itself. Older clients send raw bytes: UTF-8 if valid, otherwise Latin-1. Throws `Refusal` if the
+ * reason is too long or ambiguous.
  */
 export function readReason(field: string | undefined): string | undefined {
   const given = field?.trim();

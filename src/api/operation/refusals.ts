@@ -1,10 +1,10 @@
-/** What each operation may be refused with: from its place in the table, its fields, and its resource's rules. */
+/** The refusals of each operation, derived from its place in the table, its fields, and its resource's rules. */
 import type { RefusalName } from "../../lib/errors.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Operation } from "./call.ts";
 
-/** What any request may be answered with, before or whatever its operation is. */
+/** Refusals of any request, before or independent of its operation. */
 export const anyRefusals: readonly RefusalName[] = [
   ...(["internal", "bad_request", "request_timeout", "headers_too_large", "expectation_failed"] as const),
 ];
@@ -15,7 +15,7 @@ const keyed: readonly RefusalName[] = [
   ...(["console_session_ended", "console_origin_refused", "console_host_refused"] as const),
 ];
 
-/** Everything that `operation` may be refused with beside `anyRefusals`, each once. */
+/** Returns all refusals of `operation` in addition to `anyRefusals`, each once. */
 export function refusalsOf(operation: Operation): readonly RefusalName[] {
   const reasons: RefusalName[] = [...(operation.refusals ?? []), ...(operation.open ? [] : keyed)];
   reasons.push(...queryRefusals(operation.query ?? []), ...bodyRefusals(operation));
@@ -30,18 +30,18 @@ export function refusalsOf(operation: Operation): readonly RefusalName[] {
   return [...new Set(reasons)];
 }
 
-/** Whether it writes to storage. */
+/** Whether the operation writes to storage. */
 export function isStored(operation: Operation): boolean {
   if (operation.stores || operation.refusals?.includes("write_unavailable")) return true;
   return operation.resource !== undefined && operation.method !== "GET" && operation.verb !== "command";
 }
 
-/** What an object of the resource may be refused with, however it is written. */
+/** Returns the refusals of writes of the resource's objects. */
 export function objectRefusals(resource: ResourceDeclaration): readonly RefusalName[] {
   return [...fieldRefusals(resource.fields), ...ruleRefusals(resource)];
 }
 
-/** As `objectRefusals`, for fields that have been read already. */
+/** As `objectRefusals`, for fields that were already read. */
 export function ruleRefusals({ taken, refusals = [] }: ResourceDeclaration): readonly RefusalName[] {
   return [...(taken ? [taken] : []), ...refusals, "reference_unknown", "too_many_objects", "account_full"];
 }
@@ -70,7 +70,7 @@ function bodyRefusals({ takes, input }: Operation): readonly RefusalName[] {
   return [...read, "body_too_large", "content_encoding", ...fieldRefusals(input ?? {})];
 }
 
-/** The refusals that formats of the fields, and of what is inside them, have of their own. */
+/** Returns the refusals of the fields' formats, including nested fields. */
 function fieldRefusals(fields: Fields): readonly RefusalName[] {
   return Object.values(fields).flatMap((field) => (isGiven(field) ? formatRefusals(field) : []));
 }

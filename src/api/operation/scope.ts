@@ -1,26 +1,26 @@
-/** What an API key is limited to. */
+/** Limits of an API key. */
 import type { StoredObject } from "../../storage/store.ts";
 
 export interface Scope {
   readonly write: boolean;
-  /** May see secrets; they are masked otherwise. */
+  /** Whether the key may see secrets. If not, they are masked. */
   readonly secrets: boolean;
-  /** May ask agents what they have kept of requests. */
+  /** Whether the key may request what agents have stored of requests. */
   readonly exchanges: boolean;
-  /** Kinds; absent: all. */
+  /** Allowed kinds. Default: all. */
   readonly kinds: ReadonlySet<string> | undefined;
-  /** Of the metadata of objects; absent: all objects. */
+  /** Prefixes of the metadata of allowed objects. Default: all objects. */
   readonly prefixes: readonly string[] | undefined;
 }
 
-/** Undefined for a key that is not limited. */
+/** Returns undefined for a key without limits. */
 export function readScopes(scopes: readonly string[] | undefined): Scope | undefined {
   if (!scopes || scopes.length === 0) return undefined;
   const named = (word: string): string[] =>
     scopes.flatMap((scope) => (scope.startsWith(`${word}:`) ? [scope.slice(word.length + 1)] : []));
   const [kinds, prefixes] = [named("type"), named("metadata")];
   return {
-    // Without a word on reading or writing it is both.
+    // Without `read` or `write`, the key has both.
     write: scopes.includes("write") || !scopes.includes("read"),
     secrets: scopes.includes("secrets"),
     exchanges: scopes.includes("exchanges"),
@@ -31,7 +31,7 @@ export function readScopes(scopes: readonly string[] | undefined): Scope | undef
 
 const words = ["write", "secrets", "exchanges"] as const;
 
-/** Whether a key with `inner` can do nothing that one with `outer` cannot. */
+/** Whether a key with `inner` can do nothing that a key with `outer` cannot do. */
 export function isWithin(inner: Scope | undefined, outer: Scope | undefined): boolean {
   if (!outer) return true;
   if (!inner || words.some((word) => inner[word] && !outer[word])) return false;
@@ -40,12 +40,12 @@ export function isWithin(inner: Scope | undefined, outer: Scope | undefined): bo
   return !prefixes || (inner.prefixes?.every((prefix) => prefixes.some((wide) => prefix.startsWith(wide))) ?? false);
 }
 
-/** Whether a key of the scope may see every object of its account. */
+/** Whether a key with the scope may see every object of its account. */
 export function seesEverything(scope: Pick<Scope, "kinds" | "prefixes"> | undefined): boolean {
   return !scope?.kinds && !scope?.prefixes;
 }
 
-/** Whether a key of the scope may see the object. */
+/** Whether a key with the scope may see the object. */
 export function isVisible(
   scope: Pick<Scope, "kinds" | "prefixes"> | undefined,
   object: Pick<StoredObject, "kind" | "doc">,
@@ -54,7 +54,7 @@ export function isVisible(
   return !scope?.prefixes || hasPrefix(scope.prefixes, object.doc["metadata"]);
 }
 
-/** Whether a key of the scope may read secrets, and values that may hold one. */
+/** Whether a key with the scope may read secrets, and values that may contain secrets. */
 export function seesSecrets(scope: Scope | undefined): boolean {
   return scope?.secrets ?? true;
 }

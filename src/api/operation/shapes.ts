@@ -1,4 +1,4 @@
-/** Small pieces of schemas of what is answered, where no resource has one. */
+/** Small schemas of replies that belong to no resource. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
 export function text(description: string): JsonSchema {
@@ -13,7 +13,7 @@ export function flag(description: string): JsonSchema {
   return { type: "boolean", description };
 }
 
-/** All properties are always there. */
+/** All properties are required. */
 export function object(description: string, properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return { type: "object", description, properties, required: Object.keys(properties), additionalProperties: false };
 }

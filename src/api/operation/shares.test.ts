@@ -4,7 +4,7 @@ import { Refusal } from "../../lib/errors.ts";
 import { makeShares } from "./shares.ts";
 
 describe("shares of long requests", () => {
-  it("D9: shares are bounded for each key, and free again when a request ends or fails", async () => {
+  it("D9: shares are limited for each key, and free again when a request ends or fails", async () => {
     const shares = makeShares(2);
     const open = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
     const taken = open.map(({ promise }) => shares.take("key", () => promise));

@@ -1,11 +1,11 @@
 import { Refusal } from "../../lib/errors.ts";
 
 export interface Shares {
-  /** @throws Refusal `work_limit` when the key has as many calls of this kind under way as it may */
+  /** @throws Refusal `work_limit` if the key already has its maximum number of parallel calls of this kind */
   take<T>(keyId: string, work: () => T | Promise<T>): Promise<T>;
 }
 
-/** Bounds calls that take long, so that one key leaves the API to others. */
+/** Limits parallel long calls per key, so that one key does not block the API for others. */
 export function makeShares(maxPerKey: number): Shares {
   const underWay = new Map<string, number>();
   return {
