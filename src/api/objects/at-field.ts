@@ -1,9 +1,9 @@
 import { Refusal, catalogue } from "../../lib/errors.ts";
 
-/** Fields of reservations that are made along the way: the caller has not given them. */
+/** Fields of reservations that a write creates implicitly. The caller did not send them. */
 const notGiven: ReadonlySet<string> = new Set(["domain", "addr"]);
 
-/** What `work` refuses, as a refusal of the field at `path` of the object that is written. */
+/** Reports a refusal of `work` at the field at `path` of the written object. */
 export function atField<T>(path: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,4 @@
-/** What some resources do beyond their declaration; one file each in `behaviours/`. */
+/** Behaviour of resources beyond their declaration. Each has its own file in `behaviours/`. */
 import type { Doc } from "../../schema/doc.ts";
 import type { Fields, StoredOf } from "../../schema/fields.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
@@ -11,36 +11,39 @@ export interface Preparation<D = Doc> {
   readonly principal: Pick<ApiPrincipal, "operator" | "expiresAtMs">;
   /** The caller's address. */
   readonly source: string;
-  /** Complete and valid by itself. */
+  /** Complete and valid. */
   readonly doc: D;
-  /** Absent on creation. */
+  /** Undefined on creation. */
   readonly previous: StoredObject<D> | undefined;
 }
 
 export interface Behaviour<D = Doc> {
   /**
-   * Completes a document in the write that stores it: what follows from other objects or from chance.
-   * Throws `Refusal`. `shown`: values that only this one reply has.
+   * Completes a document in the write that stores it, with values that depend on other objects or are random. Throws
+   * `Refusal`. `shown`: values for this reply only.
    */
   prepare?(input: Preparation<D>): { readonly doc: D; readonly shown?: Doc };
-  /** What else the write does, once the object has its id. */
+  /** Makes further changes in the same write, once the object has its id. */
   created?(draft: Draft, object: StoredObject<D>): { readonly shown?: Doc };
-  /** Throws `Refusal` when something that is not stored keeps the object from being deleted. */
+  /** Throws `Refusal` if live state prevents the deletion of the object. */
   deleting?(object: StoredObject<D>, draft: Draft): void;
-  /** Values of its live fields, see `LiveValues`. */
+  /** Returns the values of its live fields, see `LiveValues`. */
   readonly live?: (object: StoredObject<D>, baseUrl: string) => Doc;
-  /** `doc` as somebody has configured it, without what the server set by itself; undefined for what it made. */
+  /**
+   * Returns `doc` as a user configured it, without the values that the server set. Undefined if the server created the
+   * object.
+   */
   configured?(doc: D): D | undefined;
 }
 
-/** Behaviours by the kind of the objects. */
+/** Behaviours by kind of object. */
 export type Behaviours = Readonly<Record<string, Behaviour>>;
 
-/** The behaviour of the objects of `resource`, an entry of `Behaviours`: it reads documents as they are declared. */
+/** Returns an entry of `Behaviours` for `resource`. The behaviour gets documents with the declared type. */
 export function behaviourOf<F extends Fields>(
   { name }: Pick<ResourceDeclaration<F>, "name" | "fields">,
   behaviour: Behaviour<StoredOf<F>>,
 ): readonly [kind: string, behaviour: Behaviour] {
-  // Objects of the kind have such documents: nothing else is stored under its name.
+  // Objects of this kind always have such documents.
   return [name, behaviour as unknown as Behaviour];
 }

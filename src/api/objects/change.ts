@@ -1,4 +1,4 @@
-/** Changes of one object, whoever asks for them. */
+/** Changes one object, for all operations that do so. */
 import type { JsonObject } from "../../lib/json.ts";
 import { parseFields } from "../../schema/parse.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
@@ -17,7 +17,7 @@ import { warningHeaders } from "./warnings.ts";
 import { isDryRun, rehearse } from "./dry-run.ts";
 import { writeContext } from "./write-context.ts";
 
-/** Changes the object that the path names by `body`, in a write of its own. */
+/** Changes the object in the path by `body`, in its own write. */
 export async function writeChange(
   resource: ResourceDeclaration,
   call: Call,
@@ -33,7 +33,7 @@ export async function writeChange(
   };
   const { store } = context;
   const told = ({ doc }: StoredObject): readonly string[] => warningHeaders(resource, doc, present.doc).headers ?? [];
-  // An identity takes long to make: what is refused is refused without.
+  // Creating an identity is slow, so invalid requests are rejected with blank identities first.
   const blank = blankModuleIdentities(resource, body, present.doc);
   if (blank.size > 0) rehearse(store, call, (draft) => work(draft, blank), idOf);
   const identities = await makeModuleIdentities(resource, body, present.doc, context.clock.now());
@@ -50,11 +50,11 @@ function idOf({ id }: StoredObject): string {
 }
 
 interface Changed extends Written<StoredObject> {
-  /** What the answer says of what was given, and of what would come of it. */
+  /** Header fields with warnings about the input and with other changes. */
   readonly headers: readonly string[];
 }
 
-/** Changes the object that the path names by what `bodyFor` makes of its state in the write that `draft` is of. */
+/** Changes the object in the path within the write of `draft`. `bodyFor` returns the change from the object's state. */
 export function changeIn(
   draft: Draft,
   resource: ResourceDeclaration,
@@ -68,7 +68,7 @@ export function changeIn(
   return change(resource, call, context, draft, previous, bodyFor(previous), identities);
 }
 
-/** Parses `body` as a change of `previous` and stores what comes out; unchanged documents are not stored. */
+/** Parses `body` as a change of `previous` and stores the result, unless it is unchanged. */
 function change(
   resource: ResourceDeclaration,
   call: Call,

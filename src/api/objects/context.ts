@@ -1,4 +1,4 @@
-/** What operations on objects work with. */
+/** Dependencies of operations on objects. */
 import type { Clock } from "../../lib/clock.ts";
 import type { ServerNames } from "../../lib/server-names.ts";
 import type { Store } from "../../storage/store.ts";
@@ -18,16 +18,16 @@ export interface ObjectContext {
   readonly clock: Clock;
   /** The server's own host names. */
   readonly names: ServerNames;
-  /** The port of HTTPS in public URLs, as far as it is known: the usual one until an edge has said another. */
+  /** HTTPS port in public URLs. Default: the standard port, until an edge reports another. */
   readonly httpsPort: () => number;
 }
 
-/** What the caller may see. */
+/** Returns the views that the caller may see. */
 export function viewsFor({ principal }: Pick<Call, "principal">, { views }: Pick<ObjectContext, "views">): Views {
   return views.seenBy(principal.scope);
 }
 
-/** What modules of the object may be told of it. */
+/** Returns what modules of the object may learn about it. */
 export function ownerOf(id: string, { names, httpsPort }: ObjectContext): ModuleOwner {
   return { id, names, httpsPort: httpsPort() };
 }

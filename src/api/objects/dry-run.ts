@@ -1,4 +1,4 @@
-/** Writes that are tried and not made. */
+/** Dry runs of writes. */
 import type { Change, Draft, Store } from "../../storage/store.ts";
 import { resources } from "../../resources/index.ts";
 import type { Call } from "../operation/call.ts";
@@ -8,18 +8,21 @@ import { judgeOf } from "./write-context.ts";
 
 export const dryRunQuery = ["dry_run"] as const;
 
-/** Whether the call only asks what it would do. Throws `Refusal`. */
+/** Whether the call is a dry run. Throws `Refusal`. */
 export function isDryRun(call: Call): boolean {
   return flagIn(call, "dry_run");
 }
 
 interface Rehearsed<T> {
   readonly result: T;
-  /** `Postern-Also`: what else would be changed. */
+  /** `Postern-Also`: the other objects that would change. */
   readonly also: readonly string[];
 }
 
-/** Tries `work`, and forgets it. @param idOf the object that the write is about */
+/**
+ * Runs `work` and discards the changes.
+ * @param idOf returns the id of the written object
+ */
 export function rehearse<T>(
   store: Pick<Store, "rehearse">,
   call: Call,
@@ -33,7 +36,7 @@ export function rehearse<T>(
   return { result, also: alsoHeaders(changes, idOf(result)) };
 }
 
-/** How many other objects an answer names. */
+/** Maximum number of other objects in a response. */
 const maxLines = 10;
 
 function alsoHeaders(changes: readonly Change[], id: string): readonly string[] {
@@ -45,7 +48,7 @@ function alsoHeaders(changes: readonly Change[], id: string): readonly string[] 
 
 const shown: ReadonlySet<string> = new Set(resources.map(({ name }) => name));
 
-/** One that would be new has no id yet: where a name tells it apart, that is given. */
+/** A new object has no id yet, so its name is shown if it has one. */
 function lineOf({ kind, id, before, after }: Change): string {
   if (before) return `${after ? "update" : "delete"} ${kind} ${id}`;
   const name = after?.doc["domain"] ?? after?.doc["addr"];

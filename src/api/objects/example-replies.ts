@@ -1,4 +1,4 @@
-/** Answers as the API gives them, every field present: for its description, read from the declarations. */
+/** Example replies with every field, derived from the declarations, for the description of the API. */
 import type { Field, Fields } from "../../schema/fields.ts";
 import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -9,7 +9,7 @@ import { modulesOf, resourceNamed } from "../operation/declarations.ts";
 import { exampleId, exampleInput, exampleTime, exampleValue } from "../operation/examples.ts";
 import { uriOf, uriOfId } from "./views.ts";
 
-/** Operations that answer the same share it by its name. */
+/** Operations with the same reply share an example by its name. */
 export interface NamedExample {
   readonly name: string;
   readonly value: unknown;
@@ -17,15 +17,15 @@ export interface NamedExample {
 
 export const exampleBaseUrl = "https://api.example.com";
 
-/** Which values an answer shows. */
+/** Selects the values that a reply shows. */
 interface Shown {
-  /** Also those that only a creation shows. */
+  /** Whether to include values that only the reply to a creation shows. */
   readonly once: boolean;
-  /** All of them are the server's, also those that an input could leave out. */
+  /** Whether all values come from the server, including optional input. */
   readonly all: boolean;
 }
 
-/** What `operation` answers; throws where that follows from nothing. */
+/** Returns the reply of `operation`. Throws if it does not follow from the declarations. */
 export function exampleReply(operation: Operation): NamedExample {
   const { id, replySchema, resource, block, listKey, verb } = operation;
   if (operation.exampleReply !== undefined) return { name: id, value: operation.exampleReply };
@@ -37,14 +37,14 @@ export function exampleReply(operation: Operation): NamedExample {
   return { name: once ? `${replySchema}Created` : replySchema, value: exampleObject(resource, once) };
 }
 
-/** A list of one object at `path`, whose parameters are ids of the resource's owner. */
+/** Returns a list of one object at `path`, whose parameters are ids of the resource's owner. */
 export function exampleList(resource: ResourceDeclaration, path: string, listKey: string): Record<string, unknown> {
   const owner = resource.ownedBy?.kind;
   const uri = path.replaceAll(/\{\w+\}/g, () => exampleId(owner as string));
   return { [listKey]: [exampleObject(resource)], uri: exampleBaseUrl + uri, next_page_uri: null };
 }
 
-/** `once`: as the answer to its creation. */
+/** @param once whether to return the reply to its creation */
 export function exampleObject(resource: ResourceDeclaration, once = false): Record<string, unknown> {
   const { name, live, operations } = resource;
   const all = live === true || operations?.includes("create") === false;
@@ -58,7 +58,7 @@ export function exampleObject(resource: ResourceDeclaration, once = false): Reco
   };
 }
 
-/** Fields as an answer shows them, with what an input would have to give. */
+/** Returns fields as a reply shows them, with the values that an input must have. */
 export function exampleShown(fields: Fields): Record<string, unknown> {
   return rendered(fields, docOf(fields, exampleInput(fields, "create"), { once: false, all: false }));
 }
@@ -84,7 +84,7 @@ function docOf(fields: Fields, given: Doc, shown: Shown): Doc {
 function valueOf(name: string, field: Field, given: unknown, shown: Shown): unknown {
   if (isShownOnce(field)) return shown.once ? field.example : null;
   if (given === undefined && field.nullable) return null;
-  // What a reference cannot be changed from is what the object belongs to.
+  // An immutable reference names the owner of the object.
   const isOwner = field.type === "ref" && field.immutable === true;
   const servers = shown.all || isOwner || field.live === true || field.readOnly === true;
   if (field.type === "object") return docOf(field.fields, (given ?? {}) as Doc, { ...shown, all: servers });
@@ -94,7 +94,7 @@ function valueOf(name: string, field: Field, given: unknown, shown: Shown): unkn
   return (value as readonly Doc[]).map((item) => docOf(inner, item, { ...shown, all: servers }));
 }
 
-/** Computed for each answer, and null in all but one. */
+/** Computed for each reply, and null in all replies except one. */
 function isShownOnce(field: Field): boolean {
   return field.live === true && field.nullable === true && field.example !== undefined;
 }

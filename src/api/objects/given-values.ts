@@ -1,10 +1,10 @@
-/** Which concealed values a call gives itself, and which it leaves as they are. */
+/** Finds the concealed values that a call sends itself. */
 import type { JsonObject } from "../../lib/json.ts";
 import { isSealedField, isStandIn } from "../../schema/concealment.ts";
 import { inputName } from "../../schema/doc.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
 
-/** Paths of the concealed values that `given` has itself, without those that stand for present ones. */
+/** Returns the paths of concealed values that `given` contains, without placeholders for present values. */
 export function givenValues(fields: Fields, given: JsonObject): ReadonlySet<string> {
   return new Set(
     Object.entries(fields).flatMap(([name, field]) => {

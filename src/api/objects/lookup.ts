@@ -1,20 +1,20 @@
-/** The object that a call is about. */
+/** Finds the object of a call. */
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
 import { pathParameters } from "../operation/declarations.ts";
 
-/** Names that clients put into bodies although the path says it already (semantics, "Ids"). */
+/** Names that clients repeat in bodies although the path contains them (semantics, "Ids"). */
 export const pathNames: ReadonlySet<string> = new Set(["id", "edge_id", "subscription_id"]);
 
-/** The account whose objects the call is about; accounts belong to the operator's. */
+/** Returns the account whose objects the call concerns. Accounts belong to the operator's account. */
 export function accountOf(resource: ResourceDeclaration, call: Call): string {
   if (resource.operatorOnly && !call.principal.operator) throw new Refusal("operator_only");
   return call.principal.accountId;
 }
 
-/** The object that the path names; 404 also when its owner in the path is another. */
+/** Returns the object in the path. Throws 404 also if its owner differs from the owner in the path. */
 export function theOne(resource: ResourceDeclaration, call: Call, reader: Pick<Reader, "get">): StoredObject {
   const accountId = accountOf(resource, call);
   const object = find(reader, accountId, resource.name, call.parameters.at(-1) as string);

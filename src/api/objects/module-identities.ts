@@ -1,4 +1,4 @@
-/** Modules that have an identity: made when they are set, kept as long as they are. */
+/** Identities of modules: created when a module is set, and kept until it is removed. */
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ModuleOwner } from "../../traffic/module.ts";
@@ -6,12 +6,12 @@ import type { Doc } from "../../schema/doc.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { modulesOf } from "../operation/declarations.ts";
 
-/** By module name: what gives the module its identity, once its owner is known. */
+/** By module name: a function that returns the module's identity for its owner. */
 export type ModuleIdentities = ReadonlyMap<string, (owner: ModuleOwner) => Doc>;
 
 export const noModuleIdentities: ModuleIdentities = new Map();
 
-/** Makes identities for the modules that `body` sets and `present` does not have. May take some 100 ms. */
+/** Creates identities for the modules that `body` sets and `present` does not have. May take some 100 ms. */
 export async function makeModuleIdentities(
   resource: ResourceDeclaration,
   body: JsonObject,
@@ -26,7 +26,7 @@ export async function makeModuleIdentities(
   return new Map(made as [string, (owner: ModuleOwner) => Doc][]);
 }
 
-/** For the modules for which `makeModuleIdentities` would make one: identities that say nothing, for what is only tried. */
+/** Returns blank identities for the modules for which `makeModuleIdentities` would create one, for dry runs. */
 export function blankModuleIdentities(
   resource: ResourceDeclaration,
   body: JsonObject,
@@ -41,7 +41,7 @@ function lackingIdentity(resource: ResourceDeclaration, body: JsonObject, presen
   );
 }
 
-/** `doc` with identities for the modules that `previous` did not have; the same object when there are none. */
+/** Returns `doc` with identities for the modules that `previous` did not have, or `doc` itself if there are none. */
 export function identified(
   resource: ResourceDeclaration,
   doc: Doc,
@@ -54,7 +54,7 @@ export function identified(
     const { name } = module;
     if (!("identify" in module) || !doc[name] || previous?.[name]) continue;
     const make = identities.get(name);
-    // The module was removed by another write while this one was being prepared.
+    // Another write removed the module while this one was being prepared.
     if (!make) throw new Refusal("write_unavailable", `another write has just changed module "${name}"`);
     done = { ...done, [name]: { ...(doc[name] as Doc), ...make(owner) } };
   }

@@ -1,31 +1,31 @@
 /**
- * Pages of lists as they were last sent. One that is asked for again is sent again as long as the objects on it are
- * the same ones: they never change, each new state of one is another object.
+ * Caches pages of lists as they were last sent. A cached page is valid while it would contain the same objects. Objects
+ * are immutable; each new state is another object.
  */
 import { isAscii } from "node:buffer";
 import type { Page } from "./read-page.ts";
 
-/** Pages kept at most, those asked for last; 8 MiB. */
+/** Maximum number of cached pages, 8 MiB in total. The least recently used is evicted. */
 const maxPages = 32;
-/** A longer page is made anew each time. */
+/** Maximum size of a cached page. Larger pages are rendered each time. */
 const maxPageBytes = 262_144;
 
 export interface SentPage {
-  /** A text without characters beyond ASCII leaves in one write with the head; others are encoded once. */
+  /** Node writes an ASCII text together with the head. Other texts are encoded once. */
   readonly body: string | Buffer;
-  /** Bytes of `body` in decimal. */
+  /** Size of `body`, bytes in decimal. */
   readonly contentLength: string;
 }
 
 interface CachedPage extends Page, SentPage {
-  /** The state of the store in which the objects were last seen to be those of the page. */
+  /** The revision at which the page was last known to be valid. */
   revision: number;
 }
 
 export interface PageCache {
   /**
-   * The page named `key`, which has to name everything that `read` and `render` depend on besides the store.
-   * @param revision the store's count of commits: while it stays, so does everything in it
+   * Returns the page `key`, which must identify everything besides the store that `read` and `render` depend on.
+   * @param revision the store's number of commits; the store is unchanged while it is
    */
   sent(key: string, revision: number, read: () => Page, render: (page: Page) => string): SentPage;
 }

@@ -10,7 +10,7 @@ export interface PageQuery {
 
 const maxLimit = 100;
 
-/** `beforeId` is what the TypeScript client sends (semantics, "Lists"). */
+/** The TypeScript client sends `beforeId` (semantics, "Lists"). */
 export function readPageQuery(call: Call): PageQuery {
   const [snake, camel] = [once(call, "before_id"), once(call, "beforeId")];
   if (snake !== undefined && camel !== undefined && snake !== camel) {
@@ -34,7 +34,9 @@ export function readLimit(call: Call): number {
   return limit;
 }
 
-/** The body of a list response; `items` are JSON texts, `more` is what the next page's query has as well. */
+/**
+ * Returns the body of a list response. `items` are JSON texts, `more` are additional query parameters of the next page.
+ */
 export function pageBody(
   call: Call,
   path: string,
@@ -48,14 +50,14 @@ export function pageBody(
   return `{"${listKey}":[${items.join(",")}],"uri":${JSON.stringify(uri)},"next_page_uri":${JSON.stringify(next)}}`;
 }
 
-/** The value of a query parameter that may be there once. */
+/** Returns the value of a query parameter that may occur once. */
 export function once(call: Call, name: string): string | undefined {
   const values = call.query.getAll(name);
   if (values.length > 1) throw new Refusal("query_invalid", `${call.operation.id}: "${name}" is given twice`);
   return values[0];
 }
 
-/** Whether a query parameter is `true`; absent, it is not. */
+/** Whether a query parameter is `true`. Default: false. */
 export function flagIn(call: Call, name: string): boolean {
   const text = once(call, name) ?? "false";
   if (text === "true" || text === "false") return text === "true";

@@ -3,8 +3,8 @@ import { header } from "../operation/call.ts";
 import type { Call } from "../operation/call.ts";
 
 /**
- * `If-Match` (RFC 9110 §13.1.1): refused unless it lists the present tag; weak tags never match. Only what is
- * stored is compared: an agent that comes or goes between a read and a write takes nothing from the writer.
+ * `If-Match` (RFC 9110 §13.1.1): rejects the write unless the field lists the present tag. Weak tags never match. Only
+ * the stored part is compared, so an agent that connects or disconnects does not block a write.
  */
 export function checkIfMatch(call: Call, etag: string): void {
   const wanted = header(call.request, "if-match");
@@ -13,12 +13,12 @@ export function checkIfMatch(call: Call, etag: string): void {
   throw new Refusal("precondition_failed", undefined, { etag });
 }
 
-/** The tag without what follows its dot, see `Views.etag`. */
+/** Returns the tag without the part after its dot, see `Views.etag`. */
 function storedPart(etag: string): string {
   return etag.replace(/\.[^"]*"$/, '"');
 }
 
-/** The key under which a POST happens once; throws `Refusal` for one that cannot be used. */
+/** Returns the idempotency key of a POST. Throws `Refusal` if it is invalid. */
 export function idempotencyKey(call: Call): string | undefined {
   const key = header(call.request, "idempotency-key");
   if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key;

@@ -1,9 +1,12 @@
-/** Texts as values of header fields. */
+/** Quotes texts as values of header fields. */
 
-/** Of one field line. */
+/** Maximum size of a field line. */
 const maxBytes = 1000;
 
-/** A string of RFC 8941 §3.3.3, so that lines can be joined and parted again; what is no visible ASCII is percent-encoded. */
+/**
+ * Returns a string according to RFC 8941 §3.3.3, so that lines can be joined and split again. Everything except visible
+ * ASCII is percent-encoded.
+ */
 export function quotedField(text: string): string {
   let encoded = "";
   for (const sign of text.toWellFormed().replaceAll("…", "...")) {

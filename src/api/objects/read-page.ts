@@ -1,20 +1,20 @@
-/** Pages of objects, as they are read and before they are rendered. */
+/** Pages of objects, before they are rendered. */
 import type { StoredObject } from "../../storage/store.ts";
 import type { Views } from "./views.ts";
 
 export interface Page {
   readonly objects: readonly StoredObject[];
-  /** Older objects follow. */
+  /** Whether older objects follow. */
   readonly more: boolean;
 }
 
-/** Newest first, of those that sort before `beforeId`. */
+/** Returns the newest objects that sort before `beforeId`, newest first. */
 export type ReadPage = (request: { readonly limit: number; readonly beforeId: string | undefined }) => Page;
 
-/** A collection as it is, or was at a revision, to be looked through. */
+/** A collection in its present or past state, for searching. */
 export interface Looked {
   readonly revision: number;
   read(request: Parameters<ReadPage>[0]): Page | Promise<Page>;
-  /** How these of its objects are shown. */
+  /** Returns the views for these objects. */
   viewsOf(objects: readonly StoredObject[]): Views | Promise<Views>;
 }

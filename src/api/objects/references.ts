@@ -1,4 +1,4 @@
-/** Who refers to an object: what has to be looked at before it is changed or deleted. */
+/** Operation that lists the objects that refer to an object. Users check them before they change or delete it. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
@@ -10,7 +10,7 @@ import { exampleBaseUrl } from "./example-replies.ts";
 import { find } from "./lookup.ts";
 import type { ObjectContext } from "./context.ts";
 
-/** More would not be read by anybody. */
+/** Maximum number of objects in a response. */
 const most = 100;
 
 const schema = object("Objects that refer to another.", {

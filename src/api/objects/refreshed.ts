@@ -1,9 +1,9 @@
-/** What another node has made a moment ago is found here, too: nobody is told that it does not exist. */
+/** Finds objects that another node has just created, so that the response is not 404. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Call, Operation, Reply } from "../operation/call.ts";
 
-/** The operation, run again on what there is by now where it does not find something. */
+/** Returns the operation with one retry after a refresh of the store if it does not find an object. */
 export function refreshed(operation: Operation, store: Pick<Store, "node" | "refresh" | "commits">): Operation {
   if (operation.open) return operation;
   const again = async (call: Call, refusal: Refusal, before: number): Promise<Reply> => {

@@ -1,14 +1,16 @@
-/** What the server has put into an account by itself: documents leave it out, and writes of many objects leave it alone. */
+/**
+ * Values that the server itself has set in an account. Documents omit them, and writes of many objects preserve them.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { Doc } from "../../schema/doc.ts";
 import type { Behaviour } from "./behaviour.ts";
 
-/** The document without what the server set; undefined when the object as a whole is the server's. */
+/** Returns the document without the values that the server set. Undefined if the server created the object. */
 export function withoutServerSet(behaviour: Behaviour | undefined, doc: Doc): Doc | undefined {
   return behaviour?.configured ? behaviour.configured(doc) : doc;
 }
 
-/** `wanted` with what the server has set in `present`, where `wanted` leaves that to it as well. */
+/** Returns `wanted` with the values that the server has set in `present`, where `wanted` does not set them. */
 export function withServerSet(behaviour: Behaviour | undefined, wanted: Doc, present: Doc | undefined): Doc {
   const configured = present && behaviour?.configured?.(present);
   if (!configured) return wanted;

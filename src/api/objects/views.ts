@@ -1,6 +1,6 @@
 /**
- * Stored objects → the JSON that clients see. The JSON of an object without live fields is made once per
- * revision and base URL, and kept as long as the object is.
+ * Renders stored objects as the JSON that clients see. The JSON of an object without live fields is rendered once per
+ * revision and base URL, and cached as long as the object.
  */
 import { createHash } from "node:crypto";
 import type { Fields } from "../../schema/fields.ts";
@@ -12,28 +12,28 @@ import { isVisible } from "../operation/scope.ts";
 import type { Scope } from "../operation/scope.ts";
 import { resourceNamed, resourceOfId, resources } from "../operation/declarations.ts";
 
-/** Values of the live fields of an object, by field name; see `RenderContext`. */
+/** Returns the values of an object's live fields, by field name; see `RenderContext`. */
 export type LiveValues = (object: StoredObject, baseUrl: string) => Doc;
 
 export interface Views {
-  /** Everything that a client sees of it. `shown`: values that are in this one answer only. */
+  /** Returns everything that a client sees of the object. `shown`: values for this response only. */
   render(object: StoredObject, baseUrl: string, shown?: Doc): Record<string, unknown>;
-  /** As `render`, of objects of one kind, and of their own fields only those that `names` has. */
+  /** As `render`, for objects of one kind, with only those fields for which `names` returns true. */
   partly(resource: ResourceDeclaration, names: (name: string) => boolean): Views["render"];
   json(object: StoredObject, baseUrl: string): string;
   /** As `json`, with its length in bytes, in decimal. */
   sized(object: StoredObject, baseUrl: string): { readonly body: string; readonly contentLength: string };
-  /** One block (a module) of an object. */
+  /** Returns one block (a module) of an object. */
   block(object: StoredObject, name: string, baseUrl: string): unknown;
   uri(object: { readonly kind: string; readonly id: string; readonly doc: Doc }, baseUrl: string): string;
   /**
-   * Changes whenever the object, or one that is shown inside it, does; after a dot, with what is computed on each
-   * read (RFC 9110 §8.8.3).
+   * Changes when the object or a nested object changes. The part after the dot covers computed values (RFC 9110
+   * §8.8.3).
    */
   etag(object: StoredObject): string;
   /**
-   * The views of a key of this scope: without the objects that it may not see, and without secrets unless it may read
-   * them. Called on the views of those who may see everything.
+   * Returns the views of a key with this scope: without hidden objects, and without secrets unless the key may read
+   * them. Call this on the views without limits.
    */
   seenBy(scope: Scope | undefined): Views;
 }
@@ -44,12 +44,12 @@ interface Rendered {
   readonly contentLength: string;
 }
 
-/** Names whose answers cannot be kept: something in them is computed on each read. */
+/** Names of resources whose JSON cannot be cached, because some fields are computed on each read. */
 export const changing: ReadonlySet<string> = new Set(
   resources.filter((one) => Object.values(one.fields).some((field) => field.live)).map((one) => one.name),
 );
 
-/** Kinds of the objects that are shown inside another. */
+/** Kinds of the objects that are nested in another, by its kind. */
 export const ownedInside = new Map(
   resources.flatMap(({ name, fields }) => {
     const kinds = Object.values(fields).flatMap((field) => (field.type === "children" ? [field.kind] : []));
@@ -58,8 +58,8 @@ export const ownedInside = new Map(
 );
 
 /**
- * The views of those who may see everything.
- * @param lookup finds an object by kind and id, also a live one; without it, nothing is known of what lists name
+ * Returns the views of a caller without limits.
+ * @param lookup finds a stored or live object by kind and id; without it, computed lists cannot be filtered
  */
 export function makeViews(
   reader: Pick<Reader, "children">,
@@ -94,7 +94,7 @@ function viewsOf({ reader, live, lookup, scope, redact }: Sight): Views {
 
   const childrenOf = (kind: string, object: StoredObject): readonly StoredObject[] =>
     reader.children(kind, object.id).filter((child) => isVisible(scope, child));
-  /** What is computed names only what may be seen; what is configured stays as somebody has tied it. */
+  /** Computed lists contain only visible objects. Configured lists are complete. */
   const liveOf = (object: StoredObject, baseUrl: string): Doc => {
     const values = live[object.kind]?.(object, baseUrl) ?? {};
     if (!scope || !lookup) return values;
@@ -160,7 +160,7 @@ function viewsOf({ reader, live, lookup, scope, redact }: Sight): Views {
         const latest = children.reduce((most, child) => Math.max(most, child.revision), 0);
         text += `-${children.length}-${latest}`;
       }
-      // A hash of a secret could be guessed at. What is stored has changed when the revision has.
+      // Secrets are masked, because a hash of them could be guessed. The revision covers stored changes.
       return `${live[object.kind] ? `${text}.${fingerprintOf(renderAs(true, object, ""))}` : text}"`;
     },
     seenBy: () => views,
@@ -179,12 +179,12 @@ export function uriOf(
   return `${baseUrl}${collectionPath(resourceNamed(object.kind), object.doc)}/${object.id}`;
 }
 
-/** The collection's path with the owner's id in it where there is one. */
+/** Returns the collection's path, with the id of the owner if it has one. */
 function collectionPath(resource: ResourceDeclaration, doc: Doc): string {
   return resource.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(doc[name]));
 }
 
-/** URI by id alone; "" for what has no path without its owner. */
+/** Returns the URI from the id alone; "" if the path contains an owner. */
 export function uriOfId(id: string, baseUrl: string): string {
   const resource = resourceOfId(id);
   return resource && !resource.path.includes("{") ? `${baseUrl}${resource.path}/${id}` : "";

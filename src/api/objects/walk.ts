@@ -1,26 +1,26 @@
-/** Goes through a collection for the objects that a page shows, in steps between which other requests go on. */
+/** Searches a collection for the objects of a page, in steps that leave time for other requests. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { StoredObject } from "../../storage/store.ts";
 import { makeShares } from "../operation/shares.ts";
 import type { Looked, Page, ReadPage } from "./read-page.ts";
 
-/** Objects looked at in one step. */
+/** Number of objects per step. */
 const stepObjects = 100;
-/** Objects looked at for one page; the next page goes on after them. */
+/** Maximum number of objects searched for one page. The next page continues after them. */
 const maxObjects = 200_000;
 
-/** Filters and partial lists may look at very many objects, and lists of the past at very many rows. */
+/** Filters and partial lists may search very many objects, and lists of the past very many rows. */
 export const longLists = makeShares(8);
 
 export interface WalkedPage {
   readonly objects: readonly StoredObject[];
-  /** The next page begins below it; undefined where there is none. */
+  /** The next page begins below this id. Undefined if there is none. */
   readonly next: string | undefined;
 }
 
 /**
- * Replies with a page of the objects that `holds` takes: at once where the first step finds them, else as one of the long
- * lists of the key. Rejects with `Refusal` where the key has too many of those under way.
+ * Replies with a page of the objects that `holds` accepts. If the first step does not complete the page, the search
+ * continues as a long list of the key. Rejects with `Refusal` if the key already has its maximum number of long lists.
  */
 export function walkPage<T>(
   keyId: string,
@@ -36,7 +36,7 @@ export function walkPage<T>(
 
 type Holds = (object: StoredObject) => boolean;
 
-/** A walk for one page, newest first. Objects that are written meanwhile may be seen or not. */
+/** Search for one page, newest first. Whether it includes concurrent writes is undefined. */
 export class Walk {
   readonly #limit: number;
   readonly #found: StoredObject[] = [];
@@ -49,13 +49,19 @@ export class Walk {
     this.#below = beforeId;
   }
 
-  /** Looks at the next objects. @returns the page once it is complete */
+  /**
+   * Searches the next objects.
+   * @returns the page once it is complete
+   */
   step(read: ReadPage, holds: Holds): WalkedPage | undefined {
     const page = read(this.#request);
     return this.#take(page, holds) ? this.#page : undefined;
   }
 
-  /** Goes on to the end of the page. @param holdsOf for the objects of one step */
+  /**
+   * Continues to the end of the page.
+   * @param holdsOf returns the predicate for the objects of one step
+   */
   async finish(
     read: Looked["read"],
     holdsOf: (objects: readonly StoredObject[]) => Holds | Promise<Holds>,
@@ -75,7 +81,7 @@ export class Walk {
     return { objects: this.#found, next: this.#next };
   }
 
-  /** Whether the page is complete with these. */
+  /** Whether the page is complete with these objects. */
   #take({ objects, more }: Page, holds: Holds): boolean {
     for (const object of objects) {
       if (!holds(object)) continue;

@@ -1,14 +1,14 @@
-/** `Postern-Warning`: what is taken as it is given, and was probably not meant so. */
+/** `Postern-Warning`: values that are accepted but probably a mistake. */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { doubtsOf } from "../../schema/doubts.ts";
 import type { Reply } from "../operation/call.ts";
 import { quotedField } from "./quoted-field.ts";
 
-/** In one answer. */
+/** Maximum number of warnings in a response. */
 const maxLines = 10;
 
-/** Header fields of the answer to a write, one for each doubt. */
+/** Returns header fields for the response to a write, one per warning. */
 export function warningHeaders(
   resource: ResourceDeclaration,
   doc: Doc,

@@ -10,7 +10,7 @@ function callOf(scopes: readonly string[], judge?: () => void): Call {
   return { operation: { id: "applyDocument" }, principal, ...(judge && { judge }) } as unknown as Call;
 }
 
-it("a write by a key that is limited to some objects fails when nothing judges it", () => {
+it("a write by a key limited to some objects fails without a judge", () => {
   for (const scope of ["metadata:team", "type:ip_policy"]) {
     assert.throws(() => judgeOf(callOf([scope])), /applyDocument: the key's scopes cover only some objects/);
     const judge = (): void => {};
@@ -18,6 +18,6 @@ it("a write by a key that is limited to some objects fails when nothing judges i
   }
 });
 
-it("a write by a key that may see every object is not judged", () => {
+it("a write by a key that may see every object needs no judge", () => {
   for (const scopes of [[], ["write"], ["secrets"]]) assert.equal(judgeOf(callOf(scopes)), undefined);
 });

@@ -1,11 +1,11 @@
-/** What a call's writes are stored with, and judged by. */
+/** Context and judge of a call's writes. */
 import type { Judge, WriteContext } from "../../storage/store.ts";
 import { header } from "../operation/call.ts";
 import type { Call } from "../operation/call.ts";
 import { readReason } from "../operation/reason.ts";
 import { seesEverything } from "../operation/scope.ts";
 
-/** Throws `Refusal` for a reason that cannot be kept as it was given. */
+/** Throws `Refusal` if the reason cannot be stored unchanged. */
 export function writeContext(call: Call): WriteContext {
   const { accountId, id } = call.principal;
   const reason = readReason(header(call.request, "postern-reason"));
@@ -20,8 +20,8 @@ export function writeContext(call: Call): WriteContext {
 }
 
 /**
- * Judges what the call writes; undefined for keys that are not limited to some objects.
- * @throws Error for a key that is, on a call that was not given a judge: nothing may be written then
+ * Returns the judge of the call's writes. Undefined for keys that are not limited to some objects.
+ * @throws Error if the key is limited and the call has no judge, because then nothing may be written
  */
 export function judgeOf({ operation, principal, judge }: Call): Judge | undefined {
   if (judge || seesEverything(principal.scope)) return judge;

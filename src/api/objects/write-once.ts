@@ -1,4 +1,4 @@
-/** Writes that an `Idempotency-Key` makes happen once: the answer is stored in the same commit. */
+/** Makes writes with an `Idempotency-Key` happen once. The reply is stored in the same commit. */
 import { createHash } from "node:crypto";
 import type { Draft, Store } from "../../storage/store.ts";
 import { writeContext } from "./write-context.ts";
@@ -7,7 +7,7 @@ import { missing, scopeFor } from "../operation/missing-scope.ts";
 import { isVisible } from "../operation/scope.ts";
 import { idempotencyKey } from "./preconditions.ts";
 
-/** Runs `work` as a write and answers with `reply`, or with what an earlier call of the same key answered. */
+/** Runs `work` as a write and returns `reply`, or the stored reply to an earlier call with the same key. */
 export async function writeOnce<T>(
   call: Call,
   store: Store,
@@ -28,7 +28,7 @@ export async function writeOnce<T>(
   return reply(written.result, written.revision);
 }
 
-/** The answer of then, unless it shows a limited key what it may not see any more. */
+/** Returns the stored reply, unless it contains an object that a limited key may no longer see. */
 function replayed({ operation, principal }: Call, store: Pick<Store, "get">, reply: Reply): Reply {
   const { scope, accountId } = principal;
   const { resource } = operation;
@@ -41,8 +41,8 @@ function replayed({ operation, principal }: Call, store: Pick<Store, "get">, rep
 }
 
 /**
- * What makes two requests the same one. Answers are kept as they were given: one that was given to another key may show
- * more than a limited one may see.
+ * Returns a hash that identifies equal requests. It includes a limited key, because the stored reply to another key may
+ * show more than this one may see.
  */
 function requestHash(call: Call): string {
   const { principal } = call;
