@@ -1,4 +1,4 @@
-/** Codes that open the console once, as links carry them: for minutes, at any server that shares the database. */
+/** One-time codes in links to the console. They are valid for minutes, on any server with the same database. */
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
 import { randomText } from "../../lib/ids.ts";
@@ -9,14 +9,14 @@ import type { Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 
 export interface Codes {
-  /** A code for the account's key, and until when it is good. */
+  /** Returns a code for the account's key, and its expiry. */
   make(accountId: string, keyId: string): Promise<{ readonly code: string; readonly expiresAtMs: number }>;
-  /** The key of a code that was good until now; it is none from now on, wherever it is tried. */
+  /** Returns the key of a valid code and invalidates the code on all servers. */
   take(code: string): Promise<string | undefined>;
 }
 
 const livesMs = 15 * 60_000;
-/** Of each key; the oldest give way. */
+/** Maximum number of codes per key. The oldest are evicted. */
 const maxOfKey = 100;
 const kind = consoleCode.name;
 
@@ -25,7 +25,7 @@ export function makeCodes(store: Store, clock: Clock): Codes {
     async make(accountId, keyId) {
       const code = randomText(40);
       const expiresAtMs = clock.now() + livesMs;
-      // What is compared is not what was sent.
+      // Store a hash, so that lookups do not compare the sent code itself.
       const doc = { api_key_id: keyId, code_hash: hashOf(code), expires_at: timestamp(expiresAtMs) };
       await store.write(systemWrite(accountId, "makeConsoleCode", clock), (draft) => {
         const others = [...draft.children(kind, keyId)];
@@ -39,11 +39,11 @@ export function makeCodes(store: Store, clock: Clock): Codes {
     async take(code) {
       const hashed = hashOf(code);
       const find = (): StoredObject | undefined => store.holder("", "console code", hashed);
-      // Another server may have made it a moment ago.
+      // Another server may have just created it.
       if (!find() && store.node) await store.refresh();
       const found = find();
       if (!found) return undefined;
-      // Of two servers that try it, the second finds it gone: its write is made again on what the first has left.
+      // If two servers use the same code, the second write is repeated on the state after the first and finds no code.
       const { result } = await store.write(systemWrite(found.account_id, "takeConsoleCode", clock), (draft) => {
         const held = draft.get(found.account_id, kind, found.id);
         if (!held) return undefined;

@@ -1,4 +1,4 @@
-/** The console: its pages at `/`, and getting in. All else that it does is the API, called with its session. */
+/** The console: its pages at `/`, and logins. Everything else is the API, called with a console session. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -24,9 +24,9 @@ export interface ConsoleOptions {
   readonly keys: KeyRing;
   readonly clock: Clock;
   readonly queries: Pick<EdgeQueries, "ask">;
-  /** The address that the operator has given, if any. */
+  /** The address that the operator configured, if any. */
   readonly apiUrl: string | undefined;
-  /** Absent where people log in by keys and links alone. */
+  /** Undefined if only keys and links open the console. */
   readonly team: Team | undefined;
 }
 
@@ -104,7 +104,7 @@ export function openConsole({ store, keys, clock, queries, apiUrl, team }: Conso
   };
 }
 
-/** The files of the page, read when the first is asked for; undefined for what is none of them. */
+/** Serves the page's files, which are read on the first request. Returns undefined for other paths. */
 function makePageReplies(): (path: string, request: IncomingMessage) => Promise<Reply | undefined> {
   let pages: Pages | undefined;
   return async (path, request) => {

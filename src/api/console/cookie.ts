@@ -1,11 +1,11 @@
-/** The cookie of a session at the console. */
+/** The cookie of a console session. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import type { OpenSession } from "./sessions.ts";
 
 /**
- * `__Host-` where the page came over TLS. Without, as on the loopback, browsers would not keep one of that name; the
- * port is in the name then, since cookies of one host are those of all its ports.
+ * Uses `__Host-` if the page was loaded over TLS. Without TLS, as on loopback, browsers reject that prefix. The name
+ * then contains the port, because cookies of a host are shared by all its ports.
  */
 function nameFor(baseUrl: string): string {
   const { protocol, port } = new URL(baseUrl);
@@ -21,7 +21,10 @@ function valueOf(cookies: string | undefined, name: string): string | undefined 
   return found?.slice(name.length + 1);
 }
 
-/** Of a log-in under way, which another site leads back from: that one would keep a stricter cookie away. */
+/**
+ * Cookie of a login in progress. It is not strict, because the provider's redirect comes from another site and browsers
+ * would not send a strict cookie.
+ */
 export function flowCookieField(baseUrl: string, value: string, seconds: number): string {
   const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
   return `${nameFor(baseUrl)}_login=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
@@ -31,13 +34,16 @@ export function readFlowCookie({ headers }: IncomingMessage, baseUrl: string): s
   return valueOf(headers.cookie, `${nameFor(baseUrl)}_login`);
 }
 
-/** A value for `Set-Cookie`. @param seconds that it lives; 0 takes it away */
+/**
+ * Returns a value for `Set-Cookie`.
+ * @param seconds its lifetime; 0 deletes it
+ */
 export function cookieField(baseUrl: string, value: string, seconds: number): string {
   const secure = baseUrl.startsWith("https:") ? "; Secure" : "";
   return `${nameFor(baseUrl)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-/** Of a session that was opened: it lives as long as that may. */
+/** Cookie of an open session, with the session's maximum lifetime. */
 export function sessionCookieField(
   baseUrl: string,
   cookie: string,

@@ -1,4 +1,4 @@
-/** A link that logs in at the console once. */
+/** Operation that creates a one-time login link to the console. */
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { apiKey } from "../../resources/api-key.ts";
@@ -22,7 +22,7 @@ const schema: JsonSchema = {
   additionalProperties: false,
 };
 
-/** @param codes undefined where the console is off */
+/** @param codes undefined if the console is off */
 export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store, "revision" | "get">): Operation {
   return {
     id: "createConsoleLink",
@@ -30,7 +30,7 @@ export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store
     path: "/console_links",
     summary: "Create a link that logs in to the console once, within 15 minutes, with the permissions of the API key.",
     takes: "nothing",
-    // It makes nothing that a key of few scopes could not do.
+    // The session has no more access than the key, so keys with few scopes may create links.
     reads: true,
     status: 200,
     refusals: ["console_off", "console_link_keyless"],
@@ -40,10 +40,10 @@ export function consoleLinkOperation(codes: Codes | undefined, store: Pick<Store
     async run(call) {
       if (!codes) throw new Refusal("console_off");
       const { accountId, id } = call.principal;
-      // Whoever came by the identity provider has none.
+      // Users of the identity provider have no API key.
       if (!store.get(accountId, apiKey.name, id)) throw new Refusal("console_link_keyless");
       const { code, expiresAtMs } = await codes.make(accountId, id);
-      // In the fragment no server sees it, and no log keeps it.
+      // The fragment is not sent to servers and appears in no log.
       const body = { url: `${call.baseUrl}/#code=${code}`, expires_at: timestamp(expiresAtMs) };
       return { status: 200, body: JSON.stringify(body), revision: store.revision };
     },

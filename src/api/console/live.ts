@@ -1,4 +1,4 @@
-/** Tells a page that there is something new to ask for: server-sent events, while somebody looks. */
+/** Notifies open console pages of new data, by server-sent events. */
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -6,13 +6,13 @@ import type { Store } from "../../storage/store.ts";
 import type { EdgeQueries } from "../edges/queries.ts";
 
 export interface LiveTellers {
-  /** Answers with events for as long as the session `holds`, and the page is there. Throws `Refusal`. */
+  /** Sends events while the session `holds` and the page is open. Throws `Refusal`. */
   begin(accountId: string, holds: () => boolean, response: ServerResponse): void;
-  /** Ends all of them. */
+  /** Ends all streams. */
   stop(): void;
 }
 
-/** How often the edges are asked, for all pages of an account together, milliseconds. */
+/** Interval of queries to the edges, for all pages of an account together, milliseconds. */
 const askMs = 1_000;
 const pulseMs = 20_000;
 const maxPages = 256;
@@ -30,7 +30,7 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
     const text = `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
     for (const [response, holds] of responses) {
       if (!holds()) response.end();
-      // Whoever reads so little has more to ask for than can be told.
+      // The page reads too slowly to receive all events.
       else if (response.writableLength > 65_536) response.destroy();
       else response.write(text);
     }
@@ -46,7 +46,7 @@ export function makeLiveTellers(store: Store, queries: Pick<EdgeQueries, "ask">,
       if (newest !== undefined && newest !== listeners.newest) tell(listeners, "requests", { newest });
       listeners.newest = newest;
     } catch {
-      // No edge is there: the page sees that by itself.
+      // No edge is connected. The page detects that on its own.
     }
     if (listeners.responses.size > 0) listeners.asking = clock.after(askMs, () => void ask(accountId, listeners));
   };

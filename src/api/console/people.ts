@@ -1,4 +1,4 @@
-/** Who came by the team's identity provider, and what they may do: by rules that are asked at each request. */
+/** Permissions of users of the team's identity provider. The rules are evaluated at each request. */
 import { Refusal } from "../../lib/errors.ts";
 import { Lru } from "../../lib/collections/lru.ts";
 import type { Identity } from "../../identity/calls/identity.ts";
@@ -7,23 +7,24 @@ import type { Store } from "../../storage/store.ts";
 import type { Key } from "../http/authenticate.ts";
 import { readScopes } from "../operation/scope.ts";
 
-/** What is kept of somebody with their session. */
+/** What a session stores about a user. */
 export type Person = Pick<Identity, "subject" | "email" | "emailVerified" | "name" | "memberships" | "providerSession">;
 
 export interface People {
   /**
-   * What somebody may do, as if they had an API key. Throws `Refusal` for whom no rule admits.
-   * @param accountId of the session that they have; undefined for who is just coming: the account of the first rule
+   * Returns the user's permissions in the form of an API key. Throws `Refusal` if no rule matches.
+   * @param accountId of the current session; undefined for a new login, which gets the account of the first matching
+   * rule
    */
   admit(person: Person, accountId?: string): { readonly key: Key; readonly role: ConsoleRole };
-  /** Accounts that somebody may be in, in the order of the rules. */
+  /** Returns the accounts that the user may open, in the order of the rules. */
   accounts(person: Person): readonly { readonly id: string; readonly name: string }[];
 }
 
-/** As scopes of a key; nobody is an operator by a role. */
+/** Roles as scopes of a key. No role includes operator rights. */
 const scopesOf: Readonly<Record<ConsoleRole, readonly string[]>> = { viewer: ["read"], editor: ["write"], admin: [] };
 const order: readonly ConsoleRole[] = ["viewer", "editor", "admin"];
-/** Whose rates are kept. */
+/** Maximum number of users whose rate limits are remembered. */
 const maxKept = 10_000;
 const noHash = Buffer.alloc(32);
 
@@ -65,13 +66,13 @@ export function makePeople(rules: readonly ConsoleAccessRule[], store: Pick<Stor
   };
 }
 
-/** In the history: never like the id of a key, nor `system`. */
+/** Name in the history. It never equals the id of a key or `system`. */
 function nameOf({ subject, email, emailVerified }: Person): string {
   const who = emailVerified && email !== "" ? email : `subject ${subject}`;
   return `person ${who}`.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }
 
-/** Addresses count only where the provider vouches for them; all are compared whole (I5). */
+/** Email addresses count only if the provider has verified them. All values are compared whole (I5). */
 function fits({ by, value }: ConsoleAccessRule, { email, emailVerified, memberships }: Person): boolean {
   if (by === "group") return memberships.includes(value);
   if (!emailVerified || !/^[\x21-\x7e]+$/.test(email)) return false;

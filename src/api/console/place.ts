@@ -1,4 +1,4 @@
-/** From where the console may be used: under a name that is the server's own, by its own pages. */
+/** Restricts the console to the server's own names and to its own pages. */
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { Refusal } from "../../lib/errors.ts";
@@ -6,8 +6,8 @@ import { Refusal } from "../../lib/errors.ts";
 const loopbackNames: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 /**
- * Throws `Refusal` where the Host could be anybody's: a name that somebody has made to lead here would make pages of
- * theirs ones of ours (DNS rebinding). An address cannot be made to lead elsewhere.
+ * Throws `Refusal` if the Host may be a name that someone else controls. Pages under a name that resolves to this
+ * server would otherwise have our origin (DNS rebinding). IP addresses cannot be rebound.
  */
 export function checkHost({ headers }: IncomingMessage, apiUrl: string | undefined): void {
   const host = URL.parse(`http://${headers.host ?? ""}/`)?.hostname ?? "";
@@ -19,7 +19,7 @@ export function checkHost({ headers }: IncomingMessage, apiUrl: string | undefin
   );
 }
 
-/** Throws `Refusal` for what a page of another site has asked for, and for what may come from one. */
+/** Throws `Refusal` for requests that a page of another site sent, or may have sent. */
 export function checkOrigin({ headers, method }: IncomingMessage): void {
   const { origin } = headers;
   const site = headers["sec-fetch-site"];

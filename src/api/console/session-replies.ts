@@ -1,4 +1,4 @@
-/** What the console answers of its own session: who it is of, opening it by a key or a link, ending it. */
+/** Replies about the console's session: who it belongs to, opening it by key or link, and ending it. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -22,7 +22,7 @@ type AdmitKey = Parameters<FrontReply["run"]>[0];
 
 const tokenField = "postern-console-token";
 
-/** What is read of a log-in: `code` or `api_key`; of a session that goes on in another account, `account_id`. */
+/** Input of a login: `code` or `api_key`; or `account_id` to continue a session in another account. */
 const signIn: Pick<Operation, "id" | "takes" | "input"> = { id: "openConsoleSession", takes: "object" };
 
 interface SessionRepliesOptions {
@@ -35,7 +35,7 @@ interface SessionRepliesOptions {
 }
 
 export interface SessionReplies {
-  /** The session that a request has, and its cookie. Throws `Refusal` (console_session_ended) without one. */
+  /** Returns the request's session and its cookie. Throws `Refusal` (console_session_ended) without a session. */
   sessionOf(request: IncomingMessage, baseUrl: string): readonly [OpenSession, string];
   who(request: IncomingMessage, baseUrl: string, admit: AdmitKey): Reply;
   logIn(exchange: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply>;
@@ -44,7 +44,7 @@ export interface SessionReplies {
 
 export function makeSessionReplies(options: SessionRepliesOptions): SessionReplies {
   const { store, keys, codes, sessions, team, clock } = options;
-  /** How else somebody may get in, for the page that asks them to. */
+  /** The identity provider as another way to log in, for the login page. */
   const providerTold: Readonly<Record<string, string>> = team
     ? { login_title: team.login.title, login_url: loginPath }
     : {};
@@ -57,7 +57,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
       id: object.id,
       account_id: accountId,
       person: person ? { email: person.email, name: person.name, role: roleIn(session) } : null,
-      // Where else they may go.
+      // Other accounts that the user may open.
       accounts: person && team ? team.people.accounts(person) : [],
       api_key: { id, description: doc?.description ?? "", operator, scopes: doc?.scopes ?? [] },
       expires_at: timestamp(expiresAtMs),
@@ -81,7 +81,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
     admit(key);
     return sessions.open(key, undefined, request, operationId);
   };
-  /** Another session of somebody who came by the identity provider, in another account of theirs; the one they had ends. */
+  /** Opens a session in another account of a user of the identity provider, and ends the previous session. */
   const move = async ({ request, operationId }: Exchange, baseUrl: string, accountId: string, admit: AdmitKey) => {
     const [before, cookie] = sessionOf(request, baseUrl);
     checkToken(request, cookie);
@@ -123,7 +123,7 @@ export function makeSessionReplies(options: SessionRepliesOptions): SessionRepli
   return { sessionOf, who, logIn, logOut };
 }
 
-/** Reads come without it: no other site can make one that it could read the answer of. */
+/** Reads need no token, because other sites cannot read the response. */
 export function checkToken(request: IncomingMessage, cookie: string): void {
   if (request.method === "GET" || request.method === "HEAD") return;
   if (!isPageToken(request.headers[tokenField], cookie)) throw new Refusal("console_origin_refused");

@@ -1,4 +1,4 @@
-/** Sessions at the console: stored, each belonging to the API key with which it was opened. */
+/** Stored console sessions. Each belongs to the API key that opened it, or to a user of the identity provider. */
 import { hash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
@@ -17,23 +17,26 @@ export interface OpenSession {
   readonly object: StoredObject;
   readonly key: Key;
   readonly expiresAtMs: number;
-  /** Of somebody who came by the identity provider. */
+  /** The user, if the identity provider authenticated the session. */
   readonly person?: Person;
 }
 
 export interface ConsoleSessions {
-  /** Resolves with the cookie's value. @param visit of who came by the identity provider, instead of with a key */
+  /**
+   * Resolves with the cookie's value.
+   * @param visit of a user of the identity provider; undefined for a login with a key
+   */
   open(
     key: Key,
     visit: TeamVisit | undefined,
     request: IncomingMessage,
     operationId: string,
   ): Promise<{ readonly cookie: string; readonly session: OpenSession }>;
-  /** Throws `Refusal` for a cookie that is none, or no longer. */
+  /** Throws `Refusal` if the cookie belongs to no open session. */
   find(cookie: string): OpenSession;
   /**
-   * What another server has made a moment ago is looked for, and the identity provider asked again where that is due;
-   * undefined where there is nothing to wait for.
+   * Looks for a session that another server may have just opened, and repeats a due check with the identity provider.
+   * Undefined if there is nothing to wait for.
    */
   awaited(cookie: string): Promise<unknown> | undefined;
   /** Whether `find` would find it. */
@@ -42,7 +45,7 @@ export interface ConsoleSessions {
 }
 
 const livesMs = 12 * 3_600_000;
-/** Sessions that one key may have at a time; the one that ends first gives way. */
+/** Maximum number of sessions per key. The session that expires first is evicted. */
 const maxOfKey = 100;
 const kind = consoleSession.name;
 
@@ -57,7 +60,7 @@ export function openConsoleSessions(
     operation,
     operationId,
   });
-  /** By the rules as they are now: a session is not more than its person. */
+  /** Applies the current rules, so that a session never has more access than its user. */
   const admitted = (person: Person, accountId: string): Key => {
     try {
       if (team) return team.people.admit(person, accountId).key;
@@ -68,7 +71,7 @@ export function openConsoleSessions(
   };
   const find = (cookie: string): OpenSession => {
     const hashed = hashToken(cookie).toString("hex");
-    // A global name: cookies do not say whose they are.
+    // A global name, because cookies do not contain an account.
     const object = store.holder("", "console cookie", hashed);
     if (!object || endOf(object) <= clock.now()) throw new Refusal("console_session_ended");
     const { api_key_id: keyId, identity } = docOf(object, consoleSession);
@@ -136,18 +139,21 @@ export function openConsoleSessions(
   };
 }
 
-/** Sessions of somebody without a key; an account has few of those. */
+/** Sessions of a user without a key. An account has few of them. */
 function ofPerson(reader: Reader, accountId: string, name: string): readonly StoredObject[] {
   const { objects } = reader.page(accountId, kind, { limit: Infinity });
   return objects.filter((one) => docOf(one, consoleSession).person === name);
 }
 
-/** What a page of ours sends along with changes, and no other can know: it follows from the cookie, which no page reads. */
+/**
+ * Returns the token that our pages send with changes. Other sites cannot know it: it is derived from the cookie, which
+ * scripts cannot read.
+ */
 export function pageToken(cookie: string): string {
   return hash("sha256", `postern console token:${cookie}`);
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 export function isPageToken(given: string | string[] | undefined, cookie: string): boolean {
   const wanted = Buffer.from(pageToken(cookie));
   const bytes = Buffer.from(typeof given === "string" ? given : "");

@@ -1,4 +1,4 @@
-/** Whether somebody at the console is still who the team's identity provider said: it is asked again, and tells of log-outs. */
+/** Checks console users with the team's identity provider again and handles its logout notifications. */
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { LoginRefusal } from "../../identity/calls/identity.ts";
@@ -13,38 +13,40 @@ import { systemWrite } from "../operation/system-write.ts";
 import type { Person } from "./people.ts";
 import type { TeamLogin } from "./team-login.ts";
 
-/** Who has logged in, and what the provider is asked again with. */
+/** The user who logged in, and the tokens for further checks. */
 export interface TeamVisit {
   readonly person: Person;
   readonly tokens: Tokens;
-  /** When the provider said so, milliseconds since 1970; now unless given. */
+  /** When the provider confirmed the user, milliseconds since 1970. Default: now. */
   readonly checkedAt?: number;
-  /** The session ends then at the latest, milliseconds since 1970. */
+  /** Latest end of the session, milliseconds since 1970. */
   readonly endsAt?: number;
 }
 
 export interface TeamChecks {
-  /** Begins with what the log-in has said. */
+  /** Starts with the result of the login. */
   begin(draft: Draft, session: StoredObject, visit: TeamVisit): void;
-  /** Who the session's person is, as the provider last said; undefined once it has said nothing for too long. */
+  /** Returns the user as the provider last confirmed. Undefined if the last confirmation is too old. */
   personOf(session: StoredObject): Person | undefined;
-  /** For another session of the same person. */
+  /** Returns the visit for another session of the same user. */
   visitOf(session: StoredObject): TeamVisit | undefined;
-  /** Asks the provider again where that is due; resolves when its word holds. Undefined: there is nothing to wait for. */
+  /**
+   * Checks with the provider if a check is due. Resolves after the check. Undefined if there is nothing to wait for.
+   */
   due(session: StoredObject): Promise<void> | undefined;
-  /** Ends the sessions that the provider tells of. */
+  /** Ends the sessions that a logout notification names. */
   loggedOut(told: ProviderLogout): Promise<void>;
 }
 
-/** How old the provider's word may be when a request comes, milliseconds. */
+/** Maximum age of the provider's confirmation before a request starts a check, milliseconds. */
 const freshMs = 10 * 60_000;
-/** When it is asked again that gave no answer. */
+/** Delay before the next attempt after a check without an answer. */
 const retryMs = 60_000;
-/** A session of whom nothing can be heard any more ends. */
+/** A session without confirmation for this time ends. */
 const longestMs = 60 * 60_000;
 const kind = consoleCheck.name;
 const sessions: ReadonlySet<string> = new Set([consoleSession.name]);
-/** What makes a session end at once; whatever else goes wrong may be over by the next time. */
+/** Reasons that end a session immediately. All other failures may be temporary. */
 const final: ReadonlySet<string> = new Set(["login_withdrawn", "login_token_invalid"]);
 
 export function makeTeamChecks(
@@ -63,7 +65,7 @@ export function makeTeamChecks(
       const held = draft.get(session.account_id, consoleSession.name, session.id);
       if (held) draft.delete(held);
     });
-  /** Of several servers one asks: a refresh token may be good once. */
+  /** Only one of several servers checks, because a refresh token may be valid only once. */
   const claim = (session: StoredObject, { asked_at: seen }: DocOf<typeof consoleCheck>): Promise<boolean | void> =>
     write(session, "checkConsoleSession", (draft) => {
       const held = checkOf(draft, session);
@@ -78,7 +80,7 @@ export function makeTeamChecks(
       const { person, tokens: renewed } = await login.again(tokens, before.subject);
       await write(session, "checkConsoleSession", (draft) => {
         const held = checkOf(draft, session);
-        // Which session of theirs it is was said when they came.
+        // Only the login contains the provider's session id, so it is preserved.
         const identity = JSON.stringify({ ...person, providerSession: before.providerSession });
         if (held) {
           draft.replace(held, { ...held.doc, identity, tokens: JSON.stringify(renewed), checked_at: clock.now() });

@@ -1,4 +1,4 @@
-/** Logging in at the console by the team's identity provider: the code flow with PKCE, state and nonce (I1, P12). */
+/** Console login with the team's identity provider: the code flow with PKCE, state and nonce (I1, P12). */
 import type { IncomingMessage } from "node:http";
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
@@ -21,9 +21,9 @@ export interface TeamLoginOptions {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly skewSeconds: number;
-  /** Rules ask for groups, which some providers tell only to those who ask. */
+  /** Whether rules use groups. Some providers send groups only on request. */
   readonly wantsGroups: boolean;
-  /** PEM of the authorities that the provider may have its certificate from. */
+  /** PEM of the authorities that issued the provider's certificate. */
   readonly ca: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -31,17 +31,20 @@ export interface TeamLoginOptions {
 }
 
 export interface TeamLogin {
-  /** As people know the provider. */
+  /** Display name of the provider. */
   readonly title: string;
-  /** Where the browser is sent, and the cookie that only it has. Throws `Refusal`. */
+  /** Returns the redirect and the browser's cookie. Throws `Refusal`. */
   begin(baseUrl: string): Promise<{ readonly location: string; readonly cookie: string }>;
-  /** Who came back. Throws `Refusal` unless it is the browser that began, with an answer of the one issuer. */
+  /**
+   * Returns the user who logged in. Throws `Refusal` unless the same browser began the login and the response is from
+   * the configured issuer.
+   */
   finish(request: IncomingMessage, query: URLSearchParams, baseUrl: string): Promise<TeamVisit>;
-  /** What the provider says of somebody now. Rejects with `LoginRefusal`. */
+  /** Returns the provider's current data about a user. Rejects with `LoginRefusal`. */
   again(tokens: Tokens, subject: string): Promise<TeamVisit>;
   /**
-   * Reads the provider's log-out token and has whom it is about be ended, once. Rejects with `Refusal` for what is none, or
-   * was told before, and as `end` does: the provider may then tell of it again.
+   * Verifies the provider's logout token and calls `end` once for it. Rejects with `Refusal` for an invalid or used
+   * token. Rejects as `end` does; the provider may then send it again.
    */
   loggedOut(token: string, end: (told: ProviderLogout) => Promise<void>): Promise<void>;
   stop(): void;
@@ -51,7 +54,7 @@ export const loginPath = "/console/login";
 export const callbackPath = "/console/callback";
 export const logoutPath = "/console/backchannel-logout";
 const scopes = ["openid", "email", "profile"];
-/** From the log-in's begin to its end, seconds. */
+/** Maximum duration of a login, seconds. */
 const flowSeconds = 600;
 
 export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
@@ -64,7 +67,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
   ): Refusal => {
     if (error instanceof Refusal) return error;
     if (!(error instanceof LoginRefusal)) throw error;
-    // What the provider has said is for the operator.
+    // The provider's message is for the operator only.
     log.warn(as === "console_login_failed" ? "login to the console failed" : "logout from the console rejected", {
       reason: error.reason,
       detail: error.message,
@@ -103,7 +106,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
       try {
         const { returnsIssuer, issuer: named } = await client.metadata();
         const from = query.get("iss");
-        // RFC 9207 §2.4: an answer of another issuer is a mix-up.
+        // RFC 9207 §2.4: a response from another issuer is a mix-up attack.
         if (from === null ? returnsIssuer : from !== named) {
           throw new LoginRefusal("login_elsewhere", "the answer is from another issuer");
         }

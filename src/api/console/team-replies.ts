@@ -1,4 +1,4 @@
-/** What the console answers on the way through the team's identity provider. */
+/** Replies of the console during a login with the team's identity provider. */
 import type { Clock } from "../../lib/clock.ts";
 import { readForm } from "../http/body.ts";
 import type { Exchange } from "../http/exchange.ts";
@@ -11,7 +11,7 @@ import type { TeamChecks } from "./team-checks.ts";
 import { callbackPath, loginPath, logoutPath } from "./team-login.ts";
 import type { TeamLogin } from "./team-login.ts";
 
-/** The team's identity provider, and who may come by it. */
+/** The team's identity provider, and the rules for its users. */
 export interface Team {
   readonly login: TeamLogin;
   readonly people: People;
@@ -20,7 +20,7 @@ export interface Team {
 
 type AdmitKey = Parameters<FrontReply["run"]>[0];
 
-/** Undefined for paths that are none of its own. */
+/** Returns undefined for other paths. */
 export type TeamReplies = (exchange: Exchange, path: string, baseUrl: string) => FrontReply | undefined;
 
 export function makeTeamReplies({ login, people, checks }: Team, sessions: ConsoleSessions, clock: Clock): TeamReplies {
@@ -28,7 +28,7 @@ export function makeTeamReplies({ login, people, checks }: Team, sessions: Conso
     const { location, cookie } = await login.begin(baseUrl);
     return { status: 303, headers: ["location", location, "set-cookie", cookie] };
   };
-  /** The new session has a cookie of its own: one that the browser brought along would be nobody's. */
+  /** The new session gets a new cookie. A cookie that the browser already had could be planted. */
   const finish = async ({ request, operationId }: Exchange, baseUrl: string, admit: AdmitKey): Promise<Reply> => {
     const visit = await login.finish(request, new URL(request.url ?? "", baseUrl).searchParams, baseUrl);
     const { key } = people.admit(visit.person);
@@ -36,7 +36,7 @@ export function makeTeamReplies({ login, people, checks }: Team, sessions: Conso
     const { cookie, session } = await sessions.open(key, visit, request, operationId);
     return ended(baseUrl, "/", ["set-cookie", sessionCookieField(baseUrl, cookie, session, clock)]);
   };
-  /** OpenID Connect Back-Channel Logout 1.0 §2.5: told by the provider itself, with nothing but its token. */
+  /** OpenID Connect Back-Channel Logout 1.0 §2.5: the provider calls this itself, with only its token. */
   const told = async ({ request, response, expectsContinue }: Exchange): Promise<Reply> => {
     const form = await readForm(request, response, expectsContinue);
     const [token = "", ...others] = form.getAll("logout_token");
@@ -54,12 +54,12 @@ export function makeTeamReplies({ login, people, checks }: Team, sessions: Conso
   };
 }
 
-/** A refusal is told by its name, so that no page can be made to show anybody else's words. */
+/** The redirect contains only the name of a refusal, so that no one can inject text into the page. */
 function byProvider(baseUrl: string): Pick<FrontReply, "byKey" | "refused"> {
   return { byKey: true, refused: ({ reason }) => ended(baseUrl, `/#refused=${reason}`, []) };
 }
 
-/** Its flow is over. */
+/** Ends the flow and deletes its cookie. */
 function ended(baseUrl: string, location: string, more: readonly string[]): Reply {
   const headers = ["set-cookie", flowCookieField(baseUrl, "", 0), "location", location, ...more];
   return { status: 303, headers };

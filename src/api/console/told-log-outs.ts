@@ -1,4 +1,4 @@
-/** Log-outs that the team's identity provider has told of: each token is taken once, by one of the nodes, also over restarts. */
+/** Logout tokens of the team's identity provider. Each is accepted once, by one node, also across restarts. */
 import { hash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -10,8 +10,8 @@ import { systemWrite } from "../operation/system-write.ts";
 
 export interface ToldLogOuts {
   /**
-   * Runs `work` unless the token was taken before. Where `work` rejects, the provider may tell of it again. Rejects with
-   * `LoginRefusal` for one that was taken.
+   * Runs `work` unless the token was already used. If `work` rejects, the provider may send the token again. Rejects
+   * with `LoginRefusal` for a used token.
    */
   once(tokenId: string, untilMs: number, work: () => Promise<void>): Promise<void>;
 }
