@@ -1,4 +1,4 @@
-/** Resources that do more than their declaration says, and what each needs for that. */
+/** Resources with behaviour beyond their declaration, and the dependencies of each. */
 import { accountBehaviour } from "./behaviours/accounts.ts";
 import { agentInvitationBehaviour } from "./behaviours/agent-invitations.ts";
 import type { InvitationRules } from "./behaviours/agent-invitations.ts";
@@ -24,7 +24,7 @@ import type { TokenRules } from "./behaviours/tokens.ts";
 import type { LiveObjects } from "./edges/live-objects.ts";
 import type { Behaviours } from "./objects/behaviour.ts";
 
-/** What all of them need together. */
+/** All their dependencies together. */
 export interface BehaviourNeeds
   extends AddressPool, CloudEndpointRules, DomainRules, EventRules, InvitationRules, TokenRules, UpstreamRules {
   readonly liveObjects: LiveObjects;

@@ -1,4 +1,4 @@
-/** Accounts: each starts with an API key and an agent token, which are shown once. */
+/** Accounts. Each starts with an API key and an agent token, which are shown once. */
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import { account } from "../../resources/account.ts";
 import { apiKey } from "../../resources/api-key.ts";

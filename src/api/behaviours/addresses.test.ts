@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import { Refusal } from "../../lib/errors.ts";
 import { reservedAddrBehaviour } from "./addresses.ts";
 
-/** Makes addresses in a range of so many ports, and counts the look-ups of it. */
+/** Creates addresses in a range of this many ports, and counts the lookups. */
 function setUp(count: number) {
   const held = new Set<string>();
   let lookUps = 0;
@@ -32,7 +32,7 @@ function setUp(count: number) {
 }
 
 describe("ports of reserved addresses", () => {
-  it("D9: a search for ports finds each one with a few look-ups, and a full range is searched once", () => {
+  it("D9: ports of reserved addresses are found with a few lookups each, and a full range is searched once", () => {
     const count = 2000;
     const { make, held, draft, lookUps } = setUp(count);
     for (let port = 0; port < count; port += 2) held.add(`tcp port ${20_000 + port}`);

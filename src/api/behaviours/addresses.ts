@@ -1,4 +1,4 @@
-/** TCP addresses: a port each, chosen here or named by the first edge that has it. */
+/** TCP addresses: one port each, chosen here or named by the first edge that uses it. */
 import { randomInt } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import { reservedAddr } from "../../resources/reserved-addr.ts";
@@ -16,7 +16,7 @@ import { behaviourOf } from "../objects/behaviour.ts";
 export interface AddressPool {
   /** Host of the addresses that are chosen here. */
   readonly domain: string;
-  /** Ports that reserved addresses are given, both ends included. */
+  /** Range of ports for reserved addresses, inclusive. */
   readonly tcpPorts: PortRange;
   readonly liveObjects: Pick<LiveObjects, "agentEndpoints">;
 }
@@ -38,7 +38,7 @@ export function reservedAddrBehaviour({ domain, tcpPorts, liveObjects }: Address
   });
 }
 
-/** As `ClaimRules`, for addresses: below them are the ports that accounts may take. */
+/** As `ClaimRules`, for addresses, with the ports that accounts may use. */
 export interface AddressRules extends ClaimRules, Pick<AddressPool, "tcpPorts"> {}
 
 export function tcpEdgeBehaviour(rules: AddressRules) {
@@ -51,14 +51,17 @@ export function tcpEdgeBehaviour(rules: AddressRules) {
   });
 }
 
-/** Throws `port_outside`: which other ports of the machine are listened on is for its operator to say. */
+/** Throws `port_outside`, because only the operator decides about other ports of the machine. */
 function checkPort(address: string, { operator }: Claimant["principal"], { first, last }: PortRange): void {
   const port = Number(portOf(address));
   if (operator || (port >= first && port <= last)) return;
   throw new Refusal("port_outside", `port ${port} is not in the range from ${first} to ${last}`);
 }
 
-/** Makes sure that the account has the address, and reserves it for what `doc` is of where that is allowed. */
+/**
+ * Checks that the account has the address. If it has none and reservations are optional, reserves the address for the
+ * object of `doc`.
+ */
 export function reserveAddress(claimant: Claimant, hostport: string, rules: AddressRules): void {
   const { draft, accountId, doc } = claimant;
   checkAddressHost(draft, accountId, hostport.slice(0, hostport.lastIndexOf(":")), rules);
@@ -70,13 +73,13 @@ export function reserveAddress(claimant: Claimant, hostport: string, rules: Addr
   }
   checkPort(hostport, claimant.principal, rules.tcpPorts);
   const empty = emptyDoc(resourceNamed(reservedAddr.name).fields);
-  // Whoever may have the edge may have its address.
+  // With the same metadata, keys that may see the edge may see its address.
   draft.create(accountId, reservedAddr.name, { ...empty, addr: hostport, metadata: doc.metadata });
 }
 
 /**
- * Returns a search for free ports. Each search goes on where the last one ended, so many of them look at each port a few
- * times only. After a search in vain the next one waits for a write.
+ * Returns a search for free ports. Each search continues where the last one ended, so that many searches visit each
+ * port only a few times. After a search that found none, the next search waits for a write.
  */
 function portSearch({ first, last }: PortRange): (draft: Draft, accountId: string) => number {
   const count = last - first + 1;

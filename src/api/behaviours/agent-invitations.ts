@@ -1,4 +1,4 @@
-/** Invitations of agents: the code is made here, shown once, and its secret is stored as a hash. */
+/** Invitations of agents. The code is created here and shown once. Only a hash of its secret is stored. */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { timestamp } from "../../lib/clock.ts";
@@ -11,7 +11,7 @@ import { checkExpiry } from "./tokens.ts";
 
 export interface InvitationRules {
   readonly clock: Clock;
-  /** Where agents reach the server, and the CA that they verify it with. */
+  /** Returns the address at which agents reach the server, and the CA that verifies it. */
   readonly joinPlace: () => Omit<JoinCode, "secret">;
 }
 

@@ -1,4 +1,4 @@
-/** Endpoints that are configured: their addresses are held as those of edges are. */
+/** Configured endpoints. They claim their addresses in the same way as edges. */
 import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../../lib/clock.ts";
 import { isInternalName } from "../../lib/internal-names.ts";
@@ -32,7 +32,7 @@ export function cloudEndpointBehaviour(rules: CloudEndpointRules & LoginUrlRules
       if (previous?.doc.url !== doc.url || previous.doc.pooling_enabled !== doc.pooling_enabled) {
         const { scheme, hostport } = parseEndpointUrl(doc.url);
         const pool = doc.pooling_enabled ? scheme : undefined;
-        // Names of internal endpoints are each account's own: nobody reserves them.
+        // Names of internal endpoints are scoped to each account and need no reservation.
         const isInternal = isInternalName(splitHostport(hostport).host);
         atField("url", () => {
           if (isInternal) checkNoAgent(input.accountId, hostport, rules, pool);
@@ -48,7 +48,7 @@ export function cloudEndpointBehaviour(rules: CloudEndpointRules & LoginUrlRules
   });
 }
 
-/** With the bindings that its host implies, where none were given. */
+/** Returns the document with the bindings that its host implies, if none were set. */
 function bound(doc: DocOf<typeof cloudEndpoint>): DocOf<typeof cloudEndpoint> {
   if (doc.bindings.length > 0) return doc;
   const { host } = splitHostport(parseEndpointUrl(doc.url).hostport);

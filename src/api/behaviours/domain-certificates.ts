@@ -1,4 +1,4 @@
-/** The certificate of a reserved domain: an uploaded one, or a policy by which the server gets its own. */
+/** The certificate of a reserved domain: an uploaded one, or a policy by which the server obtains its own. */
 import { inputRefusal } from "../operation/input-refusal.ts";
 import type { Preparation } from "../objects/behaviour.ts";
 import type { reservedDomain } from "../../resources/reserved-domain.ts";
@@ -6,13 +6,13 @@ import type { DocOf } from "../../schema/doc.ts";
 
 type Domain = DocOf<typeof reservedDomain>;
 
-/** One excludes the other: setting one clears the other, giving both is refused. */
+/** The two exclude each other. Setting one clears the other. Setting both is rejected. */
 export function settleCertificate({ doc, previous }: Pick<Preparation<Domain>, "doc" | "previous">): Domain {
   const { certificate_id: id, certificate_management_policy: policy } = doc;
   if (id === null || policy === null) return doc;
   const policyIsOld = JSON.stringify(previous?.doc.certificate_management_policy) === JSON.stringify(policy);
   const idIsOld = previous?.doc.certificate_id === id;
-  // the server's own way: what it has obtained under the policy
+  // The server has obtained this certificate under the policy.
   if (policyIsOld && idIsOld) return doc;
   if (policyIsOld && !idIsOld) return { ...doc, certificate_management_policy: null };
   if (idIsOld && !policyIsOld) return { ...doc, certificate_id: null };
@@ -20,7 +20,7 @@ export function settleCertificate({ doc, previous }: Pick<Preparation<Domain>, "
   throw inputRefusal("reserved domain", [{ path, message: "must not be set together with certificate_id" }]);
 }
 
-/** The domain without the certificate that the server has obtained for it under its policy. */
+/** Returns the domain without the certificate that the server has obtained under the policy. */
 export function withoutObtained(doc: Domain): Domain {
   return doc.certificate_management_policy === null ? doc : { ...doc, certificate_id: null };
 }

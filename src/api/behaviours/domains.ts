@@ -1,4 +1,4 @@
-/** Who may use a host name: reserved by hand, or with the first hostport that has it. */
+/** Reserves host names for accounts: explicitly, or with the first hostport that uses the name. */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
 import { idpHostOf } from "../../lib/server-names.ts";
@@ -38,7 +38,7 @@ export function reservedDomainBehaviour(rules: DomainRules) {
       return { doc: { ...settleCertificate(input), unproven: isOpen } };
     },
     deleting: (object, draft) => checkDomainNotServed(object, draft, rules.liveObjects),
-    // The login host is the server's as a whole.
+    // The server manages the login host entirely.
     configured: (doc) => (doc["domain"] === idpHostOf(rules) ? undefined : withoutObtained(doc)),
     live(object) {
       const name = object.doc.domain;
@@ -72,8 +72,8 @@ export function tlsEdgeBehaviour(rules: ClaimRules) {
 }
 
 /**
- * Throws `hostport_held` where an agent serves the hostport.
- * @param pool the scheme of an endpoint that others may serve beside it; undefined for what is alone
+ * Throws `hostport_held` if an agent serves the hostport.
+ * @param pool the scheme of an endpoint that may share the hostport; undefined if it may not be shared
  */
 export function checkNoAgent(
   accountId: string,
@@ -88,7 +88,7 @@ export function checkNoAgent(
   throw heldByAgent(hostport, isOwn ? agent.tunnelId : undefined);
 }
 
-/** Makes sure that the name is nobody else's and no agent holds the hostport, and that the account has its domain. */
+/** Checks that no other account or agent has the name, and reserves the domain for the account if needed. */
 export function claimName(
   { draft, accountId, doc }: Claimant,
   hostport: string,
@@ -110,7 +110,7 @@ function heldByAgent(hostport: string, tunnelId: string | undefined): Refusal {
   );
 }
 
-/** @param metadata of what the name is for: whoever may have that may have its name */
+/** @param metadata of the object that needs the name; keys that may see the object may see the name */
 function reserve(draft: Draft, accountId: string, name: string, metadata: string, rules: ClaimRules): void {
   for (const candidate of [name, ...wildcardsOver(name)]) {
     if (draft.holder(accountId, "domain", candidate)?.account_id === accountId) return;

@@ -1,4 +1,4 @@
-/** What destinations and subscriptions of events do beyond their declarations. */
+/** Behaviour of event destinations and subscriptions beyond their declarations. */
 import { randomBytes } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import type { Issue } from "../../schema/fields.ts";
@@ -36,7 +36,7 @@ export function eventDestinationBehaviour({ events }: EventRules) {
   });
 }
 
-/** A destination that something is sent to cannot become one that nothing is delivered to. */
+/** A destination with subscriptions cannot change to a target that this server cannot deliver to. */
 function checkUnused({ draft, previous }: Pick<Preparation<Destination>, "draft" | "previous">, why: string): void {
   const subscription = previous && draft.referrers(previous.id)[0];
   if (!subscription) return;

@@ -1,4 +1,7 @@
-/** Which host names an account may take: not the server's own, none that are everybody's, none that others have. */
+/**
+ * Decides which host names an account may use. It excludes the server's own names, public suffixes and names of other
+ * accounts.
+ */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
 import { isPublicSuffix } from "../../lib/public-suffix.ts";
@@ -16,17 +19,17 @@ export interface NameRules extends ProofRules, ServerNames {
   readonly liveObjects: Pick<LiveObjects, "hasForeignHost">;
 }
 
-/** As `NameRules`, for names that are reserved with the first object that has them. */
+/** As `NameRules`, for names that are reserved with the first object that uses them. */
 export interface ClaimRules extends NameRules {
-  /** They need a reservation first. */
+  /** Whether a name must be reserved explicitly first. */
   readonly requireReservation: boolean;
   readonly liveObjects: Pick<LiveObjects, "hasForeignHost" | "holderOfHostport">;
 }
 
-/** What takes a name or an address: whoever may have that may have what is reserved for it. */
+/** The object that claims a name or address. Keys that may see the object may see its reservation. */
 export type Claimant = Pick<Preparation<{ readonly metadata: string }>, "draft" | "accountId" | "principal" | "doc">;
 
-/** Runs `claim` for the hostports of an edge that it has not had before. What it refuses names the hostport. */
+/** Runs `claim` for the new hostports of an edge. A refusal names the hostport's field. */
 export function claimNewHostports(
   { doc, previous }: Pick<Preparation<Hostports>, "doc" | "previous">,
   claim: (hostport: string) => void,
@@ -41,13 +44,16 @@ interface Hostports {
   readonly hostports: readonly string[];
 }
 
-/** Throws `domain_held` or `domain_public` for a name that the account cannot take. @param name lower case */
+/**
+ * Throws `domain_held` or `domain_public` for a name that the account cannot use.
+ * @param name lower case
+ */
 export function checkName(draft: Draft, accountId: string, name: string, rules: NameRules): void {
   checkNotReservedForAll(name, rules);
   checkNotTaken(draft, accountId, name, rules);
 }
 
-/** As `checkName`, for the host of a TCP address: below the server's own domain every port is an address of its own. */
+/** As `checkName`, for the host of a TCP address. Below the server's own domain, each port is a separate address. */
 export function checkAddressHost(draft: Draft, accountId: string, name: string, rules: NameRules): void {
   if (name === rules.domain) return;
   checkName(draft, accountId, name, rules);
@@ -65,7 +71,7 @@ export function checkNotReservedForAll(name: string, { domain, idpHost, suffixes
   }
 }
 
-/** Storage refuses as well what other accounts have reserved; here are the words, and the agents' names (R5). */
+/** Storage rejects names of other accounts too. This check has better messages and includes agents' names (R5). */
 function checkNotTaken(draft: Draft, accountId: string, name: string, { liveObjects }: NameRules): void {
   for (const candidate of [name, ...wildcardsOver(name)]) {
     const holder = draft.holder(accountId, "domain", candidate);

@@ -1,4 +1,4 @@
-/** References that are computed on each read: from what agents have online, or from ids that hold on to nothing. */
+/** References that are computed on each read, from online agents or from ids that do not prevent deletion. */
 import { timestamp } from "../../lib/clock.ts";
 import { applicationSession } from "../../resources/application-session.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
@@ -14,7 +14,7 @@ interface Online {
 export const applicationSessionBehaviour = behaviourOf(applicationSession, {
   live: ({ doc: { edge_id, route_id, identity } }) => {
     const claims = claimsOf(identity);
-    // Endpoints, of agents and cloud endpoints, have neither edge nor routes.
+    // Endpoints of agents and cloud endpoints have neither edge nor routes.
     if (route_id.startsWith("ep_")) return { edge: null, route: null, endpoint: route_id, claims };
     return { edge: edge_id || null, route: route_id || null, endpoint: null, claims };
   },

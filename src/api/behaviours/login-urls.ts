@@ -1,4 +1,7 @@
-/** Where logins send visitors and fetch from: over http, or at local addresses, only where the operator has opened these. */
+/**
+ * Checks the URLs that logins redirect to and fetch from. Plain HTTP and local addresses need the operator's
+ * permission.
+ */
 import { providersInPolicy } from "../../policy/mentions.ts";
 import { insideIssue, providerUrl } from "../../schema/login-fields.ts";
 import type { Issue } from "../../schema/fields.ts";
@@ -10,17 +13,17 @@ import type { Events } from "../events/dispatcher.ts";
 import type { Preparation } from "../objects/behaviour.ts";
 
 export interface LoginUrlRules {
-  /** Logins may lead where events may be sent. */
+  /** Logins may use the same addresses as events. */
   readonly events: Pick<Events, "allowPrivate">;
-  /** Issuers that the operator allows wherever they are. */
+  /** Issuers that the operator allows at any address. */
   readonly loginIssuer: readonly string[];
 }
 
 type LoginUrlCheck = (input: Pick<Preparation, "doc" | "previous">) => void;
 
 /**
- * Judges where the logins of a traffic policy lead, as `loginUrlCheck` does for those of modules; throws `Refusal`.
- * @param field where a refusal says that the policy is
+ * Checks the login URLs in a traffic policy, as `loginUrlCheck` does for modules. Throws `Refusal`.
+ * @param field the policy's field, for refusals
  */
 export function policyLoginCheck(
   { events, loginIssuer }: LoginUrlRules,
@@ -39,7 +42,7 @@ export function policyLoginCheck(
   };
 }
 
-/** Judges the fields of a route's modules that are URLs of identity providers; throws `Refusal`. */
+/** Checks the fields of a route's modules that are URLs of identity providers. Throws `Refusal`. */
 export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlCheck {
   const fields = modulesOf(resourceNamed(httpsEdgeRoute.name)).flatMap(([{ name: module }, block]) =>
     Object.entries(block.fields)
@@ -50,7 +53,7 @@ export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlC
     const issues: Issue[] = [];
     for (const { module, field } of events.allowPrivate ? [] : fields) {
       const url = textIn(doc, module, field);
-      // What was allowed when it was set does not keep the rest of the route from being changed.
+      // A URL that was allowed when it was set does not block other changes of the route.
       if (url === "" || loginIssuer.includes(url) || (previous && url === textIn(previous.doc, module, field)))
         continue;
       const message = insideIssue(url);
@@ -60,7 +63,7 @@ export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlC
   };
 }
 
-/** What a route's module has in a field; "" where there is none. */
+/** Returns the value of a field of a route's module; "" if there is none. */
 export function textIn(doc: Doc, module: string, field: string): string {
   return textOf((doc[module] ?? {}) as Doc, field);
 }

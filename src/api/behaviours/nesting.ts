@@ -1,4 +1,4 @@
-/** Backends that are made of backends. */
+/** Backends that consist of backends. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Reader, StoredObject } from "../../storage/store.ts";
@@ -14,7 +14,7 @@ import type { Preparation } from "../objects/behaviour.ts";
 const maxDepth = 5;
 const nestedKinds: readonly string[] = [failoverBackend.name, weightedBackend.name];
 
-/** Refuses members that lead back to the backend itself, and nesting that is too deep. */
+/** Rejects cycles of members, and nesting that is too deep. */
 export const failoverBackendBehaviour = behaviourOf(failoverBackend, {
   prepare(input) {
     checkMembers(input, ({ backends }) => backends);
@@ -42,7 +42,7 @@ function checkMembers<D>(input: Preparation<D>, idsOf: (doc: D) => readonly stri
   );
 }
 
-/** Refuses a backend of a TLS or TCP edge that would answer in HTTP, by itself or by a member. */
+/** Rejects a backend for a TLS or TCP edge if it, or a member, responds in HTTP. */
 export function checkCarriesConnections(
   reader: Reader,
   { accountId, doc, previous }: Pick<Preparation, "accountId" | "doc" | "previous">,
@@ -53,7 +53,7 @@ export function checkCarriesConnections(
   if (fixed !== undefined) throw needsHttp("backend.backend_id", `it resolves to "${fixed}"`);
 }
 
-/** Refuses new members that answer in HTTP where an edge above carries whole connections. */
+/** Rejects new members that respond in HTTP if a TLS or TCP edge uses this backend. */
 function checkAbove(
   reader: Reader,
   { account_id, id: backendId }: Pick<StoredObject, "account_id" | "id">,

@@ -1,4 +1,4 @@
-/** Routes of HTTPS edges: the host that one names is a host of its edge, and its logins lead where they may. */
+/** Routes of HTTPS edges: checks that the route's host is a host of its edge, and checks the URLs of its logins. */
 import { hostMatches } from "../../lib/hostport.ts";
 import { readRouteMatch } from "../../lib/route-match.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -12,7 +12,7 @@ import { loginUrlCheck, policyLoginCheck, textIn } from "./login-urls.ts";
 import type { LoginUrlRules } from "./login-urls.ts";
 import type { Preparation } from "../objects/behaviour.ts";
 
-/** Hostports that a message lists. */
+/** Maximum number of hostports in a message. */
 const maxShown = 5;
 
 export function routeBehaviour(rules: LoginUrlRules) {
@@ -32,8 +32,8 @@ export function routeBehaviour(rules: LoginUrlRules) {
 }
 
 /**
- * Refuses a host that no hostport of the edge covers: no request would ever match. That the edge gives
- * up the hostport later is not refused, so that names can move; the route is then a problem of the edge's.
+ * Rejects a host that no hostport of the edge covers, because no request would ever match. Removing the hostport from
+ * the edge later is allowed, so that names can move. The route then becomes a problem of the edge.
  */
 function checkHost({ draft, accountId, doc }: Preparation<DocOf<typeof httpsEdgeRoute>>): void {
   const match = readRouteMatch(doc.match);

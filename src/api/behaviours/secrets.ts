@@ -1,4 +1,4 @@
-/** Secrets of vaults: the vault may be given by name. */
+/** Secrets of vaults. The vault may be given by name. */
 import { Refusal } from "../../lib/errors.ts";
 import { secret } from "../../resources/secret.ts";
 import { vault } from "../../resources/vault.ts";

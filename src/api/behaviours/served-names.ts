@@ -1,4 +1,4 @@
-/** Names that agents serve now: what reserves them stays while they do. */
+/** Protects the reservations of names that agents currently serve. */
 import { Refusal } from "../../lib/errors.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
 import { hostMatches } from "../../lib/hostport.ts";
@@ -10,7 +10,7 @@ import { portOf } from "../../resources/tcp-edge.ts";
 import type { Draft, StoredObject } from "../../storage/store.ts";
 import type { LiveObjects } from "../edges/live-objects.ts";
 
-/** Throws `in_use` for a domain by which alone the account holds the name of an endpoint that is online. */
+/** Throws `in_use` if an online endpoint uses the domain and no other domain of the account covers its name. */
 export function checkDomainNotServed(
   domain: StoredObject,
   draft: Draft,

@@ -1,15 +1,17 @@
-/** Backends at addresses: none that the edge would not dial. */
+/** Backends at fixed addresses, limited to addresses that the edge may dial. */
 import { Refusal } from "../../lib/errors.ts";
 import { forbiddenAddress } from "../../lib/upstream-address.ts";
 import { staticBackend } from "../../resources/static-backend.ts";
 import { behaviourOf } from "../objects/behaviour.ts";
 
 export interface UpstreamRules {
-  /** Backends may name loopback and link-local addresses. */
+  /** Whether backends may name loopback and link-local addresses. */
   readonly allowLocalUpstreams: boolean;
 }
 
-/** Refuses addresses that are written out. Names may lead anywhere tomorrow: the edge judges them when it dials. */
+/**
+ * Rejects literal addresses only. A name may resolve to another address later, so the edge checks names when it dials.
+ */
 export function staticBackendBehaviour({ allowLocalUpstreams }: UpstreamRules) {
   return behaviourOf(staticBackend, {
     prepare({ doc, previous }) {

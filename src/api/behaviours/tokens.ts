@@ -1,4 +1,4 @@
-/** API keys and agent tokens: made here, shown once, kept as a hash. */
+/** API keys and agent tokens. They are created here and shown once. Only a hash is stored. */
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import { newToken, tokenPrefixes } from "../../lib/tokens.ts";
@@ -46,7 +46,7 @@ export function credentialBehaviour({ clock }: Pick<TokenRules, "clock">) {
   });
 }
 
-/** A token lives on from now, and one that a key makes which expires does not outlive it. */
+/** A token must expire in the future. If the creating key expires, the token must not outlive it. */
 export function checkExpiry(
   what: string,
   path: string,
