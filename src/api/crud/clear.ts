@@ -1,4 +1,4 @@
-/** DELETE of single fields, on paths of their own. */
+/** DELETE of single fields, on separate paths. */
 import { typeName } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { writeChange } from "../objects/change.ts";

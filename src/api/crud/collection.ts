@@ -1,17 +1,17 @@
-/** Where a resource is served, and what it is called in sentences. */
+/** Paths of a resource, and its name in sentences. */
 import { typeName } from "../../schema/json-schema.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 
-/** One of the paths that a resource is served at. */
+/** One of the paths of a resource. */
 export interface Collection {
   readonly resource: ResourceDeclaration;
   readonly path: string;
   readonly listKey: string;
-  /** Ends the ids of operations on other paths than the first. */
+  /** Suffix of operation ids on paths other than the first. */
   readonly suffix: string;
 }
 
-/** The resource's own path first, then its aliases. */
+/** Returns the resource's main path first, then its aliases. */
 export function collectionsOf(resource: ResourceDeclaration): readonly Collection[] {
   const { path, listKey, aliases = [] } = resource;
   return [
@@ -20,14 +20,14 @@ export function collectionsOf(resource: ResourceDeclaration): readonly Collectio
   ];
 }
 
-/** The resource with its article, e.g. `an HTTPS edge`. */
+/** Returns the resource's name with its article, such as `an HTTPS edge`. */
 export function oneOf(resource: ResourceDeclaration): string {
   const name = bare(resource);
-  // "an HTTPS edge": spelled out, H begins with a vowel.
+  // "an HTTPS edge": H begins with a vowel sound when spelled out.
   return `${/^(?:[aeioAH]|IP)/.test(name) ? "an" : "a"} ${name}`;
 }
 
-/** Several of the resource, e.g. `HTTPS edges`. */
+/** Returns the plural of the resource's name, such as `HTTPS edges`. */
 export function manyOf(resource: ResourceDeclaration): string {
   return plural(bare(resource));
 }

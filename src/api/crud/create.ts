@@ -66,14 +66,14 @@ async function create(resource: ResourceDeclaration, call: Call, context: Object
   };
   if (isDryRun(call)) {
     const { result, also } = rehearse(context.store, call, work, ({ object }) => object.id);
-    // A token that is not going to be one is not shown.
+    // A dry run creates no token, so none is shown.
     const answer = reply({ object: result.object, shown: {} }, context.store.revision);
     return { ...answer, headers: [...(answer.headers ?? []), ...also] };
   }
   return writeOnce(call, context.store, work, reply);
 }
 
-/** The body with what the path says put in, so that it wins. */
+/** Returns the body with the values of the path, which take precedence. */
 function withPath(resource: ResourceDeclaration, call: Call): JsonObject {
   const names = pathParameters(resource);
   if (names.length === 0) return call.body;

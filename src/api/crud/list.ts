@@ -1,4 +1,4 @@
-/** Pages of a collection: of the present, of the past, or of what a filter accepts. */
+/** Pages of a collection: present, past, or filtered. */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import { filterQuery, listFiltered } from "../filter/list.ts";
 import { narrowedBy } from "../filter/narrow.ts";

@@ -1,4 +1,4 @@
-/** PUT, GET and DELETE of the modules attached to a resource: once for all of them. */
+/** PUT, GET and DELETE of the modules attached to a resource, implemented once for all of them. */
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Fields } from "../../schema/fields.ts";
@@ -99,8 +99,8 @@ async function drop(resource: ResourceDeclaration, name: string, call: Call, con
 }
 
 /**
- * The four shapes that clients send (semantics, "Bodies"): the bare module, the module in a wrapper
- * with the ids of the path, the module's fields beside those ids, and nothing.
+ * Accepts the four shapes that clients send (semantics, "Bodies"): the bare module, the module in a wrapper with the
+ * ids of the path, the module's fields beside those ids, and nothing.
  */
 function unwrap(body: JsonObject, fields: Fields): JsonObject {
   const rest = Object.keys(body).filter((key) => !pathNames.has(key));
@@ -109,7 +109,7 @@ function unwrap(body: JsonObject, fields: Fields): JsonObject {
   return Object.fromEntries(rest.map((key) => [key, body[key]]));
 }
 
-/** Field paths as the caller sees them: the module itself is the body. */
+/** Makes field paths relative to the module, because the module is the whole body. */
 function relativeTo(name: string, error: unknown): unknown {
   if (!(error instanceof Refusal)) return error;
   const strip = (path: string): string =>

@@ -1,4 +1,4 @@
-/** The operations that follow from a resource's declaration: once for every resource. */
+/** The operations that follow from a resource's declaration, implemented once for every resource. */
 import type { Operation as Verb, ResourceDeclaration } from "../../schema/resource.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import type { Operation } from "../operation/call.ts";
