@@ -1,4 +1,4 @@
-/** The shape of `openapi.json`, for those who read it: the reference page, the SDK's generator, the command line. */
+/** Type of `openapi.json` for its users: the reference page, the SDK's generator, the command line. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -53,7 +53,7 @@ export interface DescribedOperation {
   readonly description?: string;
   readonly tags?: readonly string[];
   readonly parameters?: readonly Parameter[];
-  /** Empty: no key is asked for. */
+  /** Empty: the operation needs no API key. */
   readonly security?: readonly unknown[];
   readonly requestBody?: Content & { readonly required?: boolean };
   readonly responses: Readonly<Record<string, Content & { readonly $ref?: string }>>;
@@ -70,12 +70,12 @@ export interface ApiDescription {
   };
 }
 
-/** The last part of a reference. */
+/** Returns the last part of a reference. */
 export function refName(ref: string): string {
   return ref.slice(ref.lastIndexOf("/") + 1);
 }
 
-/** What a value must keep to, in words. */
+/** Returns the limits of a value, in words. */
 export function limitsOf(field: Schema): string[] {
   const limits: string[] = [];
   if (field["x-max-bytes"] !== undefined) limits.push(`at most ${field["x-max-bytes"]} bytes`);

@@ -1,4 +1,4 @@
-/** How failures are described: the statuses of each operation with their codes, header fields and examples. */
+/** Describes errors: the statuses of each operation with their codes, header fields and examples. */
 import { catalogue, errorCode } from "../../lib/errors.ts";
 import type { RefusalName } from "../../lib/errors.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
@@ -9,12 +9,12 @@ import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleOperationId } from "../operation/examples.ts";
 import { anyRefusals, refusalsOf } from "../operation/refusals.ts";
 
-/** What any operation may be answered with beside what it has of its own. */
+/** Returns the responses that any operation may have in addition to its own. */
 export function anyFailure(): JsonSchema {
   return errorResponse("Any other failure.", [...anyRefusals, "method_not_allowed"]);
 }
 
-/** The responses of refusals, one for each status, with the codes that any operation has of it. */
+/** Returns the shared responses, one per status, with the codes that any operation has for it. */
 export function sharedFailures(operations: readonly Operation[]): Record<string, JsonSchema> {
   const all = new Set(operations.flatMap((operation) => [...refusalsOf(operation)]));
   return Object.fromEntries(
@@ -25,7 +25,9 @@ export function sharedFailures(operations: readonly Operation[]): Record<string,
   );
 }
 
-/** What `operation` may be refused with, by status: the shared response, described by the codes of the operation. */
+/**
+ * Returns the error responses of `operation` by status: the shared response, described by the codes of the operation.
+ */
 export function errorResponses(operation: Operation): Record<string, JsonSchema> {
   return Object.fromEntries(
     [...byStatus(refusalsOf(operation))].map(([status, reasons]) => [
@@ -56,7 +58,7 @@ function exampleError(reason: RefusalName): JsonSchema {
   return { error_code: errorCode(reason), status_code: status, msg: what, details };
 }
 
-/** What is told beside the message, of those that tell more. */
+/** Returns the details of errors that have more than a message. */
 function detailsOf(reason: RefusalName): Readonly<Record<string, string>> {
   switch (reason) {
     case "invalid_field":

@@ -1,4 +1,7 @@
-/** Documents that are the same for everyone while the server runs: made once, compressed once, with a tag. */
+/**
+ * Documents that are the same for everyone while the server runs. They are created and compressed once and have an
+ * ETag.
+ */
 import { createHash } from "node:crypto";
 import { gzip } from "node:zlib";
 import { promisify } from "node:util";
@@ -9,7 +12,7 @@ interface KeptDocument {
   readonly contentType: string;
   /** More header fields: names and values in turn. */
   readonly headers?: readonly string[];
-  /** Called by the first request. */
+  /** Called on the first request. */
   make(): string;
 }
 
@@ -19,12 +22,12 @@ interface Made {
   readonly tag: string;
 }
 
-/** It changes with the version of the server alone. */
+/** The document changes only with the server's version. */
 const cacheControl = "public, max-age=300";
 
 const zip = promisify(gzip);
 
-/** Answers requests for the document. */
+/** Responds to requests for the document. */
 export function keptDocument({ contentType, headers = [], make }: KeptDocument): (call: Call) => Promise<Reply> {
   let made: Promise<Made> | undefined;
   return async ({ request }) => {
@@ -34,7 +37,7 @@ export function keptDocument({ contentType, headers = [], make }: KeptDocument):
     if (!acceptsGzip(header(request, "accept-encoding") ?? "")) {
       return { ...shared, body: plain, etag: `"${tag}"`, headers: fields };
     }
-    // A strong tag is of the bytes as they are sent (RFC 9110 §8.8.3.3).
+    // A strong tag identifies the bytes as sent (RFC 9110 §8.8.3.3).
     return { ...shared, body: zipped, etag: `"${tag}-gzip"`, headers: [...fields, "content-encoding", "gzip"] };
   };
 }

@@ -1,4 +1,4 @@
-/** The description of the API in OpenAPI 3.1, read from the same table that serves it. */
+/** The OpenAPI 3.1 description of the API, derived from the same table that serves it. */
 import type { Fields } from "../../schema/fields.ts";
 import { objectSchema, schemaRef } from "../../schema/json-schema.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -40,13 +40,13 @@ export function describeApi(operations: readonly Operation[]): JsonSchema {
   };
 }
 
-/** One line per operation, for reading changes of the API. */
+/** Returns one line per operation, for reviewing changes of the API. */
 export function operationLines(operations: readonly Operation[]): string {
   const lines = operations.map(({ id, method, path }) => `${path} ${method} ${id}\n`);
   return lines.sort().join("");
 }
 
-/** Answers of several operations, by name. */
+/** Examples of replies, by name. */
 type Examples = Record<string, { readonly value: unknown }>;
 
 function describe(operation: Operation, shared: Examples): JsonSchema {
@@ -118,7 +118,7 @@ function isConditional(operation: Operation): boolean {
   return operation.method === "GET" && isTagged(operation);
 }
 
-/** Header fields that mean something to the operation, as `parameters` names them. */
+/** Returns the header fields that the operation uses, as `parameters` names them. */
 function headerNames(operation: Operation): (keyof typeof parameters)[] {
   if (operation.open) return isConditional(operation) ? ["IfNoneMatch"] : [];
   if (isConditional(operation)) return ["Version", "IfNoneMatch"];
@@ -175,7 +175,7 @@ function schemas(operations: readonly Operation[]): Record<string, JsonSchema> {
   return all;
 }
 
-/** Schemas of the objects inside that have a name of their own, such as modules. */
+/** Adds schemas of nested objects with names, such as modules. */
 function addNamed(fields: Fields, all: Record<string, JsonSchema>): void {
   for (const field of Object.values(fields)) {
     const inner = field.type === "list" || field.type === "map" ? field.of : field;
@@ -188,7 +188,7 @@ function addNamed(fields: Fields, all: Record<string, JsonSchema>): void {
   }
 }
 
-/** What the path says need not be in the body. */
+/** Parameters of the path are optional in the body. */
 function withoutPath(path: string, fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !path.includes(`{${name}}`)));
 }
@@ -314,7 +314,7 @@ function querySchema(name: string): JsonSchema {
   return querySchemas[name] ?? { type: "string" };
 }
 
-/** Of those that are not just strings. */
+/** Query parameters that are not plain strings. */
 const querySchemas: Readonly<Record<string, JsonSchema>> = {
   limit: { type: "integer", minimum: 1, maximum: 100, default: 100 },
   at_revision: { type: "integer", minimum: 0 },

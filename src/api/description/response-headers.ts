@@ -1,4 +1,4 @@
-/** Header fields of answers: what each says, and which of them an operation's answers carry. */
+/** Header fields of responses: their meaning, and which operations send them. */
 import type { RefusalName } from "../../lib/errors.ts";
 import { catalogue } from "../../lib/errors.ts";
 import { canBeDoubtful } from "../../schema/doubts.ts";
@@ -9,7 +9,7 @@ import { isStored } from "../operation/refusals.ts";
 const count: JsonSchema = { type: "integer", minimum: 0 };
 const text: JsonSchema = { type: "string" };
 
-/** `required`: wherever an answer refers to it. */
+/** `required`: wherever a response refers to the field. */
 export const headers = {
   "Postern-Operation-Id": {
     description: "Id of the request, as in the log. `Ngrok-Operation-Id` has the same value.",
@@ -56,7 +56,7 @@ const rateLimits = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
 /** As `headers`, by the names that descriptions refer to. */
 export const headerComponents: Readonly<Record<string, JsonSchema>> = {
   ...headers,
-  // A refusal may come before the request is counted.
+  // A request may be rejected before it is counted.
   ...Object.fromEntries(
     rateLimits.map((name) => [
       counted(name),
@@ -65,7 +65,7 @@ export const headerComponents: Readonly<Record<string, JsonSchema>> = {
   ),
 };
 
-/** The header fields of a success of `operation`. */
+/** Returns the header fields of a successful response of `operation`. */
 export function successHeaders(operation: Operation): JsonSchema {
   const names: HeaderName[] = ["Postern-Operation-Id"];
   if (!operation.open) names.push(...rateLimits);
@@ -77,7 +77,7 @@ export function successHeaders(operation: Operation): JsonSchema {
   return Object.fromEntries(names.map((name) => [name, reference(name)]));
 }
 
-/** Whether what is given may be doubtful. */
+/** Whether a response may contain warnings about the input. */
 function warns({ resource, verb, block }: Operation): boolean {
   if (!resource || (verb !== "create" && verb !== "update" && verb !== "replace")) return false;
   const { fields } = resource;
@@ -88,7 +88,7 @@ function warns({ resource, verb, block }: Operation): boolean {
   );
 }
 
-/** The header fields of the answer to a refusal for one of `reasons`. */
+/** Returns the header fields of an error response for one of `reasons`. */
 export function failureHeaders(reasons: readonly RefusalName[]): JsonSchema {
   const statuses = new Set(reasons.map((reason) => catalogue[reason].status as number));
   const always = (status: number): boolean => statuses.size === 1 && statuses.has(status);
@@ -110,12 +110,12 @@ function reference(name: string): JsonSchema {
   return { $ref: `#/components/headers/${name}` };
 }
 
-/** Whether it is answered from storage: what the edge tells, and commands to agents, have no revision. */
+/** Whether the response comes from storage. Data of edges and commands to agents have no revision. */
 function readsRevision({ open, verb, refusals = [] }: Operation): boolean {
   return !open && verb !== "command" && !refusals.includes("edge_silent");
 }
 
-/** Whether its answers have an ETag. */
+/** Whether its responses have an ETag. */
 export function isTagged({ tagged, resource, verb }: Operation): boolean {
   if (tagged) return true;
   return resource !== undefined && !resource.live && verb !== undefined && taggedVerbs.has(verb);

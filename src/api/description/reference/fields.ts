@@ -4,7 +4,7 @@ import { html, prose } from "./html.ts";
 import type { Html } from "./html.ts";
 import { table } from "./table.ts";
 
-/** A table of what an object holds; objects inside it by the path of their fields. An input says what it requires. */
+/** Returns a table of an object's fields, with nested fields by their path. For input it shows which are required. */
 export function fieldTable(schema: Schema, input: boolean): Html {
   const rows = rowsOf(schema, "", input);
   if (rows.length === 0) return html`<p class="dim">No fields.</p>`;
@@ -28,14 +28,14 @@ function rowsOf(schema: Schema, prefix: string, input: boolean): Html[] {
   });
 }
 
-/** The object that a field holds, or a list of, where it has no name of its own. */
+/** Returns the unnamed object that a field contains, directly or in a list. */
 function inlineObject(field: Schema): Schema | undefined {
   if (field.properties) return field;
   const inside = field.items ?? field.anyOf?.find((one) => one.properties);
   return inside?.properties ? inside : undefined;
 }
 
-/** The type in words, with a link to what has a name. */
+/** Returns the type in words, with a link if it has a name. */
 export function typeText(schema: Schema): Html {
   if (schema.$ref !== undefined) return objectLink(refName(schema.$ref));
   const some = schema.allOf ?? schema.anyOf;
@@ -57,7 +57,7 @@ function plainType(type: string, schema: Schema): Html {
   return html`${type}`;
 }
 
-/** In brackets if it is one of several types, as what follows would belong to them. */
+/** Encloses several types in brackets, so that the following words apply to all of them. */
 function several(schema: Schema): Html {
   const text = typeText(schema);
   return text.html.includes(" or ") ? html`(${text})` : text;

@@ -1,13 +1,13 @@
 import { escapeHtml } from "../../../lib/escape-html.ts";
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export interface Html {
   readonly html: string;
 }
 
 type Part = string | number | Html | readonly Html[] | undefined;
 
-/** HTML in which every part that is not HTML itself is escaped; the template's own indentation is left out. */
+/** Escapes every part that is not `Html`, and removes the template's indentation. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { html: texts.map((text, at) => text.replaceAll(/\n\s+/g, "\n") + render(parts[at])).join("") };
 }
@@ -18,7 +18,7 @@ function render(part: Part): string {
   return "html" in part ? part.html : part.map((one) => one.html).join("");
 }
 
-/** `` `code` `` in a sentence, as the declarations write it. */
+/** Converts `` `code` `` in a sentence of the declarations. */
 export function prose(text: string): Html {
   const parts = text.split("`");
   return {

@@ -10,7 +10,7 @@ export interface Placed extends DescribedOperation {
   readonly path: string;
 }
 
-/** One operation: closed until it is wanted. */
+/** One operation, initially collapsed. */
 export function operationSection(operation: Placed, api: ApiDescription): Html {
   const { method, path, summary, operationId } = operation;
   const parameters = (operation.parameters ?? []).map((one) => resolved(one, api));
@@ -62,7 +62,7 @@ function resolved(parameter: Parameter, api: ApiDescription): Parameter {
   return api.components.parameters[refName(parameter.$ref)] as Parameter;
 }
 
-/** What to type; the address and the key come from the environment. */
+/** Example command. Address and key come from the environment. */
 function curl({ method, path, requestBody, security }: Placed): string {
   const url = `"$POSTERN_API_URL${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`)}"`;
   const lines = [method === "GET" ? `curl ${url}` : `curl -X ${method} ${url}`];
@@ -94,7 +94,7 @@ function answerList({ responses }: Placed, api: ApiDescription): Html {
   </ul>`;
 }
 
-/** What a success looks like; of plain text, too. */
+/** Example of a success, also for plain text. */
 function answerExample({ responses }: Placed, api: ApiDescription): Html | undefined {
   const [status, answer] = Object.entries(responses).find(([code]) => code.startsWith("2")) ?? [];
   if (!answer) return undefined;

@@ -1,4 +1,4 @@
-/** The reference page: one HTML document made from the description of the API. It loads nothing else. */
+/** The reference page: one HTML document made from the description of the API, without external resources. */
 import { createHash } from "node:crypto";
 import { catalogue, errorCode } from "../../../lib/errors.ts";
 import type { RefusalName } from "../../../lib/errors.ts";
@@ -15,7 +15,7 @@ import { script } from "./script.ts";
 import { style } from "./style.ts";
 import { table } from "./table.ts";
 
-/** One script and one style sheet, each allowed by its hash. No frame, and nothing from elsewhere. */
+/** Allows one script and one style sheet by their hashes. Forbids frames and external resources. */
 const headers = [
   "content-security-policy",
   `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'`,
@@ -28,7 +28,7 @@ function hashOf(text: string): string {
 }
 
 /**
- * `GET /docs`; `describe` is called by the first request.
+ * `GET /docs`. The first request calls `describe`.
  *
  * @param linksConsole whether the server has a console at `/`
  */
@@ -52,7 +52,7 @@ export function referenceOperation(describe: () => JsonSchema, linksConsole: boo
   };
 }
 
-/** Their hashes are of exactly these texts. */
+/** The hashes are of exactly these texts. */
 const styleElement: Html = { html: `<style>${style}</style>` };
 const scriptElement: Html = { html: `<script>${script}</script>` };
 

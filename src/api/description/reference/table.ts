@@ -1,7 +1,10 @@
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";
 
-/** A table that is scrolled by itself where it is too wide. @param rows one `tr` each */
+/**
+ * A table that scrolls if it is too wide.
+ * @param rows one `tr` each
+ */
 export function table(columns: readonly string[], rows: readonly Html[]): Html {
   return html`<div class="scroll">
     <table>
