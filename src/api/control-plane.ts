@@ -68,45 +68,45 @@ import { trackReadiness } from "./edges/readiness.ts";
 import { startServer } from "./http/server.ts";
 import type { ApiLimits } from "./http/server.ts";
 
-/** What the operator has set, and what a control plane is made of besides. */
+/** The operator's settings and the other dependencies of a control plane. */
 export interface ControlPlaneOptions extends ControlPlaneSettings {
-  /** 32 bytes each: the first one seals stored secrets, all open them. */
+  /** 32 bytes each. The first seals stored secrets; all of them open secrets. */
   readonly sealingKey: Buffer | readonly Buffer[];
   /** Shown to other nodes. */
   readonly version?: string;
-  /** Offered to those who make routes; undefined where there is none. */
+  /** Offered to users who create routes. Undefined if there is none. */
   readonly developmentProvider?: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;
   /** See `ServerOptions`. */
   readonly refused?: ReadonlySet<number>;
-  /** Tokens that must work; on a first start the ones that are absent are made. */
+  /** Tokens that must work. On a first start, missing tokens are created. */
   readonly bootstrap: { readonly apiKey?: string; readonly authtoken?: string };
   readonly limits?: Partial<Omit<ApiLimits, "requestsPerMinute">>;
-  /** How TXT records are looked up; by the system's name servers unless given. */
+  /** Looks up TXT records. Default: the system's name servers. */
   readonly resolveTxt?: ResolveTxt;
-  /** What a server has by itself: shared with the other nodes, where there are any. */
+  /** Keys of this server, shared with the other nodes if there are any. */
   readonly serverKeys?: ServerKeys | undefined;
-  /** Whom receivers of events must be certified by, PEM; the system's unless given. */
+  /** Authorities of the certificates of event receivers, PEM. Default: the system's. */
   readonly eventsCa?: string;
 }
 
 export interface ControlPlane {
   readonly address: AddressInfo;
   readonly apiUrl: string;
-  /** Present when this start made the first account; shown to nobody else ever again. */
+  /** Tokens, if this start created the first account. They are never shown again. */
   readonly firstStart?: FirstTokens;
-  /** What all nodes have in common; undefined for a server that is alone. */
+  /** Keys that all nodes share. Undefined for a server without a cluster. */
   readonly sharedKeys?: SharedKeys;
-  /** Answers what is under way, then closes the database. */
+  /** Completes current requests, then closes the database. */
   stop(): Promise<void>;
 }
 
 const defaultLimits = { wrongKeysPerMinute: 60, maxConnections: 4_096 };
 
 /**
- * Starts the control plane of the edges at the other ends of `links`, one behind each.
- * Rejects when the database cannot be opened or the address is taken.
+ * Starts the control plane of the edges at the other ends of `links`, one edge per link. Rejects if the database cannot
+ * be opened or the address is in use.
  */
 export async function startControlPlane(
   options: ControlPlaneOptions,
@@ -140,7 +140,7 @@ async function serve(
   exportOutboundCounters(metrics);
   exportFailures(metrics);
   const edges = makeEdges(links);
-  /** Of this node. */
+  /** Agents of this node. */
   const agents = new Replica<EdgeLine>({ isIndexed: true });
   const liveObjects = openLiveObjects(
     store,
@@ -243,7 +243,7 @@ async function openEvents(
   });
 }
 
-/** What the API stands on, besides the store. */
+/** Dependencies of the API besides the store. */
 interface Grounds
   extends
     Pick<OperationsInput, "queries" | "metrics" | "readiness" | "applied" | "nodes" | "problems">,
@@ -309,7 +309,7 @@ async function startApi(options: ControlPlaneOptions, store: Store, grounds: Gro
   };
 }
 
-/** Where agents that join reach the server, and the CA that they verify it with. */
+/** Returns the address at which joining agents reach the server, and the CA that verifies it. */
 function joinPlaceOf(
   { domain, agentListen, agentAddress, agentCa, serverKeys }: ControlPlaneOptions,
   edges: Pick<Edges, "agentPort">,
@@ -322,7 +322,7 @@ function joinPlaceOf(
   });
 }
 
-/** The operator's account has the problem that the history is not pruned. */
+/** Shows the operator's account a problem if the history is not pruned. */
 function problemsOf(store: Store, log: Log, shared: SharedProblems): EdgeProblems {
   const problems = trackProblems(log, shared);
   store.history.onHeld((message) => {
@@ -343,7 +343,7 @@ function showNumbers(metrics: Metrics, numbers: Numbers): void {
   metrics.gauge("postern_configuration_problems", "Modules that an edge could not compile.", numbers.problems);
 }
 
-/** The team's identity provider for the console, where there is one. */
+/** Returns the team's identity provider for the console, if configured. */
 function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["team"] {
   const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleAccess, clock, log } = options;
   if (issuer === undefined || clientId === undefined) return undefined;
@@ -361,7 +361,7 @@ function teamOf(options: ControlPlaneOptions, store: Store): ConsoleOptions["tea
   return { login, people: makePeople(consoleAccess, store), checks: makeTeamChecks(store, login, clock, log) };
 }
 
-/** What decides who may reserve which names and ports. */
+/** Returns the rules for reserving names and ports. */
 function reservingWith(options: ControlPlaneOptions, store: Store) {
   const { clock, log, domain, idpHost, tcpPorts, requireReservedDomains, requireDomainProof, allowLocalUpstreams } =
     options;
@@ -372,7 +372,7 @@ function reservingWith(options: ControlPlaneOptions, store: Store) {
   return { ...rules, domainChecks, requireReservation: requireReservedDomains, tcpPorts, allowLocalUpstreams };
 }
 
-/** What other nodes have; undefined for a server that is alone. */
+/** Returns what other nodes have. Undefined for a server without a cluster. */
 async function followNodes(
   { clock, log, peerAddress, peerListen }: ControlPlaneOptions,
   { node }: Store,
@@ -381,7 +381,7 @@ async function followNodes(
   heard: NodeEntriesOptions["heard"],
 ): Promise<NodeDirectory | undefined> {
   if (!node) return undefined;
-  // What edges are told of other nodes is whole from the beginning.
+  // Load presence first, so that edges get the complete state of other nodes from the start.
   await node.presence.refresh().catch((error: unknown) => log.warn("presence of other nodes not read", { error }));
   return openNodeDirectory({
     presence: node.presence,
@@ -393,7 +393,7 @@ async function followNodes(
   });
 }
 
-/** What logins need of the control plane, of visitors and of agents. */
+/** Starts the parts of the control plane that logins of visitors and agents need. */
 async function keepLogins(options: ControlPlaneOptions, store: Store, metrics: Metrics, tell: TellLogin) {
   const { clock, log } = options;
   const keys = await keepLoginKeys(store, clock, log);
