@@ -1,4 +1,4 @@
-/** What a document wants, done in a draft: all of it or nothing. */
+/** Applies a document in a draft, completely or not at all. */
 import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -24,25 +24,25 @@ import { documentKinds, isId, keyOf, storedKey } from "./document.ts";
 import type { Document, Entry } from "./document.ts";
 import { resolveFields } from "./fields.ts";
 
-/** What became of a document in a draft. */
+/** Result of applying a document in a draft. */
 export interface Outcome {
-  /** The object of each entry as it is now, by key. */
+  /** The present object of each entry, by key. */
   readonly objects: ReadonlyMap<string, StoredObject>;
-  /** Everything that was written, also what follows from the document without being in it. */
+  /** All changes, including those that follow from the document implicitly. */
   readonly changes: readonly Change[];
 }
 
-/** An entry with the object that it stands for. */
+/** An entry with its object. */
 interface Aim {
   readonly entry: Entry;
   readonly id: string;
   readonly present: StoredObject | undefined;
 }
 
-/** More would not be read by anybody. */
+/** Maximum number of reported issues. */
 export const maxIssues = 100;
 
-/** @throws Refusal for the whole document, with one detail per field of an entry that is wrong */
+/** @throws Refusal for the whole document, with one detail per invalid field of an entry */
 export function carryOut(
   document: Document,
   call: Call,
@@ -87,14 +87,14 @@ export function carryOut(
   const objects = new Map<string, StoredObject>();
   for (const { entry, id } of aims.values()) {
     const object = draft.get(accountId, entry.resource.name, id);
-    // Its owner is pruned, so it would go as well.
+    // Its owner is pruned, which would delete this object too.
     if (!object) throw inputRefusal(call.operation.id, [{ path: entry.path, message: "must not lose its owner" }]);
     objects.set(entry.key, object);
   }
   return { objects, changes: draft.changes() };
 }
 
-/** The object that an entry stands for, if it exists. */
+/** Returns the object of an entry, if it exists. */
 export function presentOf(entry: Entry, accountId: string, reader: Reader, issues: Issue[]): StoredObject | undefined {
   const kind = entry.resource.name;
   const holder = reader.holder(accountId, documentKeySpace, entry.key);
@@ -173,13 +173,13 @@ function wantedDoc(
   return { ...doc, [documentKeyField]: entry.key };
 }
 
-/** Deletes what entries of the document made before and that is not in it any more. */
+/** Deletes objects that entries of the document created earlier and that are no longer in it. */
 function prune(document: Document, accountId: string, context: ObjectContext, draft: Draft): void {
   for (const { name: kind } of documentKinds) {
     for (const object of draft.page(accountId, kind, { limit: Infinity }).objects) {
       const key = storedKey(object);
       if (!key?.startsWith(`${document.name}/`) || document.entries.has(key)) continue;
-      // It may have gone with its owner.
+      // It may have been deleted with its owner.
       if (!draft.get(accountId, kind, object.id)) continue;
       context.behaviours[kind]?.deleting?.(object, draft);
       draft.delete(object);
@@ -187,7 +187,7 @@ function prune(document: Document, accountId: string, context: ObjectContext, dr
   }
 }
 
-/** The refusal of one object as one of the document. */
+/** Converts the refusal of one object to a refusal of the document. */
 function inDocument(error: Refusal, byId: ReadonlyMap<string, Aim>): Refusal {
   const { object_id, object_kind: _, ...details } = error.details;
   const aim = object_id === undefined ? undefined : byId.get(object_id);

@@ -1,4 +1,4 @@
-/** The document of many objects: its form, and the names by which its objects know each other. */
+/** Documents with many objects: their format, and the names by which objects refer to each other. */
 import { documentKeyField, isDocumentKind } from "../../resources/document-key.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Issue } from "../../schema/fields.ts";
@@ -6,30 +6,30 @@ import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import { resources } from "../operation/declarations.ts";
 
-/** Objects in one document; bounds the commit. */
+/** Maximum number of objects in one document. It limits the size of the commit. */
 export const maxDocumentObjects = 10_000;
-/** The document's name where it has none. */
+/** Name of a document without a name. */
 export const defaultDocument = "main";
 
-/** The kinds that documents hold, in the order of the list of resources. */
+/** Kinds of objects that documents may contain, in the order of the list of resources. */
 export const documentKinds: readonly ResourceDeclaration[] = resources.filter(isDocumentKind);
 
 export interface Entry {
   readonly resource: ResourceDeclaration;
-  /** As the document has it. */
+  /** Name in the document. */
   readonly name: string;
   /** `document/name`: unique in the account, and stored with the object. */
   readonly key: string;
-  /** Where in the document, e.g. `objects.ip_policy.office`. */
+  /** Path in the document, such as `objects.ip_policy.office`. */
   readonly path: string;
   readonly fields: JsonObject;
-  /** An object that exists and becomes the entry's. */
+  /** Id of an existing object that the entry adopts. */
   readonly id: string | undefined;
 }
 
 export interface Document {
   readonly name: string;
-  /** Objects that entries of this document made before, and that are not in it any more, are deleted. */
+  /** Whether to delete objects that entries of this document created earlier and that are no longer in it. */
   readonly prune: boolean;
   /** By key. */
   readonly entries: ReadonlyMap<string, Entry>;
@@ -39,7 +39,7 @@ const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const documentPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const idPattern = /^[a-z0-9]+_[0-9a-z]{27}$/;
 
-/** Reads the form of a document, not yet the fields of its objects; what is wrong is added to `issues`. */
+/** Reads the structure of a document, without the fields of its objects. Adds problems to `issues`. */
 export function readDocument(body: JsonObject, issues: Issue[]): Document {
   for (const name of Object.keys(body)) {
     if (["document", "prune", "objects"].includes(name)) continue;
@@ -104,7 +104,7 @@ function faultOf(name: string, key: string, given: unknown, entries: ReadonlyMap
   return undefined;
 }
 
-/** `document/name`; a name that has its document in front is one already. */
+/** Returns `document/name`. A name that already contains a document is returned unchanged. */
 export function keyOf(document: string, name: string): string {
   return name.includes("/") ? name : `${document}/${name}`;
 }

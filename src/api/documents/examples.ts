@@ -1,4 +1,4 @@
-/** A document and what becomes of it, as the description of the API shows them. */
+/** An example document and its plan, for the description of the API. */
 import type { JsonObject } from "../../lib/json.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId } from "../operation/examples.ts";
@@ -17,7 +17,7 @@ export const exampleDocument: JsonObject = {
   },
 };
 
-/** What `exampleDocument` changes; before it is `applied`, what is not there yet has no id. */
+/** Returns the changes of `exampleDocument`. Before it is `applied`, new objects have no id. */
 export function examplePlan(applied: boolean): Plan {
   const created = (kind: string, path: string, name: string, fields: Readonly<Record<string, unknown>>) => ({
     action: "create" as const,

@@ -1,4 +1,4 @@
-/** What an account has, as a document whose application changes nothing. */
+/** Exports an account's objects as a document. Applying it changes nothing. */
 import { Refusal } from "../../lib/errors.ts";
 import { inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
@@ -12,9 +12,9 @@ import { defaultDocument, documentKinds, maxDocumentObjects, storedKey } from ".
 import { documentFields } from "./fields.ts";
 
 /**
- * The account's objects, oldest first; with `document` only those of its entries. Secrets, and values that hold one,
- * are left out in a form that leaves them unchanged, unless `writesSecrets`.
- * @throws Refusal when there are more than a document may hold
+ * Exports the account's objects, oldest first; with `document` only the objects of its entries. Unless `writesSecrets`,
+ * secrets and values that contain secrets are replaced by placeholders that leave them unchanged.
+ * @throws Refusal if there are more objects than a document may contain
  */
 export function exportDocument(
   { store: reader, behaviours }: ObjectContext,
@@ -66,10 +66,10 @@ export function exportDocument(
   return { document: home, objects: Object.fromEntries(kinds) };
 }
 
-/** Fields that tell objects of a kind apart, the best first. */
+/** Fields that identify objects of a kind, best first. */
 const telling = ["name", "domain", "hostports", "match", "addr", "address", "cidr", "description"];
 
-/** A name for an object that has none: from what it says of itself, and a number where that is not enough. */
+/** Returns a name for an object without one, from its fields, with a number if necessary. */
 function newName({ name: kind, fields }: ResourceDeclaration, { doc }: StoredObject, taken: Set<string>): string {
   const texts = telling.flatMap((name) => {
     const field = fields[name];

@@ -1,4 +1,4 @@
-/** Fields as documents have them: references by name, and secrets left out; to input and back. */
+/** Converts fields between documents and API input. Documents use names as references and omit secrets. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
 import { concealed, holdsSecret, isSealedField, isStandIn } from "../../schema/concealment.ts";
@@ -7,11 +7,11 @@ import { emptyValue, inputName } from "../../schema/doc.ts";
 import type { Doc } from "../../schema/doc.ts";
 import { isObject } from "./document.ts";
 
-/** Stands for a secret that stays as it is: documents need not hold it. */
+/** Placeholder for an unchanged secret, so that documents need not contain it. */
 const unchangedSecret = Object.freeze({ $unchanged: true });
 
 export interface Resolution {
-  /** The id of the object that a document calls `name`; what is no name is returned as it is. */
+  /** Returns the id of the object that a document calls `name`. Other texts are returned unchanged. */
   idOf(name: string): string;
   /** Whether the caller may read secrets. */
   readonly seesSecrets: boolean;
@@ -19,8 +19,8 @@ export interface Resolution {
 }
 
 /**
- * `given` as the API takes it: names replaced by ids, secrets that are to stay by what they are in `present`. Of
- * another type than declared, values are left as they are, for the parser to refuse.
+ * Converts `given` to API input: replaces names by ids, and placeholders of unchanged secrets by the values in
+ * `present`. Values of the wrong type are left for the parser to reject.
  */
 export function resolveFields(
   fields: Fields,
@@ -42,8 +42,8 @@ export function resolveFields(
 }
 
 /**
- * What is beside a secret says where it is sent. Who may not read it does not change that and keep the secret: it would
- * be sent to him.
+ * The fields beside a secret determine where it is sent. A key that may not read the secret must not change them and
+ * keep the secret, because it could then receive the secret.
  */
 function checkKeptBeside(
   fields: Fields,
@@ -103,16 +103,16 @@ function resolveValue(field: Field, given: unknown, present: unknown, path: stri
   }
 }
 
-/** How an account's objects are written down. */
+/** How to write an account's objects to a document. */
 export interface Writing {
   nameOf(id: string): string;
-  /** Whether the reader may see what may hold a secret. */
+  /** Whether the reader may see values that may contain a secret. */
   readonly seesSecrets: boolean;
-  /** Whether what can be read is written out, secrets too; else none of it is. */
+  /** Whether to write all readable values, including secrets. If not, secrets are omitted. */
   readonly writesSecrets: boolean;
 }
 
-/** The inverse of `resolveFields`: what differs from the defaults, as input. */
+/** Inverse of `resolveFields`. Returns the fields that differ from their defaults, as input. */
 export function documentFields(fields: Fields, doc: Doc, writing: Writing): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const name in fields) {
@@ -155,8 +155,8 @@ function documentValue(field: Field, value: unknown, writing: Writing): unknown 
 }
 
 /**
- * Paths of the secrets, and of what may hold one, that `given` has values of its own for: not those that stay as they
- * are. Of what is inside a list or a map, its path.
+ * Returns the paths of secrets, and of values that may contain secrets, that `given` sets itself. Unchanged values are
+ * excluded. For values in a list or map, returns the path of the list or map.
  */
 export function givenSecrets(fields: Fields, given: JsonObject, at = ""): string[] {
   return Object.entries(fields).flatMap(([name, field]) => {

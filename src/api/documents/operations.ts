@@ -1,4 +1,4 @@
-/** One document of many objects: what would it change, change it, and write one down. */
+/** Operations on documents of many objects: plan, apply and export. */
 import { Refusal } from "../../lib/errors.ts";
 import { renderYaml } from "../../lib/yaml.ts";
 import type { Issue } from "../../schema/fields.ts";
@@ -29,10 +29,10 @@ import { planOf } from "./plan.ts";
 import type { Plan } from "./plan.ts";
 import { surveyPolicies } from "./survey-policies.ts";
 
-/** Modules with an identity that one document may set anew: each costs a key pair. */
+/** Maximum number of new module identities per document. Each needs a key pair. */
 const maxModuleIdentities = 100;
 
-/** Plans and applications of one key at a time. */
+/** Limits parallel plans and applications per key. */
 const longDocuments = makeShares(4);
 
 export function declarativeOperations(context: ObjectContext): Operation[] {
@@ -142,7 +142,10 @@ async function read(call: Call): Promise<Document> {
   return document;
 }
 
-/** By key of the entry; made before the write, as they take time. A plan has empty ones. */
+/**
+ * Returns identities by key of the entry. They are created before the write because that is slow. A plan has blank
+ * identities.
+ */
 async function identitiesFor(
   document: Document,
   call: Call,

@@ -1,4 +1,4 @@
-/** The answer to a document: what becomes of each of its objects, and of others because of it. */
+/** The reply to a document: the changes of its objects, and implicit changes of other objects. */
 import { fieldChanges } from "../history/diff.ts";
 import type { Action, Telling } from "../history/diff.ts";
 import { summaryOf } from "../history/change-set.ts";
@@ -26,13 +26,13 @@ export interface Plan {
   readonly revision: number;
   readonly summary: Readonly<Record<Action, number>>;
   readonly changes: readonly PlannedChange[];
-  /** What is taken as it is given, and was probably not meant so. */
+  /** Values that are accepted but probably a mistake. */
   readonly warnings: readonly PlanWarning[];
 }
 
 interface PlanWarning {
   readonly kind: string;
-  /** In the document; null for what follows from others. */
+  /** Name in the document. Null for implicit changes. */
   readonly name: string | null;
   readonly path: string;
   readonly message: string;
@@ -70,7 +70,7 @@ export function planOf(
   const { revision, applied } = done;
   const said = warnings.slice(0, maxWarnings);
   if (applied) return { document: document.name, applied, revision, summary, changes: shown, warnings: said };
-  // Ids of what is not there yet would be others next time.
+  // Ids of new objects would differ next time, so they are omitted.
   const named = shown.map((change) => ({
     ...change,
     ...(change.action === "create" && { id: "", uri: "" }),
@@ -79,7 +79,7 @@ export function planOf(
   return { document: document.name, applied, revision, summary, changes: named, warnings: said };
 }
 
-/** More would not be read by anybody. */
+/** Maximum number of warnings. */
 const maxWarnings = 100;
 
 function warningsOf({ kind, before, after }: Change, name: string | null): PlanWarning[] {
@@ -104,13 +104,13 @@ function planned(
   return { action, kind, name, id, uri: after ? views.uri(after, baseUrl) : "", adopted, fields };
 }
 
-/** Whether a field is the client's; what the server sets follows from the others, or from chance. */
+/** Whether the client sets the field. Fields that the server sets follow from the others, or are random. */
 function isGiven(kind: string, path: string): boolean {
   if (path === documentKeyField) return false;
   return resourceNamed(kind).fields[path]?.readOnly !== true;
 }
 
-/** Values in which ids are replaced by the names of `names`. */
+/** Replaces ids in values by the names of `names`. */
 function withNames(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value === "string") return names.get(value) ?? value;
   if (Array.isArray(value)) return value.map((item) => withNames(item, names));

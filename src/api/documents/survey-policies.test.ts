@@ -17,7 +17,7 @@ const policy = (name: string): string =>
   JSON.stringify({ on_http_request: [{ expressions: [`req.url.path == '/${name}'`], actions: [{ type: "deny" }] }] });
 
 describe("policies of a document", () => {
-  it("D9: policies of a document are compiled one in each turn", async () => {
+  it("D9: policies of a document are compiled one per event-loop turn", async () => {
     let turns = 0;
     let next = setImmediate(function again(): void {
       turns += 1;
@@ -31,7 +31,7 @@ describe("policies of a document", () => {
     assert.ok(turns >= 49, `${turns} turns`);
   });
 
-  it("D9: policies of a document that take too long to compile are refused, and the same text counts once", async () => {
+  it("D9: policies of a document that take too long to compile are rejected, and equal texts count once", async () => {
     const refused = (error: unknown): boolean =>
       error instanceof Refusal &&
       error.reason === "work_too_long" &&
@@ -44,7 +44,7 @@ describe("policies of a document", () => {
     await surveyPolicies(same, "planDocument", 10 * steps);
   });
 
-  it("policies of a document that are no text, or too long, are left to the parser", async () => {
+  it("policies of a document that are not text, or too long, are left to the parser", async () => {
     await surveyPolicies(
       documentOf(1, () => "a".repeat(70_000)),
       "planDocument",

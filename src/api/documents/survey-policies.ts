@@ -1,4 +1,7 @@
-/** The policies of a document are compiled before its write, one in each turn: the write, which takes one turn, knows them then. */
+/**
+ * Compiles the policies of a document before its write, one per event-loop turn. The write runs in one turn and then
+ * uses the cached results.
+ */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "../../lib/json.ts";
 import { Refusal } from "../../lib/errors.ts";
@@ -10,10 +13,10 @@ import { inputName } from "../../schema/doc.ts";
 import { isObject } from "./document.ts";
 import type { Document, Entry } from "./document.ts";
 
-/** Steps of half a microsecond that compiling the policies of one document may take. */
+/** Maximum number of steps to compile the policies of one document. A step takes half a microsecond. */
 const documentSteps = 40_000_000;
 
-/** Rejects with `Refusal` where they take too long. */
+/** Rejects with `Refusal` if compiling takes too long. */
 export async function surveyPolicies(document: Document, operationId: string, maxSteps = documentSteps): Promise<void> {
   const known = new Set<string>();
   let steps = 0;
@@ -37,7 +40,7 @@ function layerOf({ resource, fields }: Entry): Layer {
   return (protocol as Layer | undefined) ?? "http";
 }
 
-/** Texts of fields that hold a policy; wrong types are left to the parser. */
+/** Returns the texts of fields that contain a policy. Wrong types are left to the parser. */
 function policiesIn(fields: Fields, given: JsonObject): string[] {
   return Object.entries(fields).flatMap(([name, field]: [string, Field]) => {
     const value = given[inputName(name, field)];
