@@ -1,4 +1,4 @@
-/** Looks for the records that prove reserved domains, and gives the names to those whose record is there. */
+/** Looks up the records that prove reserved domains, and puts proven names into effect. */
 import { Refusal } from "../../lib/errors.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -13,7 +13,7 @@ import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 
 export interface DomainChecks {
-  /** `ownership` of a reserved domain. */
+  /** Returns `ownership` of a reserved domain. */
   status(domain: StoredObject): Doc | null;
   stop(): Promise<void>;
 }
@@ -28,20 +28,20 @@ export interface DomainChecksOptions {
 
 const kind = reservedDomain.name;
 const lookEveryMs = 60_000;
-/** A name that was reserved longer ago than this is looked up less often. */
+/** Names that were reserved longer ago are looked up less often. */
 const freshMs = 3_600_000;
 const laterEveryMs = 900_000;
-/** What is not proven by then is not looked up any more. */
+/** Lookups stop after this time without proof. */
 export const lapseMs = 7 * 86_400_000;
-/** Look-ups of one round, so that names of the same owner do not become a load for theirs. */
+/** Maximum number of lookups per round, so that many names of one owner do not overload its name servers. */
 const maxPerRound = 64;
 
 interface Pending {
   readonly accountId: string;
   checkedAt: number | undefined;
-  /** By the monotonic clock. */
+  /** Monotonic time. */
   nextAt: number;
-  /** What the last look-up found. */
+  /** Result of the last lookup. */
   message: string;
 }
 
@@ -148,7 +148,7 @@ function lapsesAt(domain: StoredObject): number {
   return Date.parse(domain.created_at) + lapseMs;
 }
 
-/** Whether the name is one that has to be proven at all. */
+/** Whether the name needs proof at all. */
 function needsAny(name: string, { domain, domainProof }: ProofRules): boolean {
   return domainProof !== "none" && name !== domain && !name.endsWith(`.${domain}`);
 }

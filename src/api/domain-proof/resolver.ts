@@ -1,14 +1,14 @@
 import { Resolver } from "node:dns/promises";
 
-/** Looks a name's TXT records up, each as one text. Rejects when there are none, or no answer in time. */
+/** Looks up a name's TXT records, each as one text. Rejects if there are none, or if no answer arrives in time. */
 export type ResolveTxt = (name: string) => Promise<readonly string[]>;
 
 const timeoutMs = 3_000;
 const tries = 2;
-/** More than any name has; those beyond are not looked at. */
+/** Maximum number of records. Further records are ignored. */
 const maxRecords = 100;
 
-/** @param servers addresses of name servers; the system's if there are none */
+/** @param servers addresses of name servers; if empty, the system's */
 export function makeResolveTxt(servers: readonly string[]): ResolveTxt {
   return async (name) => {
     const resolver = new Resolver({ timeout: timeoutMs, tries });

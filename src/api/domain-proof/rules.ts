@@ -1,4 +1,4 @@
-/** When an account has to prove that a host name is its own, and by what (docs/guides/domains.md). */
+/** Decides when an account must prove that it owns a host name, and how (docs/guides/domains.md). */
 import { Refusal } from "../../lib/errors.ts";
 import { namesAbove, wildcardBase, wildcardsOver } from "../../lib/host-cover.ts";
 import { isPublicSuffix } from "../../lib/public-suffix.ts";
@@ -8,17 +8,20 @@ import type { DomainProof } from "../../settings/both-planes.ts";
 import type { Reader } from "../../storage/store.ts";
 
 export interface ProofRules {
-  /** Base of the server's own names: what is below it needs no proof. */
+  /** Base of the server's own names. Names below it need no proof. */
   readonly domain: string;
   readonly domainProof: DomainProof;
   readonly suffixes: SuffixRules;
 }
 
-/** Whether the account has yet to prove the name: the operator has not granted it, and nothing that it has covers it. */
+/**
+ * Whether the account still must prove the name. A name needs no proof if the operator has granted it or if another
+ * name of the account covers it.
+ */
 export function needsProof(reader: Reader, accountId: string, name: string, rules: ProofRules): boolean {
   const bare = wildcardBase(name) ?? name;
   if (rules.domainProof === "none" || isAtOrBelow(bare, rules.domain)) return false;
-  // The account itself is an object of the operator's, and found by what it was granted.
+  // The account itself belongs to the operator's account, and is found by its granted names.
   const isGranted = (one: string): boolean => reader.holder(accountId, grantedSpace, one)?.id === accountId;
   if ([bare, ...namesAbove(bare)].some(isGranted)) return false;
   return !wildcardsOver(name).some((one) => reader.holder(accountId, "domain", one)?.account_id === accountId);
@@ -29,24 +32,29 @@ export interface ProofRecord {
   readonly value: string;
 }
 
-/** The TXT record that proves `name` for the account. It names the account, so it proves nothing for another. */
+/**
+ * Returns the TXT record that proves `name` for the account. It contains the account, so it proves nothing for other
+ * accounts.
+ */
 export function recordFor(accountId: string, name: string): ProofRecord {
   return { name: recordName(wildcardBase(name) ?? name), value: `postern-account=${accountId}` };
 }
 
-/** Where the record may be: at the name, or at the domain below the public suffix, for all its names at once. */
+/**
+ * Returns the possible names of the record: at the name, or at the domain below the public suffix for all its names.
+ */
 export function recordNames(name: string, { more }: SuffixRules): readonly string[] {
   const bare = wildcardBase(name) ?? name;
   let top = bare;
   for (const above of namesAbove(bare)) {
-    // Beyond a suffix are its owners, and not those of the name.
+    // Names above this point belong to the suffix's owners, not to the name's owner.
     if (isPublicSuffix(`*.${above}`, { more, allowed: [] })) break;
     top = above;
   }
   return [...new Set([bare, top])].map(recordName);
 }
 
-/** For what would use a name that is yet to be proven. */
+/** Returns the refusal for an object that needs an unproven name. */
 export function unproven(accountId: string, name: string, { domainProof }: ProofRules): Refusal {
   if (domainProof === "operator") {
     return new Refusal(
