@@ -1,4 +1,4 @@
-/** A page of the objects that a filter accepts. */
+/** Returns a page of the objects that a filter accepts. */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call, Reply } from "../operation/call.ts";
@@ -12,9 +12,9 @@ import { filterEnvironment } from "./types.ts";
 export const filterQuery = ["filter"] as const;
 
 /**
- * Rejects with `Refusal` for a filter that cannot be read.
+ * Rejects with `Refusal` if the filter is invalid.
  *
- * @param holds what the caller may see, and asks for beside the filter
+ * @param holds whether the caller may see the object and other parameters select it
  */
 export async function listFiltered(
   resource: ResourceDeclaration,
@@ -27,7 +27,7 @@ export async function listFiltered(
   const text = once(call, "filter") ?? "";
   const sees = seesSecrets(call.principal.scope);
   const accepts = parseFilter(text, filterEnvironment(resource.fields, resource.live === true, sees));
-  // A name can be written by its characters' numbers.
+  // A name in the text may be written with character escapes.
   const isNamed = (name: string): boolean => text.includes(name) || text.includes("\\");
   const { objects, next } = await new Walk({ limit, beforeId }).finish(read, async (page) => {
     const view = (await viewsOf(page)).partly(resource, isNamed);

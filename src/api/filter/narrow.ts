@@ -1,19 +1,21 @@
-/** Lists of the objects that have one of some values. */
+/** Selects objects that have one of several values. */
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
 
-/** Values of one parameter. */
+/** Maximum number of values of one parameter. */
 const maxValues = 100;
 
 interface Narrowing {
   holds(object: StoredObject): boolean;
-  /** The parameters again, for the URI of the next page. */
+  /** The same parameters, for the URI of the next page. */
   readonly query: string;
 }
 
-/** What the query says about the fields that the resource is narrowed by; undefined when it says nothing. */
+/**
+ * Returns the conditions of the query on the fields that the resource can be selected by. Undefined if there are none.
+ */
 export function narrowedBy(resource: ResourceDeclaration, call: Call): Narrowing | undefined {
   const given = (resource.narrowedBy ?? []).filter((name) => call.query.has(name));
   if (given.length === 0) return undefined;

@@ -109,7 +109,7 @@ describe("a filter", () => {
     it(`a filter: ${text} is ${expected}`, () => assert.equal(parseFilter(text, obj)(object), expected));
   }
   for (const [text, message] of refusals) {
-    it(`a filter: ${text.slice(0, 40)} is refused`, () => {
+    it(`a filter: ${text.slice(0, 40)} is rejected`, () => {
       assert.throws(
         () => parseFilter(text, obj),
         (error) => {
@@ -121,7 +121,7 @@ describe("a filter", () => {
     });
   }
 
-  it("a filter looks into objects inside, such as routes of an edge, and at no secret nor list of references of theirs", () => {
+  it("a filter can use nested objects, such as routes of an edge, except their secrets and lists of references", () => {
     const edges = filterEnvironment(resourceNamed("https_edge").fields, false);
     const routeWith = (fields: object): object => ({
       id: "edghtsrt_1",
@@ -148,7 +148,7 @@ describe("a filter", () => {
     }
   });
 
-  it("a filter that takes too many steps on one object is refused there", () => {
+  it("a filter that needs too many steps for one object is rejected", () => {
     const accepts = parseFilter("obj.hostports.all(a, obj.hostports.all(b, a.size() + b.size() > 0))", obj);
     assert.equal(accepts(object), true);
     const many = { ...object, hostports: Array.from({ length: 100 }, () => "a") };

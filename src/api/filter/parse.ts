@@ -7,12 +7,13 @@ import { issueText } from "../../cel/syntax/issue.ts";
 import { Failure } from "../../cel/values/failure.ts";
 import { Refusal } from "../../lib/errors.ts";
 
-/** Steps to read a filter: 10 ms, as each request may bring another one. */
+/** Maximum number of steps to compile a filter: 10 ms, because each request may send a new one. */
 const compileSteps = 20_000;
 
 /**
- * Throws `Refusal` that says what cannot be read, or what does not fit `obj`. An object on which the filter fails, as
- * by a division by zero, is not accepted; what is made throws `Refusal` for one that takes too many steps.
+ * Throws `Refusal` with the reason if the filter is invalid or does not fit `obj`. If the filter fails on an object,
+ * such as by a division by zero, the object is not accepted. The returned function throws `Refusal` if an object needs
+ * too many steps.
  */
 export function parseFilter(text: string, environment: Environment): (object: unknown) => boolean {
   const compiled = compile(text, environment, { result: types.bool, budget: new CompileBudget(compileSteps) });

@@ -1,4 +1,4 @@
-/** What a filter may mention, known from the resource's declaration before any object is looked at. */
+/** Names and types that a filter may use, derived from the resource's declaration before any object is read. */
 import { defineEnvironment } from "../../cel/checking/environment.ts";
 import type { Environment, VariableDeclaration } from "../../cel/checking/environment.ts";
 import { listOf, mapOf, nullable, objectType, types } from "../../cel/checking/types.ts";
@@ -14,15 +14,16 @@ import { resourceNamed } from "../operation/declarations.ts";
 type Json = Readonly<Record<string, Value>>;
 
 const limits = { sourceLength: 1000, depth: 40, nodes: 100, steps: 500 };
-/** For an object that has others inside, such as an edge its routes: enough for a thousand of them, once. */
+/** Limit for an object with nested objects, such as an edge with routes. It allows one pass over a thousand of them. */
 const stepsWithParts = 10_000;
-/** Made once for each resource, for those who may see what may hold a secret and for those who may not. */
+/** Cached per resource, for callers who may see values that may contain secrets, and for callers who may not. */
 const made = { whole: new WeakMap<Fields, Environment>(), concealed: new WeakMap<Fields, Environment>() };
 
 /**
- * `obj`: the fields that clients see, but no secrets; what may hold a secret only for those who may read them, as a
- * condition on a value tells it bit by bit. Objects inside, such as the routes of an edge, are lists of such. What is null
- * or absent at an object makes a comparison false, and numbers compare whatever their kinds, as JSON has only one.
+ * `obj`: the fields that clients see, without secrets. Values that may contain secrets are included only for callers
+ * who may read them, because conditions can reveal a value bit by bit. Nested objects, such as the routes of an edge,
+ * are lists. A comparison with a null or absent value is false. Numbers of all types compare with each other, because
+ * JSON has only one type.
  */
 export function filterEnvironment(fields: Fields, isLive: boolean, isSensitiveSeen = true): Environment {
   const cache = made[isSensitiveSeen ? "whole" : "concealed"];
@@ -49,7 +50,10 @@ export function filterEnvironment(fields: Fields, isLive: boolean, isSensitiveSe
   return environment;
 }
 
-/** Lists of references are lists of ids: variables of their own, which are found before the field that they are. */
+/**
+ * Lists of references are lists of ids. They are declared as separate variables, which take precedence over the field
+ * of the same name.
+ */
 function references(
   path: string,
   fields: Fields,
@@ -84,7 +88,10 @@ function isShown(field: Field, isSensitiveSeen: boolean): boolean {
   return (isSensitiveSeen || !field.sensitive) && !field.internal && !field.writeOnly && !field.secret;
 }
 
-/** Lists of objects inside: what they refer to in lists is not among it, as those are lists of ids for `obj` itself alone. */
+/**
+ * Returns the lists of nested objects, without their lists of references. Those become lists of ids only for `obj`
+ * itself.
+ */
 function partsOf(fields: Fields, isSensitiveSeen: boolean): Record<string, Type> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
