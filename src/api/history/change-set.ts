@@ -1,4 +1,4 @@
-/** What a write of many objects changes, as its answer shows it. */
+/** Changes by a write of many objects, as its reply shows them. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { Change } from "../../storage/store.ts";
 import type { Call } from "../operation/call.ts";
@@ -12,7 +12,7 @@ export interface ObjectChange {
   readonly action: Action;
   readonly kind: string;
   readonly id: string;
-  /** "" when the object does not exist any more. */
+  /** "" if the object no longer exists. */
   readonly uri: string;
   readonly fields: readonly FieldChange[];
 }
@@ -24,7 +24,7 @@ export function objectChange(
 ): ObjectChange {
   const { fields } = resourceNamed(kind);
   return {
-    // Of what is kept without history there is nothing before a deletion.
+    // For objects without history, the state before a deletion is not recorded.
     action: after ? (before ? "update" : "create") : "delete",
     kind,
     id,
@@ -33,7 +33,7 @@ export function objectChange(
   };
 }
 
-/** How many objects are created, updated, deleted and left unchanged. */
+/** Returns the numbers of objects that are created, updated, deleted and unchanged. */
 export function summaryOf(changes: readonly { readonly action: Action }[]): Readonly<Record<Action, number>> {
   const summary = { create: 0, update: 0, delete: 0, unchanged: 0 };
   for (const { action } of changes) summary[action] += 1;

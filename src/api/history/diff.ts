@@ -1,4 +1,4 @@
-/** What a write changed, field by field; secrets are shown as changed, never as what they are. */
+/** Changes by a write, field by field. Changed secrets are listed without their values. */
 import { isDeepStrictEqual } from "node:util";
 import { documentKeyField } from "../../resources/document-key.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
@@ -9,26 +9,29 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 
 export type Action = "create" | "update" | "delete" | "unchanged";
 
-/** One field: `null` where it is unset, or the object does not exist. */
+/** One field. `null` if it is unset or the object does not exist. */
 export interface FieldChange {
-  /** As in input, e.g. `backend.backend_id`. */
+  /** As in input, such as `backend.backend_id`. */
   readonly path: string;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** How differences are told to whom. */
+/** Options that depend on the reader. */
 export interface Telling {
-  /** May read secrets, and so what may hold one. Secrets themselves are masked for everybody. */
-  readonly seesSecrets: boolean;
   /**
-   * Paths that count as changed, whatever they were: to be told that a value that was given is no other than the one
-   * that is there would be to be told what that is.
+   * Whether the reader may read secrets, and therefore values that may contain them. Secrets themselves are always
+   * masked.
    */
+  readonly seesSecrets: boolean;
+  /** Paths that always count as changed. Otherwise the reader could test whether a value equals the present one. */
   readonly given?: ReadonlySet<string>;
 }
 
-/** The fields that differ between two documents of a kind; of one that came or went, those that are set. */
+/**
+ * Returns the fields that differ between two documents of a kind. For a created or deleted object, returns the fields
+ * that are set.
+ */
 export function fieldChanges(
   fields: Fields,
   before: Doc | undefined,
@@ -103,7 +106,7 @@ function isObject(value: unknown): value is Doc {
 
 const anyValue = { description: "Format as in requests; `***` replaces a secret, null means unset." };
 
-/** What `Action` and the object's changes look like in every answer that shows them. */
+/** Schema of `Action` and an object's changes, shared by all replies with changes. */
 export const changeProperties: JsonSchema = {
   action: { type: "string", enum: ["create", "update", "delete", "unchanged"] },
   kind: { type: "string", description: "Kind of the object, e.g. `ip_policy`." },

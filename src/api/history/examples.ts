@@ -1,4 +1,4 @@
-/** Writes and what they changed, as the description of the API shows them. */
+/** Example writes and their changes, for the description of the API. */
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleOperationId, exampleTime } from "../operation/examples.ts";
 import { summaryOf } from "./change-set.ts";

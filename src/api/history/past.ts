@@ -1,4 +1,4 @@
-/** Objects and lists as they were: `?at_revision=N`. */
+/** Past states of objects and lists: `?at_revision=N`. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Refusal } from "../../lib/errors.ts";
 import type { ResourceDeclaration } from "../../schema/resource.ts";
@@ -11,15 +11,15 @@ import type { Scope } from "../operation/scope.ts";
 import { makeViews, ownedInside } from "../objects/views.ts";
 import type { Views } from "../objects/views.ts";
 
-/** Of what is stored and recorded: of the rest there is no past. */
+/** Only for stored and recorded objects. Other objects have no past. */
 export function pastQuery({ live, unrecorded }: ResourceDeclaration): readonly "at_revision"[] {
   return live || unrecorded ? [] : ["at_revision"];
 }
 
-/** Objects shown inside one of the past; an edge has fewer routes. */
+/** Maximum number of nested objects in a past state. An edge has fewer routes. */
 const maxInside = 10_000;
 
-/** Live fields are not recorded, so in the past they are empty. */
+/** Live fields are not recorded, so they are empty in past states. */
 export async function getPast(resource: ResourceDeclaration, call: Call, store: Store): Promise<Reply> {
   const revision = readRevision(call, store);
   const object = await pastObject(resource, call, store, revision);
@@ -41,7 +41,7 @@ export async function listPast(
   const items: string[] = [];
   for (const object of objects) {
     items.push(views.json(object, call.baseUrl));
-    // An edge can have very many routes inside it.
+    // An edge can have very many routes.
     await nextTurn();
   }
   const nextBeforeId = more ? objects.at(-1)?.id : undefined;
@@ -49,7 +49,7 @@ export async function listPast(
   return { status: 200, body, revision };
 }
 
-/** What the collection had at the revision that the call names. */
+/** Returns the collection at the revision of the call. */
 export function pastOf(resource: ResourceDeclaration, call: Call, store: Store): Looked {
   const accountId = accountOf(resource, call);
   const revision = readRevision(call, store);
@@ -61,7 +61,7 @@ export function pastOf(resource: ResourceDeclaration, call: Call, store: Store):
   };
 }
 
-/** The object that the path names as of `revision`; 404 when it did not exist then. */
+/** Returns the object in the path at `revision`. Throws 404 if it did not exist then. */
 export async function pastObject(
   resource: ResourceDeclaration,
   call: Call,
@@ -73,7 +73,7 @@ export async function pastObject(
   return theOne(resource, call, { get: () => found });
 }
 
-/** The revision that the query names, which must be there already. */
+/** Returns the revision of the query, which must already exist. */
 export function readRevision(call: Call, store: Pick<Store, "revision">): number {
   const text = once(call, "at_revision") ?? "";
   if (!/^[0-9]{1,15}$/.test(text)) {
@@ -84,7 +84,7 @@ export function readRevision(call: Call, store: Pick<Store, "revision">): number
   throw new Refusal("revision_unknown", `revision ${revision} does not exist yet; the last one is ${store.revision}`);
 }
 
-/** Views of `objects` with what they owned then inside them. */
+/** Returns views of `objects` with the nested objects of that time. */
 async function viewsAt(
   revision: number,
   store: Store,

@@ -1,11 +1,11 @@
 import type { Commit, Store } from "../../storage/store.ts";
 
 export interface RecentCommits {
-  /** Collects commits from now on. `end` must be called. */
+  /** Collects commits from now on. The caller must call `end`. */
   begin(): { readonly commits: readonly Commit[]; end(): void };
 }
 
-/** Commits that happen while the database is being read, so that what was read can be brought up to date. */
+/** Collects commits during a database read, to update the result of the read. */
 export function watchCommits(store: Store): RecentCommits {
   const collecting = new Set<Commit[]>();
   let subscribed = false;

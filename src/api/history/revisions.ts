@@ -1,4 +1,4 @@
-/** The log of writes: who, what, why, and what it changed. */
+/** The history of writes: who made which changes, and why. */
 import { Refusal } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
@@ -17,7 +17,7 @@ import { rollback } from "./rollback.ts";
 import { watchCommits } from "./recent-commits.ts";
 
 const path = "/revisions";
-/** Changes of one revision that a list shows; the revision itself shows all. */
+/** Maximum number of changes per revision in a list. The revision itself shows all changes. */
 const maxListed = 20;
 
 const filters = ["principal", "operation", "kind", "object_id"] as const;
@@ -104,7 +104,7 @@ async function list(call: Call, context: ObjectContext): Promise<Reply> {
       items.push(JSON.stringify(await view(one, call, context, maxListed)));
     } catch (error) {
       if (!(error instanceof Refusal) || error.reason !== "revision_pruned") throw error;
-      // Pruned while the page was made, and so are the others behind it.
+      // This revision was pruned while the page was created, and so were all older ones.
       break;
     }
   }
@@ -148,7 +148,7 @@ async function view(
   };
 }
 
-/** The revision that the path names, which must be there already. */
+/** Returns the revision in the path, which must already exist. */
 function readNumber(call: Call, { store }: ObjectContext): number {
   const text = call.parameters[0] as string;
   const revision = /^[1-9][0-9]{0,14}$/.test(text) ? Number(text) : 0;

@@ -1,4 +1,4 @@
-/** An account's objects as they were, as one new revision. */
+/** Restores an account's objects to a past state, as one new revision. */
 import { isDeepStrictEqual } from "node:util";
 import { Refusal } from "../../lib/errors.ts";
 import { isDocumentKind } from "../../resources/document-key.ts";
@@ -15,17 +15,17 @@ import type { RecentCommits } from "./recent-commits.ts";
 import { settle } from "./settle.ts";
 import type { Put } from "./settle.ts";
 
-/** Objects that one rollback changes at most; bounds the commit. */
+/** Maximum number of objects that one rollback changes. It limits the size of the commit. */
 const maxObjects = 10_000;
 
 const documentKinds = resources.filter(isDocumentKind).map(({ name }) => name);
 
-/** An object's state at the revision that is gone back to; undefined when it did not exist then. */
+/** The state of objects at the target revision. Undefined for objects that did not exist then. */
 type Past = Map<string, { readonly kind: string; readonly past: StoredObject | undefined }>;
 
 /**
- * Brings back what the account had at `revision`; refused like any write whose outcome breaks a rule. A dry run
- * answers the same and changes nothing.
+ * Restores the account's state at `revision`. Rejected like any write whose result breaks a rule. A dry run returns the
+ * same result and changes nothing.
  */
 export async function rollback(
   revision: number,
@@ -62,7 +62,10 @@ export async function rollback(
   }
 }
 
-/** What was committed since the database was read: before that, it was what it had been at the revision. */
+/**
+ * Adds objects that were committed after the database was read. Their earlier state is their state at the target
+ * revision.
+ */
 function addCommits(past: Past, accountId: string, commits: readonly Commit[]): void {
   for (const { changes } of commits) {
     for (const { kind, id, before, after } of changes) {
@@ -71,7 +74,7 @@ function addCommits(past: Past, accountId: string, commits: readonly Commit[]): 
   }
 }
 
-/** What writes that share this commit have changed before this one. */
+/** Adds changes by earlier writes in the same commit. */
 function addUncommitted(past: Past, accountId: string, draft: Draft, store: Store): void {
   for (const kind of documentKinds) {
     const of = (reader: Pick<Store, "page">): readonly StoredObject[] =>
@@ -83,7 +86,9 @@ function addUncommitted(past: Past, accountId: string, draft: Draft, store: Stor
   }
 }
 
-/** What the server has set by itself stays: a certificate that it has obtained is not there twice. */
+/**
+ * Values that the server has set remain. For example, a certificate that it has obtained is not restored a second time.
+ */
 function restore(past: Past, accountId: string, draft: Draft, { behaviours }: ObjectContext): Put[] {
   const puts: Put[] = [];
   for (const [id, { kind, past: then }] of past) {

@@ -6,16 +6,16 @@ import { prepare } from "../objects/prepare.ts";
 import type { ObjectContext } from "../objects/context.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 
-/** An object that a write of many has put into its draft. */
+/** An object in the draft of a write of many objects. */
 export interface Put {
   readonly object: StoredObject;
-  /** Its state before the write; absent when it did not exist. */
+  /** State before the write. Undefined if the object did not exist. */
   readonly before: StoredObject | undefined;
 }
 
 /**
- * Completes and checks what was put, as writes of one object do, once all of it is in place. A `Refusal` names
- * the object that it is about as `object_id` and `object_kind` in its details.
+ * Completes and checks the objects in the draft as a write of one object does, after all of them are in place. A
+ * `Refusal` names its object in `object_id` and `object_kind` of its details.
  */
 export function settle(call: Call, context: ObjectContext, draft: Draft, puts: readonly Put[]): void {
   for (const { object, before } of puts) {
