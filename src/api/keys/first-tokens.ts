@@ -1,4 +1,4 @@
-/** The tokens that must exist before anybody can ask for one. */
+/** Creates the tokens that must exist before any client can create one. */
 import { Buffer } from "node:buffer";
 import { fingerprint, hashToken, maxTokenBytes, newToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
@@ -19,7 +19,7 @@ export interface FirstTokens {
 
 type TokenResource = Pick<ResourceDeclaration<typeof tokenFields>, "name" | "fields">;
 
-/** A token that an operator chose must not be guessable within any rate limit. */
+/** Minimum length of a token that an operator chose, so that it cannot be guessed at any rate limit. */
 const minChosenBytes = 20;
 const context = {
   principal: { accountId: "", id: "system" },
@@ -28,9 +28,9 @@ const context = {
 };
 
 /**
- * Creates the default account's operator key and agent token on a first start, and later whichever of `bootstrap` this
- * database has never had (an operator gave another). A token that was deleted stays deleted (P8).
- * Rejects for chosen tokens that are too short.
+ * Creates the default account's operator key and agent token on a first start. On later starts, creates tokens of
+ * `bootstrap` that this database never had (an operator gave another). A deleted token stays deleted (P8). Rejects if a
+ * chosen token is too short.
  */
 export async function ensureFirstTokens(
   store: Store,
@@ -40,7 +40,7 @@ export async function ensureFirstTokens(
   checkChosen([bootstrap.apiKey, bootstrap.authtoken]);
   const account = store.accounts()[0] ?? (await store.createAccount("default"));
   const isFirst = isEmpty(store.objects(new Set([apiKey.name])));
-  // A database of an earlier version does not tell which tokens were deleted: it gets no other ones.
+  // A database of an earlier version does not record deleted tokens, so it gets no new ones.
   const isUntold = !isFirst && isEmpty(store.objects(new Set([firstToken.name])));
   const given: FirstTokens = {
     apiKey: bootstrap.apiKey ?? newToken(tokenPrefixes.apiKey),
@@ -63,7 +63,7 @@ export async function ensureFirstTokens(
   const isNeeded = missing.some((one) => isToBeMade(store, one));
   const written = store.write({ ...context, principal: { accountId: account.id, id: "system" } }, (draft) => {
     for (const one of untold) {
-      // Another node that starts with the same ones may have been first.
+      // Another node may have created the same tokens first.
       if (draft.holder(account.id, firstTokenSpace, one.hash)) continue;
       const isMade = isToBeMade(draft, one) && !isThere(draft, account.id, one);
       if (isMade) {
@@ -74,7 +74,7 @@ export async function ensureFirstTokens(
     }
   });
   if (isNeeded) await written;
-  // A start needs no write where all tokens are there (S3); the next start tries again.
+  // If all tokens exist, a start needs no write (S3). The next start retries.
   else await written.catch((error: unknown) => log.warn("first tokens not recorded", { error }));
   return isFirst ? given : undefined;
 }

@@ -1,4 +1,4 @@
-/** Trades the secrets of invitations for agent tokens: once for each use, at whichever node the agent asks. */
+/** Exchanges secrets of invitations for agent tokens, once per use, on any node. */
 import { timingSafeEqual } from "node:crypto";
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -22,24 +22,24 @@ type Asked = Upward & { readonly type: "join" };
 
 const kind = agentInvitation.name;
 const sweepMs = 60 * 60_000;
-/** Expired invitations are listed for so long. */
+/** How long expired invitations remain listed. */
 const keptMs = 7 * 24 * 60 * 60_000;
 
 export function keepJoiningAgents(store: Store, clock: Clock, log: Log): JoiningAgents {
   const job = store.jobs.want("forget invitations");
 
-  /** Null for a code that is unknown, expired or used up; undefined where that cannot be found out. */
+  /** Null if the code is unknown, expired or used up. Undefined if that cannot be determined. */
   const join = async ({ secretHash, name, ip }: Asked): Promise<Joined | null | undefined> => {
     try {
-      // Always: the time that an answer takes must not say whether this node knows the code.
+      // Always refresh, so that the response time does not reveal whether this node knows the code.
       if (store.node) await store.refresh();
       const found = store.holder("", agentInvitationSpace, lookupOf(secretHash));
       if (!isValid(found, secretHash, clock)) return null;
       const { account_id, id } = found;
-      // The history shows the invitation as the author: its own creation shows who invited.
+      // The history shows the invitation as the author. The creation of the invitation shows who invited the agent.
       const principal = { accountId: account_id, id, source: ip };
       const context = { principal, operation: "joinAgent", operationId: newId("op", clock.now()) };
-      // Of two agents at two nodes, the second one's write runs again on what the first has left.
+      // If two agents use two nodes, the second write runs again on the result of the first.
       const { result: token } = await store.write(context, (draft) => {
         const held = draft.get(account_id, kind, id);
         return isValid(held, secretHash, clock) ? admit(held, name, draft) : undefined;
@@ -78,7 +78,7 @@ export function keepJoiningAgents(store: Store, clock: Clock, log: Log): Joining
   };
 }
 
-/** Does the same work for every code: an unknown one is compared with zeros. */
+/** Does the same work for every code. An unknown code is compared with zeros. */
 function isValid(found: StoredObject | undefined, secretHash: string, clock: Clock): found is StoredObject {
   const doc = found && docOf(found, agentInvitation);
   const isSame = timingSafeEqual(Buffer.from(doc?.code_hash ?? noHash, "hex"), Buffer.from(secretHash, "hex"));
@@ -88,7 +88,7 @@ function isValid(found: StoredObject | undefined, secretHash: string, clock: Clo
 
 const noHash = "0".repeat(64);
 
-/** Uses the invitation once; returns the token of the new credential. */
+/** Uses the invitation once. Returns the token of the new credential. */
 function admit(invitation: StoredObject, name: string, draft: Draft): string {
   const doc = docOf(invitation, agentInvitation);
   draft.replace(invitation, { ...doc, used: doc.used + 1 });

@@ -1,15 +1,15 @@
-/** What is stored of a token: its hash, never the token. */
+/** The stored form of a token: its hash, never the token itself. */
 import { fingerprint, hashToken, tokenPrefixes } from "../../lib/tokens.ts";
 import type { TokenPrefix } from "../../lib/tokens.ts";
 import type { Doc } from "../../schema/doc.ts";
 
-/** `doc` with what is kept of `token`. */
+/** Returns `doc` with the hash of `token`. */
 export function withToken<D extends Doc>(doc: D, token: string) {
   const hashed = { token_hash: hashToken(token).toString("hex"), fingerprint: fingerprint(token) };
   return { doc: { ...doc, ...hashed }, shown: { token } };
 }
 
-/** A complete document of an API key or agent token for one that the server makes itself. */
+/** Returns a complete document of an API key or agent token that the server itself creates. */
 export function tokenDoc(prefix: TokenPrefix, token: string, description: string, operator: boolean): Doc {
   const common = { description, metadata: "", owner_id: null, expires_at: null };
   const own = prefix === tokenPrefixes.apiKey ? { operator, scopes: [] } : { acl: [] };
