@@ -5,10 +5,10 @@ import type { Claim, ClaimAnswer, NameClaims } from "../../directory/names.ts";
 import type { Presence } from "../../storage/cluster/presence.ts";
 import type { EdgeLine } from "../edges/edges.ts";
 
-/** How long a claim waits before it asks the database again about a name that another tunnel was granted. */
+/** Delay before a claim asks the database again about a name that another tunnel was granted. */
 const againMs = 20;
 
-/** A claim that the database is asked about, or has granted and the tunnel does not serve yet. */
+/** A claim that is pending in the database, or was granted and is not yet served by the tunnel. */
 interface Wanted {
   readonly claim: Claim;
   readonly line: EdgeLine;

@@ -1,4 +1,4 @@
-/** What the other nodes have: entries of presence, kept in a replica and sent to the edges of this node as news. */
+/** Presence entries of the other nodes, stored in a replica and sent to the edges of this node as news. */
 import { newsOf } from "../../directory/news.ts";
 import type { DirectoryNews, EdgeEntry, Entry, PortEntry } from "../../directory/news.ts";
 import { Replica } from "../../directory/replica.ts";
@@ -8,7 +8,7 @@ import type { EdgeLine } from "../edges/edges.ts";
 import type { ProblemsEntry } from "../edges/shared-problems.ts";
 import type { DeliveryEntry } from "../events/shared-deliveries.ts";
 
-/** An entry is of use only after the entries of the kinds before it. */
+/** Order of kinds: an entry is usable only after the entries of earlier kinds. */
 const order = ["edge", "port", "session", "tunnel"];
 
 /** An edge of another node. */
@@ -107,7 +107,7 @@ export class NodeEntries {
       this.#ports.set(id, entry);
       return;
     }
-    // The agent has moved: the edge that had it before has it no more.
+    // The agent has moved, so the previous edge no longer has it.
     const before = entry.what === "session" ? agents.closeSession(id) : agents.closeTunnel(id);
     if (entry.what === "session") agents.putSession(entry.session, edge);
     else agents.putTunnel(entry, edge);
@@ -134,7 +134,7 @@ export class NodeEntries {
   #over(what: "session" | "tunnel", id: string, edge: OtherEdge | undefined, news: DirectoryNews[]): void {
     if (!edge) return;
     const { edgeId } = edge.entry;
-    // The edge that has the tunnel cuts the connections that must not continue.
+    // The tunnel's edge closes the connections that must not continue.
     news.push(
       what === "session"
         ? { what: "session_closed", edgeId, sessionId: id }
@@ -164,7 +164,7 @@ function entryOf({ body, node }: { readonly body: string; readonly node: string 
   return entry.what === "edge" ? { ...entry, node } : entry;
 }
 
-/** Without the kinds that only a newer version knows. */
+/** Omits kinds that only a newer version knows. */
 function inOrder<E extends { readonly what: Entry["what"] }>(entries: readonly E[]): readonly E[] {
   const known = entries.filter(({ what }) => order.includes(what));
   return known.sort((one, other) => order.indexOf(one.what) - order.indexOf(other.what));

@@ -1,4 +1,4 @@
-/** The nodes that there are, as objects like the stored ones. */
+/** The nodes of the cluster, as objects in the form of stored ones. */
 import type { Agents } from "../../directory/replica.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -10,9 +10,9 @@ import type { EdgeQueries } from "../edges/queries.ts";
 import type { AppliedRevisions } from "../edges/applied.ts";
 
 export interface Nodes {
-  /** As of the last `refresh`, and this one as it is. */
+  /** Returns the nodes as of the last `refresh`, and this node's current state. */
   all(): readonly StoredObject[];
-  /** Asks the database and the edges; without the database it stays as it was. */
+  /** Asks the database and the edges. Without the database the list remains unchanged. */
   refresh(): Promise<void>;
   stop(): void;
 }
@@ -26,14 +26,14 @@ export interface NodesOptions {
   readonly version: string;
   readonly region: string;
   readonly apiUrl: () => string;
-  /** Where other nodes reach its edges. */
+  /** Returns the address at which other nodes reach this node's edges. */
   readonly peerAddress: () => string | undefined;
   readonly clock: Clock;
 }
 
 type Doc = DocOf<typeof nodes>;
 
-/** How often the others are told anew how many connections there are here. */
+/** Interval at which this node publishes its number of connections. */
 const countEveryMs = 5000;
 const open = /^postern_(?:http|spliced)_connections(?:\{.*\})? (\d+)$/gm;
 

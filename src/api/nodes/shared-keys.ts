@@ -1,4 +1,4 @@
-/** Keys that all nodes have in common: sealed in the database by the first of them, and read by those that join. */
+/** Keys that all nodes share. The first node seals them in the database, and joining nodes read them. */
 import type { Clock } from "../../lib/clock.ts";
 import { createAuthority } from "../../lib/certificates/x509.ts";
 import type { KeyedCertificate } from "../../lib/certificates/x509.ts";
@@ -7,23 +7,23 @@ import { docOf } from "../../schema/doc.ts";
 import type { Store, StoredObject } from "../../storage/store.ts";
 import { systemWrite } from "../operation/system-write.ts";
 
-/** What a server has in its data directory, or all that share a database have in there. */
+/** Keys of one server's data directory, or of all servers that share a database. */
 export interface ServerKeys {
-  /** By which agents know the server. */
+  /** Agents identify the server by this authority. */
   readonly authority: KeyedCertificate;
   /** 32 bytes. */
   readonly tunnelSecret: Uint8Array;
 }
 
 export interface SharedKeys extends ServerKeys {
-  /** Certifies the nodes to one another, and nothing else. */
+  /** Authority for certificates between nodes only. */
   readonly peerAuthority: KeyedCertificate;
 }
 
 const kinds: ReadonlySet<string> = new Set([clusterKey.name]);
 const peerAuthorityDays = 20 * 365;
 
-/** @param own becomes everybody's where nobody was before */
+/** @param own keys of this server; if the database has none, all nodes use them */
 export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Promise<SharedKeys> {
   const [owner] = store.accounts();
   if (!owner) throw new Error("share keys with other nodes: there is no account");
@@ -35,7 +35,7 @@ export async function shareKeys(store: Store, own: ServerKeys, clock: Clock): Pr
       pathLength: 0,
     });
     await store.write(systemWrite(owner.id, "shareKeys", clock), (draft) => {
-      // Another node may have been first.
+      // Another node may have stored keys first.
       if (draft.page(owner.id, clusterKey.name, { limit: 1 }).objects.length > 0) return;
       draft.create(owner.id, clusterKey.name, {
         authority: own.authority.certificatePem,
