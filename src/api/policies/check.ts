@@ -1,4 +1,4 @@
-/** What is wrong with a policy, and what it would do with a request. It runs in a thread that can be ended. */
+/** Checks a policy, and evaluates it for a request. It runs in a thread that can be terminated. */
 import { errorCode } from "../../lib/errors.ts";
 import { compilePolicy } from "../../policy/compile.ts";
 import type { Layer } from "../../policy/language/action.ts";
@@ -14,11 +14,11 @@ export interface PolicyCheck {
   readonly nowMs: number;
 }
 
-/** What the thread can be asked. */
+/** Calls that the thread accepts. */
 export const policyCalls = { checkPolicy };
 export type PolicyCalls = typeof policyCalls;
 
-/** The body of the answer. */
+/** Returns the body of the response. */
 async function checkPolicy({ text, layer, request, nowMs }: PolicyCheck): Promise<string> {
   const { policy, issues, warnings } = compilePolicy(text, layer);
   const placeOf = policyPlaces(text);

@@ -10,7 +10,7 @@ const file = new URL("../../../test/support/odd-policy-worker.ts", import.meta.u
 const checkOf = (text: string) => ({ text, layer: "http" }) as PolicyCheck;
 
 describe("the thread that checks policies", () => {
-  it("D9: the thread that checks policies is ended when a check hangs, and the next check has another", async () => {
+  it("D9: the thread that checks policies is terminated if a check hangs, and the next check gets a new one", async () => {
     const clock = makeManualClock();
     const { log, lines } = keepingLog();
     const check = makePolicyChecker(clock, log, file);
@@ -24,7 +24,7 @@ describe("the thread that checks policies", () => {
     clock.pass(10_000);
     await refused;
     const behind = check("ak_2", checkOf("behind"));
-    // The thread has not answered for a second more: it is ended, and what waited is asked again.
+    // The thread has not answered for another second. It is terminated, and waiting checks are repeated.
     clock.pass(1_000);
     const isLogged = (text: RegExp): boolean => lines.some(({ event }) => text.test(event));
     while (!isLogged(/starting it again/)) await new Promise(setImmediate);

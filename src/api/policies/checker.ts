@@ -1,4 +1,4 @@
-/** Policies are checked in a thread of their own: one that takes too long is ended, and the API goes on (D9). */
+/** Checks policies in a separate thread. A check that takes too long is terminated while the API continues (D9). */
 import type { Clock } from "../../lib/clock.ts";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -6,7 +6,7 @@ import { WorkerFailure, startWorker } from "../../identity/worker/client.ts";
 import { makeShares } from "../operation/shares.ts";
 import type { PolicyCalls, PolicyCheck } from "./check.ts";
 
-/** Checks of one key at a time, and those that wait for the thread. */
+/** Maximum number of running and waiting checks per key. */
 const checksPerKey = 2;
 const maxWaiting = 64;
 const timeoutMs = 10_000;
@@ -16,7 +16,7 @@ const workerFile = new URL("./check-worker.ts", import.meta.url);
 
 /**
  * @param file of the thread
- * @returns resolves with the body of the answer
+ * @returns a function that resolves with the body of the response
  */
 export function makePolicyChecker(
   clock: Clock,
@@ -28,7 +28,7 @@ export function makePolicyChecker(
   const ask = (check: PolicyCheck): Promise<string> => worker.call("checkPolicy", check, { timeoutMs });
   return async (keyId, check) => {
     try {
-      // The thread may have been ended because of another check.
+      // Another check may have caused the termination of the thread.
       return await shares.take(keyId, () =>
         ask(check).catch((error: unknown) => (hasDied(error) ? ask(check) : fail(error))),
       );

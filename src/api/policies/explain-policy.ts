@@ -1,4 +1,4 @@
-/** What a policy that nobody has yet would do, by the rules that would run. */
+/** Evaluates a policy that no object uses yet, with the rules that would run. */
 import { policyModuleName } from "../../policy/compile.ts";
 import type { CompiledPolicy } from "../../policy/compiled.ts";
 import type { Layer } from "../../policy/language/action.ts";
@@ -8,7 +8,7 @@ import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { RequestDescription } from "../../routing/planes/questions.ts";
 import { steps } from "../traffic/steps.ts";
 
-/** Never throws: of a policy that needs what only an account has, it says so. */
+/** Never throws. If the policy needs something that only an account has, the result contains that. */
 export async function explainPolicy(
   policy: CompiledPolicy,
   layer: Layer,

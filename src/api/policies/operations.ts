@@ -1,4 +1,4 @@
-/** Traffic policies before they are anybody's: what they may be written with, and what one would do. */
+/** Operations on traffic policies that no object uses yet: list what they may contain, and evaluate them. */
 import { maxPolicyBytes } from "../../policy/document.ts";
 import { describePolicyLanguage } from "../../policy/language-description.ts";
 import type { Layer } from "../../policy/language/action.ts";

@@ -1,4 +1,4 @@
-/** What is answered of policies that are nobody's yet. */
+/** Schemas of replies about policies that no object uses yet. */
 import { errorCode } from "../../lib/errors.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
