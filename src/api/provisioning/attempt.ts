@@ -1,4 +1,4 @@
-/** One attempt to get a certificate for a domain, and what is written of it. */
+/** One attempt to obtain a certificate for a domain, and its stored result. */
 import { challengeCertificate } from "../../acme/challenge.ts";
 import type { Challenge } from "../../acme/challenge.ts";
 import type { ChallengeType } from "../../acme/challenge-types.ts";
@@ -23,26 +23,26 @@ import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
 export interface AttemptContext {
   readonly store: Store;
-  /** Attempts are made by its holder alone. */
+  /** Only the holder of this job makes attempts. */
   readonly job: SoleJob;
   readonly authority: Authority;
   readonly challenges: readonly ChallengeType[];
   readonly clock: Clock;
   readonly random: () => number;
-  /** Resolves when an edge answers by what was written at `revision`. */
+  /** Resolves once an edge serves the write of `revision`. */
   reachedEdge(revision: number): Promise<void>;
-  /** The server is stopping. */
+  /** Aborted when the server stops. */
   readonly signal: AbortSignal;
 }
 
-/** The domain is gone, or wants something else by now. */
+/** The domain was deleted, or its policy has changed. */
 class Abandoned extends Error {}
 
 const operation = "provisionCertificate";
 
 /**
- * Resolves with undefined when the domain has a certificate, or wants none any more; otherwise with the reason,
- * which then is written to the domain's job, too. Rejects when it cannot be written.
+ * Resolves with undefined if the domain has a certificate or no longer wants one. Otherwise resolves with the reason,
+ * which is also stored in the domain's job. Rejects if it cannot be stored.
  */
 export async function attempt(context: AttemptContext, domain: StoredObject): Promise<Failure | undefined> {
   const { store, clock, random, authority } = context;
@@ -54,7 +54,7 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
       if (!stillWants(draft, domain, policy)) throw new Abandoned();
       work(draft);
     });
-  // what a crash in the middle leaves is an attempt that failed
+  // A crash during the attempt counts as a failure.
   const retriesAt = later(clock, pauseMs(job.failures + 1, 0, random));
   const started = { started_at: timestamp(clock.now()), retries_at: retriesAt, under_way: true };
   try {
@@ -101,19 +101,19 @@ export async function attempt(context: AttemptContext, domain: StoredObject): Pr
         retries_at: later(clock, pauseMs(failures, failure.retryAfterMs, random)),
       });
     });
-    // another attempt should not fail by what was read from the authority long ago
+    // Drop cached data of the authority, so that an outdated copy does not make the next attempt fail.
     if (/^(AUTHORITY|ACCOUNT)_/.test(failure.code)) authority.forget();
     return failure;
   }
 }
 
-/** Whether the domain is there and wants what it wanted when the attempt began. */
+/** Whether the domain exists with the same policy as when the attempt began. */
 function stillWants(draft: Draft, { account_id, kind, id }: StoredObject, policy: Policy): boolean {
   const now = draft.get(account_id, kind, id);
   return now !== undefined && policyOf(now)?.private_key_type === policy.private_key_type;
 }
 
-/** What succeeded last, and after each failure the next one. */
+/** Starts with the type that succeeded last, and advances by one after each failure. */
 function challengeType(types: readonly ChallengeType[], { challenge_type, failures }: Job): ChallengeType {
   const last = Math.max(
     0,
@@ -122,7 +122,7 @@ function challengeType(types: readonly ChallengeType[], { challenge_type, failur
   return types[(last + failures) % types.length] as ChallengeType;
 }
 
-/** RFC 9773 §5: names the certificate whose place is taken, so that the authority counts the order as a renewal. */
+/** RFC 9773 §5: names the replaced certificate, so that the authority counts the order as a renewal. */
 function replaced(store: Store, domain: StoredObject): string | undefined {
   const pem = certificateOf(store, domain);
   return pem === undefined ? undefined : renewalId(pem);
@@ -149,7 +149,7 @@ function withdraw(draft: Draft, domain: StoredObject): void {
   for (const challenge of draft.children(acmeChallenge.name, domain.id)) draft.delete(challenge);
 }
 
-/** Throws when the certificate is none that could have been uploaded. */
+/** Throws if the certificate would be invalid as an upload. */
 function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clock): DocOf<typeof tlsCertificate> {
   const doc = {
     ...emptyDoc(tlsCertificate.fields),
@@ -163,7 +163,7 @@ function certificateDoc(domain: StoredObject, made: KeyedCertificate, clock: Clo
   return { ...doc, ...derived };
 }
 
-/** Gives the domain its certificate, and deletes the one that was obtained before unless somebody else uses it. */
+/** Sets the domain's certificate, and deletes the previously obtained one unless another object uses it. */
 function install(draft: Draft, domain: StoredObject, doc: DocOf<typeof tlsCertificate>, change: Partial<Job>): void {
   const now = draft.get(domain.account_id, domain.kind, domain.id) as StoredObject;
   const before = jobOf(draft, domain.id).certificate_made;

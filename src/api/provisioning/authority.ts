@@ -1,4 +1,4 @@
-/** The certificate authority, as this server deals with it: one account, opened when it is first needed. */
+/** Connection to the certificate authority: one account, opened at its first use. */
 import { openAccount } from "../../acme/account.ts";
 import type { AcmeAccount } from "../../acme/account.ts";
 import { connectAcme } from "../../acme/connection.ts";
@@ -17,16 +17,18 @@ import { acmeAccount } from "../../resources/acme-account.ts";
 export interface Authority {
   /** Rejects with `AcmeProblem`. */
   account(): Promise<AcmeAccount>;
-  /** When the certificate should be renewed; undefined when the authority does not say. Rejects with `AcmeProblem`. */
+  /**
+   * Returns when to renew the certificate. Undefined if the authority does not state it. Rejects with `AcmeProblem`.
+   */
   renewalWindow(certificatePem: string): Promise<RenewalWindow | undefined>;
-  /** Directory and account are read anew when they are next needed. */
+  /** Drops the cached directory and account, so that their next use reads them again. */
   forget(): void;
 }
 
-/** A directory may change (RFC 8555 §7.1.1 says nothing of how long it holds). */
+/** A directory may change. RFC 8555 §7.1.1 does not state how long it is valid. */
 const directoryLifeMs = 24 * 60 * 60 * 1000;
 
-/** @param signal ends what is under way */
+/** @param signal aborts current requests */
 export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock, signal: AbortSignal): Authority {
   const { acmeDirectory: directoryUrl, acmeCa: ca, acmeEmail: email } = settings;
   const connection = connectAcme({ directoryUrl, ca, clock, signal });
@@ -70,7 +72,7 @@ export function openAuthority(store: Store, settings: AcmeSettings, clock: Clock
   };
 }
 
-/** The key of the server's account, made when it is first needed. */
+/** Returns the key of the server's account, and creates it at the first use. */
 async function accountKey(store: Store, directory: string, clock: Clock): Promise<string> {
   const owner = store.accounts()[0];
   if (!owner) throw new Error("find the ACME account: the server has no account");

@@ -1,4 +1,4 @@
-/** What is done for one domain with a certificate policy: get, ask when to renew, refuse, end. */
+/** Work on one domain with a certificate policy: obtain, schedule renewal, refuse, end. */
 import { usualRetryMs } from "../../acme/renewal-info.ts";
 import { timestamp } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -14,16 +14,16 @@ import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { tlsCertificate } from "../../resources/tls-certificate.ts";
 
 export interface CertificateWork {
-  /** Tries to get a certificate; true when there is a new one. */
+  /** Tries to obtain a certificate. Resolves with true if there is a new one. */
   provision(domain: StoredObject): Promise<boolean>;
   /**
-   * Asks the authority when the certificate `pem` should be renewed, and notes it. Resolves with when to ask again,
-   * milliseconds since 1970.
+   * Asks the authority when to renew the certificate `pem`, and stores the time. Resolves with when to ask again,
+   * monotonic time.
    */
   askRenewal(domain: StoredObject, pem: string): Promise<number>;
-  /** Notes why the authority is not even asked. */
+  /** Stores the reason why the authority is not asked. */
   refuse(domain: StoredObject, failure: Failure): Promise<void>;
-  /** Forgets what was noted of a domain that has no policy any more. */
+  /** Deletes the state of a domain without a policy. */
   end(domain: StoredObject): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface CertificateWorkOptions extends AttemptContext {
   readonly metrics: Metrics;
 }
 
-/** An authority that wants new certificates renewed at once is not followed. */
+/** Minimum age before a renewal, even if the authority wants new certificates renewed immediately. */
 const leastAgeMs = 60 * 60 * 1000;
 const kind = reservedDomain.name;
 
@@ -57,7 +57,7 @@ export function makeCertificateWork(options: CertificateWorkOptions): Certificat
       noteResult(log, docOf(domain, reservedDomain).domain, failure);
       return failure === undefined;
     },
-    // RFC 9773 §4.2: a random time within the window, and another only when the window has moved away from it.
+    // RFC 9773 §4.2: choose a random time within the window. Choose another only if the window no longer contains it.
     async askRenewal(domain, pem) {
       const window = await authority.renewalWindow(pem).catch((error: unknown) => {
         log.debug("renewal information not read", { domain: docOf(domain, reservedDomain).domain, error });
@@ -106,7 +106,7 @@ function noteResult(log: Log, domain: string, failure: Failure | undefined): voi
   });
 }
 
-/** When the domain's certificate was obtained, milliseconds since 1970. */
+/** Returns when the domain's certificate was obtained, milliseconds since 1970. */
 function issueTime(store: Store, domain: StoredObject): number {
   const id = docOf(domain, reservedDomain).certificate_id;
   const certificate = id === null ? undefined : store.get(domain.account_id, tlsCertificate.name, id);

@@ -6,13 +6,13 @@ import { failureOf, pauseMs } from "./failure.ts";
 const minute = 60_000;
 const hour = 60 * minute;
 
-describe("the pause after a failed attempt", () => {
-  it("the pause after a failed attempt doubles from a minute to half a day", () => {
+describe("pause after a failed attempt", () => {
+  it("pause after a failed attempt doubles from a minute to half a day", () => {
     const whole = [1, 2, 3, 10, 11, 100].map((failures) => pauseMs(failures, undefined, () => 1));
     assert.deepEqual(whole, [minute, 2 * minute, 4 * minute, 512 * minute, 12 * hour, 12 * hour]);
   });
 
-  it("the pause after a failed attempt is a random share of that, from half to all", () => {
+  it("pause after a failed attempt is a random share, from half to all", () => {
     assert.equal(
       pauseMs(2, undefined, () => 0),
       minute,
@@ -23,7 +23,7 @@ describe("the pause after a failed attempt", () => {
     );
   });
 
-  it("the pause after a failed attempt is never shorter than the authority asks for, within a week", () => {
+  it("pause after a failed attempt is never shorter than the authority asks for, up to a week", () => {
     assert.equal(
       pauseMs(1, 3 * hour, () => 1),
       3 * hour,
@@ -35,15 +35,15 @@ describe("the pause after a failed attempt", () => {
   });
 });
 
-describe("what a domain's status says of a failure", () => {
-  it("what a domain's status says of a failure is the authority's problem, in its words", () => {
+describe("domain status after a failure", () => {
+  it("domain status after a failure contains the authority's problem, in its words", () => {
     const limited = new AcmeProblem("rateLimited", "order: too many certificates", { retryAfterMs: hour });
     const { code, message, retryAfterMs } = failureOf(limited);
     assert.deepEqual([code, message, retryAfterMs], ["RATE_LIMITED", "order: too many certificates", hour]);
     assert.equal(failureOf(new AcmeProblem("badCSR", "no")).code, "AUTHORITY_ERROR");
   });
 
-  it("the words of an internal fault are in the log, and not in a domain's status", () => {
+  it("the message of an internal fault is in the log, and not in the domain's status", () => {
     const failure = failureOf(new Error("secret of the machine"));
     assert.equal(failure.code, "INTERNAL_ERROR");
     assert.doesNotMatch(failure.message, /secret/);

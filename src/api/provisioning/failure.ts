@@ -1,17 +1,17 @@
 import { AcmeProblem } from "../../acme/problem.ts";
 import { Refusal } from "../../lib/errors.ts";
 
-/** Why there is no certificate, as the domain's status shows it. */
+/** Why a domain has no certificate, as its status shows it. */
 export interface Failure {
   readonly code: string;
   readonly message: string;
-  /** When the authority wants to be asked again at the earliest. */
+  /** Earliest time at which the authority accepts another attempt. */
   readonly retryAfterMs?: number | undefined;
-  /** The fault in here that it was, for the log. */
+  /** The internal fault, for the log. */
   readonly cause?: unknown;
 }
 
-/** By the problem types of RFC 8555 §6.7 and our own; all others are the authority's fault. */
+/** By the problem types of RFC 8555 §6.7 and our own. All others count as faults of the authority. */
 const codes: Readonly<Record<string, string>> = {
   dns: "DNS_ERROR",
   caa: "CAA_ERROR",
@@ -43,7 +43,7 @@ export const termsNotAgreed: Failure = {
   message: "The server's operator has not accepted the certificate authority's terms (--acme-agree).",
 };
 
-/** The authority's words are shown, those of a fault in here are not. */
+/** Shows the authority's messages, but not those of internal faults. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof AcmeProblem) {
     const { type, message, retryAfterMs } = error;
@@ -56,12 +56,12 @@ export function failureOf(error: unknown): Failure {
 
 const firstPauseMs = 60_000;
 const longestPauseMs = 12 * 60 * 60 * 1000;
-/** Beyond it a wish of the authority is not heeded. */
+/** Maximum delay by the authority that is respected. */
 const longestWishMs = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * The pause after `failures` in a row, milliseconds: doubling from a minute to half a day, of that a random share
- * from half to all, and never less than the authority asks for.
+ * Returns the pause after `failures` in a row, milliseconds. It doubles from a minute to half a day. A random share of
+ * it applies, from half to all. It is never shorter than the authority asks for.
  */
 export function pauseMs(failures: number, retryAfterMs: number | undefined, random: () => number): number {
   const whole = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 16));

@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 const now = Date.UTC(2026, 0, 2);
 const domain = { id: "rd_1", account_id: "ac_1", kind: "reserved_domain", doc: { certificate_id: null } };
 
-/** Of a domain without a certificate whose attempt began and failed at that time, with an hour's pause. */
+/** Returns a domain without a certificate. Its attempt began and failed at that time, with a pause of an hour. */
 function reader(startedMs: number): Reader {
   const times = { started_at: timestamp(startedMs), retries_at: timestamp(startedMs + hourMs) };
   const doc = { ...emptyDoc(certificateJob.fields), reserved_domain_id: domain.id, failures: 3, ...times };
@@ -26,7 +26,7 @@ for (const [name, wrongMs, isRetried] of [
   ["400 days ahead", 400 * 24 * hourMs, true],
   ["an hour behind", -hourMs, true],
 ] as const) {
-  it(`S7: a certificate whose attempt failed under a clock that was ${name} is ${isRetried ? "" : "not "}tried again now that it is right`, () => {
+  it(`S7: a certificate whose attempt failed under a clock that was ${name} is ${isRetried ? "" : "not "}retried after the clock is corrected`, () => {
     assert.equal(isDue(reader(now - 1000 + wrongMs), domain as unknown as StoredObject, now), isRetried);
   });
 }

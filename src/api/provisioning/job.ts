@@ -1,4 +1,4 @@
-/** How far the server is with the certificate of a domain: kept, shown, and read for when something is due. */
+/** State of the server's work on the certificate of a domain: stored, shown, and used to find due work. */
 import { X509Certificate } from "node:crypto";
 import { timestamp } from "../../lib/clock.ts";
 import { certificateJob } from "../../resources/certificate-job.ts";
@@ -9,19 +9,19 @@ import { reservedDomain } from "../../resources/reserved-domain.ts";
 import { tlsCertificate } from "../../resources/tls-certificate.ts";
 import { acmeChallenge } from "../../resources/acme-challenge.ts";
 
-/** As stored. Times are RFC 3339. */
+/** The stored job. Times are RFC 3339. */
 export type Job = DocOf<typeof certificateJob>;
 
 export type Policy = NonNullable<DocOf<typeof reservedDomain>["certificate_management_policy"]>;
 
 const kind = certificateJob.name;
-/** By which the clocks of nodes may differ. */
+/** Maximum clock difference between nodes. */
 const clockErrorMs = 5 * 60_000;
 const newJob = emptyDoc(certificateJob.fields);
 
 export function policyOf(domain: StoredObject): Policy | undefined {
   const doc = docOf(domain, reservedDomain);
-  // Nobody's yet, so nobody's certificate is to be had for it.
+  // An unproven domain belongs to no account yet, so it gets no certificate.
   return doc.unproven ? undefined : (doc.certificate_management_policy ?? undefined);
 }
 
@@ -42,16 +42,19 @@ export function deleteJob(draft: Draft, domain: StoredObject): void {
   }
 }
 
-/** Two thirds into its life. Milliseconds since 1970. */
+/** Returns the default renewal time, after two thirds of the lifetime. Milliseconds since 1970. */
 export function usualRenewal(certificatePem: string): number {
   const { validFromDate, validToDate } = new X509Certificate(certificatePem);
   return validFromDate.getTime() + ((validToDate.getTime() - validFromDate.getTime()) * 2) / 3;
 }
 
-/** Whether an attempt is to be made. @param now milliseconds since 1970 */
+/**
+ * Whether an attempt is due.
+ * @param now milliseconds since 1970
+ */
 export function isDue(reader: Reader, domain: StoredObject, now: number): boolean {
   const { started_at: startedAt, retries_at: retriesAt, renews_at: renewsAt } = jobOf(reader, domain.id);
-  // An attempt that began later than now was made while the clock was wrong: the time of the next one is wrong, too.
+  // An attempt in the future was made while the clock was wrong, so its retry time is wrong too.
   const isOfWrongClock = startedAt !== null && Date.parse(startedAt) > now + clockErrorMs;
   if (retriesAt !== null && !isOfWrongClock) return Date.parse(retriesAt) <= now;
   const certificate = certificateOf(reader, domain);
@@ -59,14 +62,17 @@ export function isDue(reader: Reader, domain: StoredObject, now: number): boolea
   return (renewsAt === null ? usualRenewal(certificate) : Date.parse(renewsAt)) <= now;
 }
 
-/** PEM of the certificate that the domain refers to. */
+/** Returns the PEM of the domain's certificate. */
 export function certificateOf(reader: Reader, domain: StoredObject): string | undefined {
   const id = docOf(domain, reservedDomain).certificate_id;
   const certificate = id === null ? undefined : reader.get(domain.account_id, tlsCertificate.name, id);
   return certificate && docOf(certificate, tlsCertificate).certificate_pem;
 }
 
-/** `certificate_management_status` of a domain. @param isBusy this process is at it */
+/**
+ * Returns `certificate_management_status` of a domain.
+ * @param isBusy whether this process is working on it
+ */
 export function statusOf(reader: Reader, domain: StoredObject, isBusy: boolean, now: number): Doc | null {
   if (!policyOf(domain)) return null;
   const job = jobOf(reader, domain.id);

@@ -1,4 +1,4 @@
-/** Gets certificates for domains that have a management policy, and renews them in time. */
+/** Obtains certificates for domains with a management policy, and renews them in time. */
 import { challengeTypes } from "../../acme/challenge-types.ts";
 import { AcmeProblem } from "../../acme/problem.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -17,16 +17,16 @@ import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 
 export interface Provisioning {
-  /** `certificate_management_status` of a domain. */
+  /** Returns `certificate_management_status` of a domain. */
   status(domain: StoredObject): Doc | null;
-  /** Breaks off what is under way; it is begun anew by the next start. */
+  /** Aborts current work. The next start begins it again. */
   stop(): Promise<void>;
 }
 
 export interface ProvisioningOptions {
   readonly store: Store;
   readonly settings: AcmeSettings;
-  /** The authority asks an edge: it is told to only when the edges answer. */
+  /** The authority sends its challenge to an edge, so an order proceeds only once the edges can answer. */
   readonly applied: Pick<AppliedRevisions, "wait">;
   readonly clock: Clock;
   readonly log: Log;
@@ -37,16 +37,16 @@ export interface ProvisioningOptions {
 interface Managed {
   readonly accountId: string;
   isBusy: boolean;
-  /** When the authority is asked again for the time of renewal, by the monotonic clock. */
+  /** When to ask the authority for the renewal time again, monotonic time. */
   asksAt: number;
-  /** Nothing is tried before, by the monotonic clock, since what had happened could not be written. */
+  /** Nothing is tried before this monotonic time, because the last result could not be stored. */
   restsUntil: number;
 }
 
 const lookEveryMs = 30_000;
-/** Attempts and questions under way at once. */
+/** Maximum number of parallel attempts and questions. */
 const maxRunning = 4;
-/** Questions of a server that has just started are spread over this. */
+/** Questions after a start are spread over this time. */
 const firstAskMs = 60 * 60 * 1000;
 const edgeTimeoutMs = 10_000;
 const kind = reservedDomain.name;
@@ -76,7 +76,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   let isLooking = false;
   metrics.gauge("postern_managed_certificates", "Domains with a certificate policy.", () => managed.size);
 
-  /** Runs `task` as one of a bounded number, and looks for more when it is done. */
+  /** Runs `task` as one of a limited number, and then looks for more work. */
   const run = (entry: Managed, task: () => Promise<void>): void => {
     entry.isBusy = true;
     const all = task()
@@ -147,7 +147,7 @@ export function openProvisioning(options: ProvisioningOptions): Provisioning {
   };
 }
 
-/** Why the authority is not even asked. */
+/** Returns why the authority is not asked. */
 function refusalOf(domain: StoredObject, settings: AcmeSettings): Failure | undefined {
   if (docOf(domain, reservedDomain).domain.startsWith("*.")) return wildcardRefused;
   return settings.acmeAgree ? undefined : termsNotAgreed;
