@@ -1,4 +1,4 @@
-/** Agent tokens that limited keys hand out: they let an agent serve no more than the key may configure. */
+/** Restricts agent tokens that limited keys create: an agent may serve only what the key may configure. */
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import type { Operation } from "../operation/call.ts";
 import { missing } from "../operation/missing-scope.ts";
@@ -10,7 +10,7 @@ import { agentInvitation } from "../../resources/agent-invitation.ts";
 import { credential } from "../../resources/credential.ts";
 import { tunnelGroupBackend } from "../../resources/tunnel-group-backend.ts";
 
-/** Kinds whose `acl` says what agents can bind: tokens, and invitations, which make tokens. */
+/** Whether objects of the kind have an `acl` of agents' bindings: tokens, and invitations, which create tokens. */
 export function givesAgentsAccess(kind: string): boolean {
   return kind === credential.name || kind === agentInvitation.name;
 }
@@ -19,7 +19,7 @@ export function aclOf(token: StoredObject): readonly string[] {
   return token.kind === agentInvitation.name ? docOf(token, agentInvitation).acl : docOf(token, credential).acl;
 }
 
-/** @throws Refusal unless each rule keeps to names that are reserved, and labels that are watched for, in the scope */
+/** @throws Refusal unless each rule is limited to reserved names and matched labels within the scope */
 export function checkTokenWithin(
   token: StoredObject,
   { operation, scope, draft }: { readonly operation: Operation; readonly scope: Scope; readonly draft: Reader },
@@ -44,7 +44,7 @@ export function checkTokenWithin(
     if (other) refuse(`"${rule}" covers ${other.kind} "${other.id}"`);
   }
   if (labels.length === 0) return;
-  // A tunnel serves the backends all of whose labels it has.
+  // A tunnel serves a backend if it has all its labels.
   const served = outside(tunnelGroupBackend.name).find((backend) =>
     Object.entries(docOf(backend, tunnelGroupBackend).labels).every(([name, value]) =>
       labels.some((rule) => fits(rule, `${name}=${value}`.toLowerCase())),
@@ -53,7 +53,7 @@ export function checkTokenWithin(
   if (served) refuse(`its labels serve ${served.kind} "${served.id}"`);
 }
 
-/** Whether `text` is as `pattern` says, in which `*` stands for any text. Never goes back further than one `*`. */
+/** Whether `text` matches `pattern`, in which `*` stands for any text. Backtracks to the last `*` only. */
 function fits(pattern: string, text: string): boolean {
   let [at, star, from] = [0, -1, 0];
   for (let index = 0; index < text.length;) {

@@ -1,6 +1,6 @@
 /**
- * Where traffic takes values that a key without `secrets` does not see. Such a key sends them to no other place, where it
- * could read them, unless it gives the values anew in the same write.
+ * Checks where traffic sends values that a key without `secrets` cannot see. Such a key must not redirect them to
+ * another place, where it could read them, unless it sets the values again in the same write.
  */
 import { isDeepStrictEqual } from "node:util";
 import { compileAcl } from "../../lib/agent-acl.ts";
@@ -21,7 +21,7 @@ import { resourceNamed } from "../operation/declarations.ts";
 import { aclOf, givesAgentsAccess } from "./agent-tokens.ts";
 import { hasNewOutlet, isForwarding, sendingKinds, sentValues } from "./sent-values.ts";
 
-/** Paths of the values that a call gives itself, by the id of the object. */
+/** Paths of the values that a call itself sets, by object id. */
 export type GivenValues = ReadonlyMap<string, ReadonlySet<string>>;
 
 interface At {
@@ -29,7 +29,7 @@ interface At {
   readonly given: GivenValues;
 }
 
-/** Why the change takes hidden values somewhere else, as a clause; undefined when it does not. */
+/** Returns why the change sends hidden values to another place, as a clause. Undefined if it does not. */
 export function newDestination(change: Change, at: At): string | undefined {
   const { kind, before, after } = change;
   if (!after) return undefined;
@@ -54,7 +54,7 @@ function ofRoute({ kind, id, before, after }: Change, at: At): string | undefine
   return isSame ? undefined : `hidden values of route "${id}" would be sent to another place`;
 }
 
-/** Values that the object sends, and that the call has not given. */
+/** Returns values that the object sends and that the call does not set. */
 function keptValues(object: StoredObject, { given }: At): (readonly [path: string, value: string])[] {
   const own = given.get(object.id);
   return [...sentValues(object)].filter(([path]) => !own?.has(path));
@@ -79,12 +79,12 @@ function isBackend(kind: string): boolean {
   return backendKinds.some((one) => one === kind);
 }
 
-/** A backend without what is only a note. */
+/** Returns a backend without its annotations. */
 function targetOf(doc: Doc): Doc {
   return { ...doc, description: null, metadata: null, [documentKeyField]: null };
 }
 
-/** The backends that answer by themselves, among `id` and those that it leads to. */
+/** Returns the backends with fixed responses, among `id` and its members. */
 function answersBehind(id: string, accountId: string, at: At): StoredObject[] {
   const found = backendKinds.map((kind) => at.draft.get(accountId, kind, id)).find((one) => one !== undefined);
   if (!found) return [];
@@ -100,7 +100,7 @@ function isKept(backend: StoredObject, { given }: At): boolean {
   return paths.some((path) => !own?.has(path));
 }
 
-/** Routes that reach the backend, also through others. Backends are nested one level deep. */
+/** Returns routes that use the backend, directly or through others. Backends are nested one level deep. */
 function routesTo(id: string, at: At): StoredObject[] {
   return at.draft.referrers(id).flatMap((one) => {
     if (one.kind === httpsEdgeRoute.name) return [one];
@@ -108,7 +108,7 @@ function routesTo(id: string, at: At): StoredObject[] {
   });
 }
 
-/** Whoever has an agent token can serve the labels and internal names that it allows. */
+/** The holder of an agent token can serve the labels and internal names that it allows. */
 function ofToken(token: StoredObject, at: At): string | undefined {
   const { draft } = at;
   const rules = aclOf(token);
@@ -126,7 +126,7 @@ function ofToken(token: StoredObject, at: At): string | undefined {
   return 'its "acl" allows names, and policies send hidden values to internal endpoints';
 }
 
-/** Requests that policies have added something to come here, and the endpoint's own policy can tell what. */
+/** Requests with values that policies added arrive here, and the endpoint's own policy can reveal them. */
 function ofInternalEndpoint({ kind, id, before, after }: Change, at: At): string | undefined {
   if (kind !== cloudEndpoint.name || !after) return undefined;
   const { url, traffic_policy } = docOf(after, cloudEndpoint);
@@ -137,7 +137,7 @@ function ofInternalEndpoint({ kind, id, before, after }: Change, at: At): string
   return `policies send hidden values to internal endpoints, including "${id}"`;
 }
 
-/** Whether anything in the account adds hidden values to requests and sends them to internal endpoints. */
+/** Whether any object of the account adds hidden values to requests and sends them to internal endpoints. */
 function forwardsHidden(accountId: string, at: At): boolean {
   return sendingKinds.some((kind) =>
     at.draft
@@ -146,7 +146,7 @@ function forwardsHidden(accountId: string, at: At): boolean {
   );
 }
 
-/** A policy reads a secret by its names: under other names another policy would read it. */
+/** A policy reads a secret by its names. After a rename, another policy could read it. */
 function ofVault({ kind, id, before, after }: Change, { draft, given }: At): string | undefined {
   if (!before || !after || before.doc["name"] === after.doc["name"]) return undefined;
   const isHeld =

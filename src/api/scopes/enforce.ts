@@ -1,4 +1,7 @@
-/** Calls by keys that are limited: refused where a scope is missing. What they write is judged in its draft, see `judge.ts`. */
+/**
+ * Enforces the scopes of limited keys. Calls without a required scope are rejected. Writes are judged in their draft,
+ * see `judge.ts`.
+ */
 import type { ResourceDeclaration } from "../../schema/resource.ts";
 import type { Reader, Store } from "../../storage/store.ts";
 import type { Call, Operation } from "../operation/call.ts";
@@ -11,7 +14,7 @@ import type { Scope } from "../operation/scope.ts";
 import { makeJudge } from "./judge.ts";
 import { withoutHidden } from "./unnamed.ts";
 
-/** The operation, limited to what the caller's key may do. */
+/** Returns the operation limited to the permissions of the caller's key. */
 export function scoped(operation: Operation, store: Store, liveObjects: LiveObjects): Operation {
   if (operation.open) return operation;
   const reader: Pick<Reader, "get"> = {
@@ -41,7 +44,7 @@ function judged(call: Call, scope: Scope): Call {
   return { ...call, given, judge: makeJudge(call.operation, scope, given) };
 }
 
-/** The scope that a key lacks for an operation whatever it is about, beyond the metadata of that. */
+/** Returns the scope that a key lacks for an operation on any object, regardless of metadata. */
 export function missingScope(operation: Operation, scope: Scope): string | undefined {
   const { resource, needs } = operation;
   const { write, kinds } = scope;
@@ -60,7 +63,7 @@ function check(operation: Operation, call: Call, scope: Scope, store: Store, liv
   }
   if (!scope.prefixes) return;
   const reader = resource?.live ? liveObjects : store;
-  // What is not known to keep to the objects that the key may see is not offered to it.
+  // Operations that may affect hidden objects are not available to limited keys.
   if (!resource || !("metadata" in resource.fields) || !isPlain(operation, resource) || call.query.has("at_revision")) {
     throw missing(operation, "metadata:");
   }
@@ -89,7 +92,7 @@ function checkMetadata(
   if (leaves && !hasPrefix(prefixes, given)) throw missing(operation, scopeOf(given));
 }
 
-/** A key makes only keys that can do no more than it can. */
+/** A key can create only keys with no more permissions than its own. */
 function checkWithin(operation: Operation, call: Call, scope: Scope): void {
   const scopes = call.body["scopes"];
   const list = Array.isArray(scopes) ? scopes.filter((one): one is string => typeof one === "string") : [];
@@ -97,7 +100,7 @@ function checkWithin(operation: Operation, call: Call, scope: Scope): void {
   throw missing(operation, "*", "a limited key can create only keys with at most its own scopes");
 }
 
-/** Whether the operation is about one object, or lists or makes one, in the way of all resources. */
+/** Whether the operation gets, lists, creates or changes objects in the common way of all resources. */
 function isPlain({ path, verb, block }: Operation, resource: ResourceDeclaration): boolean {
   if (verb === "command") return false;
   const collections = [resource.path, ...(resource.aliases ?? []).map((alias) => alias.path)];

@@ -1,7 +1,6 @@
 /**
- * What a limited key's write comes to, judged in its draft, whatever operation it is of: every object that it changes,
- * before and after, what owns these objects and what they own, what they are newly tied to by reference or by name, and
- * what the change does beyond them.
+ * Judges a limited key's write in its draft, whatever its operation. It covers every changed object before and after,
+ * their owners and children, new references and names, and effects beyond these objects.
  */
 import { isDeepStrictEqual } from "node:util";
 import { references } from "../../schema/references.ts";
@@ -23,7 +22,10 @@ import { credential } from "../../resources/credential.ts";
 import { vault as vaults } from "../../resources/vault.ts";
 import { eventSubscription } from "../../resources/event-subscription.ts";
 
-/** For what a key of the scope writes by the operation. @param given values that the call gives itself, once it has run */
+/**
+ * Judges writes of the operation by a key with the scope.
+ * @param given values that the call itself sets, filled while it runs
+ */
 export function makeJudge(operation: Operation, scope: Scope, given: GivenValues): Judge {
   return (draft) => {
     for (const change of draft.changes()) judgeChange(change, { operation, scope, draft, given });
@@ -41,7 +43,7 @@ function judgeChange(change: Change, at: Case): void {
   const { operation, scope, draft } = at;
   const { kind, before, after } = change;
   const resource = resourceNamed(kind);
-  // The server's own notes go with what they are about.
+  // The server's internal records follow the objects that they belong to.
   if (resource.internal) return;
   for (const state of [before, after]) if (state) demand(state, at, isMadeAlong(change, operation));
   for (const owner of ownersOf(change, draft)) demand(owner, at, true);
@@ -65,14 +67,14 @@ function judgeChange(change: Change, at: Case): void {
   if (givesAgentsAccess(kind) && !isSameAcl) checkTokenWithin(after, { ...at, scope: { ...scope, kinds: undefined } });
 }
 
-/** @param anyKind for what was not asked for by itself: only the metadata count */
+/** @param anyKind whether only the metadata count, because the client did not request the change directly */
 function demand(object: StoredObject, { operation, scope }: Case, anyKind: boolean): void {
   if (isVisible(anyKind ? { ...scope, kinds: undefined } : scope, object)) return;
   const needed = scopeFor(scope, object);
   throw missing(operation, needed, `the change affects ${object.kind} "${object.id}", which needs "${needed}"`);
 }
 
-/** Whether it follows from the operation that the object is made, such as the reservation of a name. */
+/** Whether the object is created implicitly, such as the reservation of a name. */
 function isMadeAlong({ kind, before }: Change, { resource }: Operation): boolean {
   return !before && kind !== resource?.name;
 }
@@ -82,7 +84,7 @@ function ownersOf({ kind, before, after }: Change, draft: Reader): StoredObject[
   if (!ownedBy) return [];
   return [before, after].flatMap((state) => {
     const id = state?.doc[ownedBy.field];
-    // One that is deleted as well is a change of its own.
+    // An owner that is deleted too is a separate change.
     const owner = state && typeof id === "string" ? draft.get(state.account_id, ownedBy.kind, id) : undefined;
     return owner ? [owner] : [];
   });
@@ -92,7 +94,7 @@ function childrenOf({ kind, id }: StoredObject, draft: Reader): StoredObject[] {
   return ownedKinds(kind).flatMap((owned) => (resourceNamed(owned).internal ? [] : draft.children(owned, id)));
 }
 
-/** What was tied to the object already may stay. */
+/** References that already existed may remain. */
 function checkReferences({ kind, before, after }: Change, { operation, scope, draft }: Case): void {
   if (!after) return;
   const { fields } = resourceNamed(kind);
@@ -112,8 +114,8 @@ function checkReferences({ kind, before, after }: Change, { operation, scope, dr
 }
 
 /**
- * A policy can tell the secrets that it reads to whoever asks: it is written only by keys that may read secrets, and by
- * those that are limited to some objects only where these secrets are among them.
+ * A policy can send the secrets that it reads to any visitor. Only keys that may read secrets may write it. Keys
+ * limited to some objects may write it only if these secrets are among them.
  */
 function checkSecrets({ kind, before, after }: Change, { operation, scope, draft }: Case): void {
   if (!after) return;
@@ -130,14 +132,14 @@ function checkSecrets({ kind, before, after }: Change, { operation, scope, draft
   }
 }
 
-/** A hidden value is read by whoever it is sent to: it goes to another place only by keys that may read it. */
+/** The receiver of a hidden value can read it. Only keys that may read the value may send it to another place. */
 function checkDestination(change: Change, { operation, draft, given }: Case): void {
   const why = newDestination(change, { draft, given });
   if (why === undefined) return;
   throw missing(operation, "secrets", `${why}: set these values again in the same call, or use a key with "secrets"`);
 }
 
-/** Events tell of objects of the whole account: a limited key has none sent that it could not read. */
+/** Events cover objects of the whole account. A limited key cannot subscribe to objects that it may not read. */
 function judgeEvents({ kind, id, after }: Change, { operation, scope, draft }: Case): void {
   if (!after) return;
   const subscriptions =

@@ -1,7 +1,7 @@
 import type { Fields, NamedSecret } from "../../schema/fields.ts";
 import type { Doc } from "../../schema/doc.ts";
 
-/** What the texts in a document name by id, which are no references: nothing holds on to it. */
+/** Returns ids that texts in a document mention. These are not references and do not prevent deletion. */
 export function mentionedIds(fields: Fields, doc: Doc): readonly string[] {
   return Object.entries(fields).flatMap(([name, field]) => {
     const value = doc[name];
@@ -12,7 +12,7 @@ export function mentionedIds(fields: Fields, doc: Doc): readonly string[] {
   });
 }
 
-/** Secrets that texts in a document have the edge read, but for texts that are the same in `before`. */
+/** Returns secrets that texts in a document make the edge read, except texts that are unchanged from `before`. */
 export function newlyReadSecrets(fields: Fields, doc: Doc, before: Doc | undefined): readonly NamedSecret[] {
   return Object.entries(fields).flatMap(([name, field]) => {
     const value = doc[name];

@@ -1,9 +1,9 @@
-/** Public names that a write takes, and the reservations that they lie in. */
+/** Public names that a write claims, and the reservations that contain them. */
 import type { Reader, StoredObject } from "../../storage/store.ts";
 import { resourceNamed } from "../operation/declarations.ts";
 import { wildcardsOver } from "../../lib/host-cover.ts";
 
-/** The names that `after` holds and `before` did not, each with the account's reservation that decides over it. */
+/** Yields the names that `after` claims and `before` did not, each with the account's reservation that applies. */
 export function* reservationsUnder(
   before: StoredObject | undefined,
   after: StoredObject,
@@ -11,7 +11,7 @@ export function* reservationsUnder(
 ): Iterable<readonly [name: string, holder: StoredObject]> {
   const held = new Set(before && claimsOf(before).map(({ space, name }) => `${space} ${name}`));
   const claims = claimsOf(after);
-  // TCP has no names: whoever has the port has the address.
+  // TCP has no names, so the port determines the address.
   const hasPort = claims.some(({ space }) => space === "tcp port");
   for (const { space, name } of claims) {
     if (held.has(`${space} ${name}`) || (hasPort && space === "hostport")) continue;
@@ -24,7 +24,7 @@ function claimsOf({ kind, doc }: StoredObject) {
   return resourceNamed(kind).claims?.(doc as never) ?? [];
 }
 
-/** The narrowest one of the account. */
+/** Returns the most specific reservation of the account. */
 function reservationOf(
   space: string,
   name: string,

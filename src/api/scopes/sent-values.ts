@@ -1,35 +1,35 @@
-/** Values that traffic takes upstream, and that only readers with `secrets` see. */
+/** Values that traffic sends upstream, and that only readers with `secrets` can see. */
 import type { Doc } from "../../schema/doc.ts";
 import { inputName } from "../../schema/doc.ts";
 import type { Concealment, Field, Fields } from "../../schema/fields.ts";
 import type { StoredObject } from "../../storage/store.ts";
 import { modulesOf, resourceNamed, resources } from "../operation/declarations.ts";
 
-/** A text that is concealed, with what its field says of such texts. */
+/** A concealed text with its field's declaration. */
 interface SealedText {
   readonly path: string;
   readonly text: string;
   readonly concealment: Concealment | true;
 }
 
-/** By path, such as `request_headers.add.authorization`. */
+/** Returns the values by path, such as `request_headers.add.authorization`. */
 export function sentValues(object: StoredObject): ReadonlyMap<string, string> {
   return new Map(textsOf(object).flatMap((one) => (isSent(one) ? [[one.path, one.text] as const] : [])));
 }
 
-/** Whether a policy of the object has requests go to internal endpoints. */
+/** Whether a policy of the object forwards requests to internal endpoints. */
 export function isForwarding(object: StoredObject): boolean {
   return textsOf(object).some(({ concealment, text }) => concealment !== true && concealment.forwards?.(text));
 }
 
-/** Kinds of the objects that may send values. */
+/** Kinds of objects that may send values. */
 export const sendingKinds: readonly string[] = resources
   .filter(({ fields }) => maySend(fields))
   .map(({ name }) => name);
 
 /**
- * Whether something that reads the whole request is new in `after`: its upstream, what chooses that, or a text that is
- * filled in from the request and goes elsewhere.
+ * Whether `after` has a new receiver of the whole request: its upstream, the choice of the upstream, or a text that is
+ * filled from the request and sent elsewhere.
  */
 export function hasNewOutlet(before: StoredObject, after: StoredObject): boolean {
   const choosing = modulesOf(resourceNamed(after.kind)).filter(([{ acts }]) =>

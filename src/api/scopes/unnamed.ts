@@ -1,4 +1,4 @@
-/** Refusals as a limited key is told of them: without the objects that it may not see. */
+/** Removes hidden objects from the refusals that a limited key gets. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Reader } from "../../storage/store.ts";
 import type { ApiPrincipal } from "../operation/call.ts";
@@ -6,7 +6,7 @@ import { isVisible } from "../operation/scope.ts";
 
 const roles = ["holder", "referrer", "object"];
 
-/** @param reader finds objects of all kinds, live ones too */
+/** @param reader finds objects of all kinds, including live ones */
 export function withoutHidden(
   error: unknown,
   { accountId, scope }: ApiPrincipal,
@@ -21,6 +21,6 @@ export function withoutHidden(
   });
   if (hidden.length === 0) return error;
   const kept = Object.entries(error.details).filter(([name]) => !hidden.some((role) => name.startsWith(`${role}_`)));
-  // The message names it as well: the catalogue's does not.
+  // The message contains the id too. The catalogue's message does not.
   return new Refusal(error.reason, undefined, Object.fromEntries(kept));
 }
