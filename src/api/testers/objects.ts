@@ -1,4 +1,4 @@
-/** What an IP policy, an agent token or an API key would let pass, asked of it without trying. */
+/** Operations that test what an IP policy, an agent token or an API key would allow. */
 import { normaliseAddress } from "../../lib/address.ts";
 import { compileAcl } from "../../lib/agent-acl.ts";
 import { apiKey } from "../../resources/api-key.ts";
@@ -52,7 +52,7 @@ const keyFields = {
   metadata: f.string("Metadata of the affected object.", { maxBytes: 4096 }),
 };
 
-/** @param operations all that there are, once they are made */
+/** @param operations returns all operations, once they are created */
 export function objectTesters(store: Store, operations: () => readonly Operation[]): Operation[] {
   const tester = (
     kind: string,

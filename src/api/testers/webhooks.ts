@@ -1,4 +1,4 @@
-/** Samples of webhooks, signed as their provider signs: to be described to `explain`, or sent. */
+/** Operations that create sample webhooks with the provider's signature, to send or to pass to `explain`. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { f } from "../../schema/fields.ts";
