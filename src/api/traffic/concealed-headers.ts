@@ -1,4 +1,4 @@
-/** Header fields of a dry run as those see them who may not read secrets: what the configuration adds may be one. */
+/** Conceals headers of a dry run from callers who may not read secrets, because the configuration may add secrets. */
 import type { ExplanationReport, RequestDescription } from "../../routing/planes/questions.ts";
 import { secretMask } from "../../schema/concealment.ts";
 import type { Field, Fields } from "../../schema/fields.ts";
@@ -8,9 +8,9 @@ import type { Doc } from "../../schema/doc.ts";
 type Pairs = ExplanationReport["requestHeaders"];
 
 /**
- * The explanation with every header value masked but those that the caller has described himself. Where a field of that
- * name may come from the configuration it is masked in any case: otherwise a description could confirm a guess.
- * @param route the document, and the fields, of what decided; undefined when that is not known
+ * Masks every header value except those that the caller described. If the configuration may add a header of that name,
+ * its value is masked too. Otherwise a description could confirm a guess.
+ * @param route the document and fields of the route that decided; undefined if unknown
  */
 export function withoutAdded(
   told: ExplanationReport,
@@ -29,14 +29,17 @@ export function withoutAdded(
   const { requestHeaders, response } = told;
   return {
     ...told,
-    // Expressions and their values say what is configured, and what it was compared with.
+    // Expressions and their values reveal the configuration and the compared values.
     steps: told.steps.map(({ rule: _rule, ...step }) => step),
     requestHeaders: conceal(requestHeaders, [...(described?.headers ?? []), ["host", described?.host ?? ""]]),
     response: response && { ...response, headers: conceal(response.headers, described?.response?.headers ?? []) },
   };
 }
 
-/** Names under which the document has values that may be secret; undefined when it has others, which may set any. */
+/**
+ * Returns the header names whose values in the document may be secret. Undefined if other values may be secret, which
+ * may set any header.
+ */
 function namesAdded(fields: Fields, doc: Doc): ReadonlySet<string> | undefined {
   const names = new Set<string>();
   return collect(fields, doc, names) ? names : undefined;

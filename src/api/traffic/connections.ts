@@ -1,4 +1,4 @@
-/** Whole connections that are over, or were not let in: what a TLS or TCP client is not told. */
+/** Operations on closed and denied connections, with details that TLS and TCP clients do not get. */
 import type { ConnectionTrace } from "../../routing/planes/questions.ts";
 import { exampleClosedConnection } from "./examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";

@@ -1,4 +1,4 @@
-/** The two operations on what has ended at the edge: requests, and whole connections. */
+/** The two operations on ended traffic at the edge: on requests, and on connections. */
 import { Refusal } from "../../lib/errors.ts";
 import type { EdgeAnswer, EdgeQuestion } from "../../routing/planes/questions.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -7,21 +7,21 @@ import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { once, pageBody, pageQuery, readPageQuery } from "../objects/pages.ts";
 import type { Call, Operation } from "../operation/call.ts";
 
-/** Requests, or connections. */
+/** Declaration for requests or for connections. */
 export interface EndedTraffic<Trace> {
-  /** In paths, and as the key of lists. */
+  /** Name in paths, and key of lists. */
   readonly plural: "requests" | "connections";
   readonly singular: "request" | "connection";
-  /** Names of the operations and of what they answer. */
+  /** Names of the operations and of their replies. */
   readonly ids: { readonly list: string; readonly get: string };
   readonly schemaName: string;
   readonly summaries: { readonly list: string; readonly get: string };
   readonly schema: JsonSchema;
   readonly listSchema: JsonSchema;
-  /** Schemas that those refer to. */
+  /** Schemas that the replies refer to. */
   readonly schemas?: Readonly<Record<string, JsonSchema>>;
   readonly example: Readonly<Record<string, unknown>>;
-  /** Ways in which they end. */
+  /** Possible outcomes. */
   readonly outcomes: readonly string[];
   tracesIn(answer: EdgeAnswer): { readonly traces: readonly Trace[]; readonly more: boolean } | undefined;
   view(trace: Trace, uri: string): Record<string, unknown>;
@@ -89,7 +89,7 @@ interface Filter {
   readonly text?: string;
 }
 
-/** Bytes of a text that is looked for. */
+/** Maximum length of a search text, bytes. */
 const maxTextBytes = 255;
 
 function readFilter(call: Call, outcomes: readonly string[]): Filter {
@@ -103,7 +103,7 @@ function readFilter(call: Call, outcomes: readonly string[]): Filter {
   return { ...(outcome !== undefined && { outcome }), ...(text !== undefined && { text }) };
 }
 
-/** For the next page. */
+/** Returns the query of the next page. */
 function queryOf(filter: Filter): string {
   const query = new URLSearchParams(Object.entries(filter)).toString();
   return query === "" ? "" : `&${query}`;

@@ -1,4 +1,4 @@
-/** What the edge tells of its traffic, as the description of the API shows it. */
+/** Example replies about the edge's traffic, for the description of the API. */
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleTime } from "../operation/examples.ts";
 
@@ -97,7 +97,7 @@ export const exampleExplanation = {
   response: null,
 };
 
-/** The same of a connection to an edge of `kind`. */
+/** Returns an example of a connection to an edge of `kind`. */
 export function exampleConnection(kind: string): Record<string, unknown> {
   return {
     ...exampleExplanation,

@@ -1,4 +1,4 @@
-/** What the agent that served a request has kept of it, and to have it send that again. */
+/** Operations that get a captured request from the agent that served it, and replay it. */
 import { createHash, randomUUID } from "node:crypto";
 import { Refusal } from "../../lib/errors.ts";
 import type { Log } from "../../lib/log.ts";
@@ -80,7 +80,7 @@ async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: 
   const { accountId, id: by } = call.principal;
   const requestId = call.parameters[0] as string;
   const { session, tunnelId } = await servedBy(call, requestId, { liveObjects, queries });
-  // Who has looked is written down, and nothing of what they have seen.
+  // The log records who read the request, without its content.
   log.info("captured request read from an agent", {
     operation: call.operation.id,
     request: requestId,
@@ -93,7 +93,7 @@ async function answer(call: Call, { liveObjects, queries, log }: Asking, asked: 
   return { status: 200, body: JSON.stringify(view(exchange, requestId, session.id, call.baseUrl)) };
 }
 
-/** Throws `Refusal` where the request is not kept, or no agent that is here has served it. */
+/** Throws `Refusal` if the request is not stored, or if no connected agent has served it. */
 async function servedBy(
   call: Call,
   id: string,
@@ -112,14 +112,14 @@ async function servedBy(
   const { id: tunnelId, sessionId } = trace.tunnel;
   const sessionNamed = (wanted: unknown): StoredObject | undefined =>
     typeof wanted === "string" ? liveObjects.get(accountId, resourceNamed("tunnel_session").name, wanted) : undefined;
-  // An agent that has come back in another session has its tunnels there.
+  // If the agent reconnected with another session, the tunnel is in that session.
   const tunnel = liveObjects.get(accountId, resourceNamed("tunnel").name, tunnelId);
   const session = sessionNamed(tunnel?.doc["tunnel_session"]) ?? sessionNamed(sessionId);
   if (!session) throw new Refusal("exchange_agent_gone");
   return { session, tunnelId };
 }
 
-/** The same for calls of one account that say that they are the same. */
+/** Returns the same id for calls of one account with the same idempotency key. */
 function replayIdOf(call: Call): string {
   const key = idempotencyKey(call);
   if (key === undefined) return randomUUID();
@@ -166,7 +166,7 @@ function view(kept: KeptExchange, requestId: string, sessionId: string, baseUrl:
   };
 }
 
-/** What the edge waited longer than the agent did was in the tunnel. */
+/** The edge's wait minus the agent's is the time in the tunnel. */
 function timingOf({ firstByteMs, connectedMs = 0, edgeMs, waitMs }: KeptExchange): object {
   const rest = (ms: number): number => Math.max(0, ms);
   return {

@@ -1,4 +1,4 @@
-/** What agents have kept of a request, as the API shows it. */
+/** Schemas of requests that agents have captured. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { exampleBaseUrl } from "../objects/example-replies.ts";
 import { exampleId, exampleTime } from "../operation/examples.ts";

@@ -1,4 +1,4 @@
-/** Dry runs at the endpoints that agents have published. */
+/** Dry runs at endpoints that agents have published. */
 import { Refusal } from "../../lib/errors.ts";
 import type { Fields } from "../../schema/fields.ts";
 import { parseFields } from "../../schema/parse.ts";
@@ -27,7 +27,7 @@ interface Explaining {
   readonly queries: Pick<EdgeQueries, "ask">;
 }
 
-/** Fields that only a request has. */
+/** Fields that only requests have. */
 const ofRequests = Object.keys(requestFields).filter((name) => !(name in connectionFields));
 
 export function explainEndpointOperation(explaining: Explaining): Operation {
@@ -37,7 +37,7 @@ export function explainEndpointOperation(explaining: Explaining): Operation {
     path: "/endpoints/{id}/explain",
     summary:
       "Simulate a request to an endpoint of an agent or a cloud endpoint. For tls and tcp endpoints, simulate a connection. Nothing is sent.",
-    // It describes a request and changes nothing.
+    // A dry run changes nothing.
     reads: true,
     takes: "object",
     status: 200,
@@ -70,7 +70,7 @@ async function explainEndpoint(call: Call, { store, liveObjects, queries }: Expl
   return reply(call, store, answer, request);
 }
 
-/** Where a connection comes from; refuses what only a request has. */
+/** Returns the source of a connection. Rejects fields that only requests have. */
 function describedSource(call: Call, proto: string): string {
   const { doc, issues } = parseFields(requestFields, call.body, "create");
   const strange = ofRequests

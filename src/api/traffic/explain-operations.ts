@@ -114,7 +114,7 @@ export const requestExample = {
   source_ip: "192.0.2.1",
 };
 
-/** What a route is taken to have, to see what would come of it. */
+/** A hypothetical configuration of a route, to see its effect. */
 const draftField = f.object(
   "A traffic policy to use instead of the policy of a route: only for keys that may write and read everything.",
   {
@@ -135,7 +135,7 @@ export const connectionFields = { source_ip: source } satisfies Fields;
 export function explainOperations({ store, queries }: Explaining): Operation[] {
   const shared = {
     method: "POST",
-    // It describes a request and changes nothing.
+    // A dry run changes nothing.
     reads: true,
     takes: "object",
     status: 200,
@@ -180,7 +180,7 @@ async function explainRequest(call: Call, { store, queries }: Explaining): Promi
   return reply(call, store, answer, request);
 }
 
-/** Throws `Refusal`: a policy reads what its writer may not, such as secrets, and tells it by what it decides. */
+/** Throws `Refusal` unless the key may read everything: a policy can read secrets, and its decisions reveal them. */
 function draftOf(call: Call, given: unknown, edgeId: string, store: Store): RouteDraft | undefined {
   if (given === undefined || given === null) return undefined;
   const { accountId, scope } = call.principal;
@@ -212,15 +212,19 @@ interface DescribedAs {
   readonly groups: readonly string[];
 }
 
-/** A host that leads to something else. @param place what it must lead to, and why it does not */
+/**
+ * Returns the refusal of a host that resolves to something else.
+ * @param place expected target, and why the host does not lead there
+ */
 export function elsewhere(call: Call, place: string): Refusal {
   const path = typeof call.body["url"] === "string" ? "url" : "host";
   return inputRefusal(call.operation.id, [{ path, message: `must lead to ${place}` }]);
 }
 
 /**
- * The request that a call describes. Throws `Refusal`.
- * @param usual the host unless the call names one @param without why there is none
+ * Returns the request that a call describes. Throws `Refusal`.
+ * @param usual the default host
+ * @param without why there is no default
  */
 export function describedRequest(
   call: Call,
@@ -326,12 +330,12 @@ export function sourceOf(call: Call, given: unknown): string {
   return normaliseAddress(text) ?? "";
 }
 
-/** A host that the hostport covers; names under a wildcard are all alike. */
+/** Returns a host that the hostport covers. All names under a wildcard are equivalent. */
 function exampleHost(hostport: string | undefined): string | undefined {
   return hostport?.slice(0, hostport.lastIndexOf(":")).replace(/^\*\./, "any.");
 }
 
-/** Host and target as they stand in the text: a parsed URL would already have another path. */
+/** Returns host and target as written. URL parsing would already have changed the path. */
 function partsOf(
   text: string,
 ): { readonly scheme: string; readonly host: string; readonly target: string } | undefined {

@@ -36,8 +36,8 @@ const refusedAs = (text: string, asked: "exchange" | "replay" = "exchange"): Ref
   return undefined;
 };
 
-describe("an agent's answer about a request", () => {
-  it("an agent's answer about a request is read with everything that it has, and nothing that it should not have", () => {
+describe("agent's answer about a request", () => {
+  it("agent's answer about a request is read with all valid fields, without any others", () => {
     const kept = read({ extra: "captured", request: { ...request, extra: "captured" } });
     assert.deepEqual(kept.request, { ...request, fields: [{ name: "Host", value: "a.example.com" }] });
     assert.deepEqual([kept.id, kept.replayOf, kept.outcome, kept.edgeMs], [exchange.id, undefined, "complete", 0]);
@@ -46,7 +46,7 @@ describe("an agent's answer about a request", () => {
     assert.doesNotMatch(JSON.stringify(kept), /captured/);
   });
 
-  it("an agent's answer about a request may be a refusal of the list, and no other", () => {
+  it("agent's answer about a request may be a refusal from the list only", () => {
     for (const name of agentRefusals) {
       const text = JSON.stringify({ refused: name, why: "captured" });
       assert.equal(refusedAs(text, "replay"), name);
@@ -57,7 +57,7 @@ describe("an agent's answer about a request", () => {
     }
   });
 
-  it("G1: an agent's answer about a request that is hostile is refused, and named in no message", () => {
+  it("G1: agent's answer about a request that is hostile is rejected, and no message contains it", () => {
     const long = "c".repeat(131_073);
     const many = Array.from({ length: 513 }, () => ["a", "b"]);
     const changes: readonly object[] = [

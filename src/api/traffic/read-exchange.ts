@@ -1,6 +1,5 @@
 /**
- * What an agent says that it has kept of a request, read strictly: it is a stranger's text, and of what is in it nothing
- * comes into a refusal or a log.
+ * Parses an agent's answer about a captured request. The answer is untrusted, so no refusal or log contains any of it.
  */
 import { Refusal } from "../../lib/errors.ts";
 import { agentRefusals } from "../../lib/errors/agents.ts";
@@ -8,23 +7,23 @@ import { parseJsonObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ExchangeCommand } from "../../routing/planes/messages.ts";
 
-/** Bounds of `src/inspector`, which keeps no more. */
+/** Limits of `src/inspector`, which stores no more. */
 const maxBodyBytes = 262_144;
 const maxFields = 512;
 const maxTextBytes = 131_072;
 const maxReplays = 20;
-/** Of dates that there are, milliseconds since 1970. */
+/** Maximum valid date, milliseconds since 1970. */
 const maxTime = 8_640_000_000_000_000;
 
 const outcomes = ["open", "complete", "cut", "upgraded", "unreadable"] as const;
 
 export interface KeptBody {
   readonly base64: string;
-  /** Bytes that passed. */
+  /** Total number of transferred bytes. */
   readonly bytes: number;
-  /** Some of them are not here. */
+  /** Whether some of the bytes are missing here. */
   readonly cut: boolean;
-  /** All of it has passed. */
+  /** Whether the transfer is complete. */
   readonly ended: boolean;
 }
 
@@ -39,7 +38,7 @@ export interface KeptExchange {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly outcome: (typeof outcomes)[number];
-  /** Milliseconds; undefined for what is not known, or not over. */
+  /** Milliseconds. Undefined if unknown or not finished. */
   readonly durationMs: number | undefined;
   readonly connectedMs: number | undefined;
   readonly firstByteMs: number | undefined;
@@ -65,8 +64,8 @@ export interface KeptExchange {
 }
 
 /**
- * Throws the `Refusal` that the agent answers, or one (command_failed) for what is none of its answers.
- * @param asked what it was asked for: of a replay there is more that can go wrong
+ * Throws the `Refusal` in the agent's answer, or `command_failed` for an invalid answer.
+ * @param asked the command; replays have more possible refusals
  */
 export function readExchange(text: string, asked: ExchangeCommand["name"]): KeptExchange {
   let answer: JsonObject;
@@ -149,7 +148,7 @@ function textOf(given: unknown): string {
   return given;
 }
 
-/** Of an exchange, as agents make them up. */
+/** Parses an exchange id in the format of agents. */
 function idOf(given: unknown): string {
   if (typeof given !== "string" || !/^[0-9a-f]{16,24}$/.test(given)) throw unreadable();
   return given;

@@ -1,4 +1,4 @@
-/** Requests that have ended at the edge: why a visitor was turned away. */
+/** Operations on ended requests at the edge, which show why a visitor was denied. */
 import type { RequestTrace } from "../../routing/planes/questions.ts";
 import { exampleRequest } from "./examples.ts";
 import type { EndedTraffic } from "./ended-traffic.ts";

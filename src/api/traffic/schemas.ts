@@ -1,4 +1,4 @@
-/** Schemas of what the edge tells of its traffic. */
+/** Schemas of the edge's traffic data. */
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { schemaRef } from "../../schema/json-schema.ts";
 import { list, object, orNull, text, textOrNull } from "../operation/shapes.ts";

@@ -1,6 +1,6 @@
 import type { StepReport } from "../../routing/planes/questions.ts";
 
-/** Steps as clients see them. */
+/** Returns steps as clients see them. */
 export function steps(reports: readonly StepReport[]): readonly Record<string, unknown>[] {
   return reports.map(({ by, outcome, reason, decidedBy, rule }) => ({
     by,
