@@ -1,4 +1,4 @@
-/** The table of everything that the API does. */
+/** The table of all operations of the API. */
 import type { Log } from "../lib/log.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Networks } from "../lib/networks.ts";
@@ -51,7 +51,7 @@ import { waiting } from "./edges/wait.ts";
 export interface OperationsInput {
   readonly store: Store;
   readonly needs: BehaviourNeeds;
-  /** The port of HTTPS in public URLs. */
+  /** HTTPS port in public URLs. */
   readonly httpsPort: () => number;
   readonly queries: EdgeQueries;
   readonly log: Log;
@@ -59,18 +59,18 @@ export interface OperationsInput {
   readonly readiness: Readiness;
   readonly applied: AppliedRevisions;
   readonly nodes: Pick<Nodes, "refresh">;
-  /** All OpenID issuers come back to one address. */
+  /** Whether all OpenID issuers redirect to the same callback address. */
   readonly sharedCallback: boolean;
   readonly developmentProvider: DevelopmentProvider | undefined;
   readonly problems: Pick<EdgeProblems, "all">;
   readonly metricsFrom: Networks | undefined;
-  /** Of the console; undefined where it is off. */
+  /** Login codes of the console. Undefined if it is off. */
   readonly codes: Codes | undefined;
 }
 
 export interface Operations {
   readonly operations: readonly Operation[];
-  /** The URI of an object that an error names, when the account may see it. */
+  /** Returns the URI of an object that an error names, if the account may see it. */
   uriOf(accountId: string, kind: string, id: string, baseUrl: string): string | undefined;
 }
 
@@ -122,7 +122,7 @@ export function makeOperations(input: OperationsInput): Operations {
   };
 }
 
-/** Nodes are looked for when somebody asks. */
+/** Returns the operation with a refresh of the nodes before it runs. */
 function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Operation {
   return {
     ...operation,
@@ -133,7 +133,7 @@ function askingNodes(operation: Operation, nodes: Pick<Nodes, "refresh">): Opera
   };
 }
 
-/** With the operations that describe them all. */
+/** Adds the operations that describe all others. */
 function described(others: readonly Operation[], linksConsole: boolean): readonly Operation[] {
   const describe = (): JsonSchema => describeApi(operations);
   const operations: readonly Operation[] = [
@@ -156,7 +156,7 @@ function described(others: readonly Operation[], linksConsole: boolean): readonl
   return operations;
 }
 
-/** The table without anything behind it: to be described, not run. */
+/** Returns the table without dependencies, to be described and not run. */
 export function describedOperations(): readonly Operation[] {
   const nothing = {} as never;
   return makeOperations({
