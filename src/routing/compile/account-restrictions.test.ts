@@ -18,7 +18,7 @@ function setUp() {
     });
   const rule = (cidr: string, action = "allow") =>
     set.put({ kind: "ip_policy_rule", id: `ipr_${cidr}`, doc: { ip_policy_id: "p", cidr, action } });
-  /** Whether routes and TCP edges of the account let `source` past, in that order. */
+  /** Returns whether routes and TCP edges of the account allow `source`, in that order. */
   const admitted = (source: string): boolean[] => {
     const exchange = exchangeOf({ connection: { source } });
     const route = httpsSite(set.table, "h")?.findRoute("/", "h")?.request ?? [];
@@ -35,7 +35,7 @@ function setUp() {
 }
 
 describe("an account's IP restriction", () => {
-  it("R4: an account's IP restriction stands before every route and edge of the account, and of no other", () => {
+  it("R4: an account's IP restriction applies to every route and edge of the account, and to no other", () => {
     const { table, restrict, rule, admitted } = setUp();
     rule("192.0.2.0/24");
     assert.deepEqual(admitted("203.0.113.1"), [true, true]);
@@ -47,7 +47,7 @@ describe("an account's IP restriction", () => {
     assert.equal(table.restriction("ac_2", "endpoints"), undefined);
   });
 
-  it("an account's IP restriction follows its policy without compiling the routes again, and comes and goes", () => {
+  it("an account's IP restriction follows changes of its policy without recompiling the routes, and can be added and removed", () => {
     const { table, put, restrict, rule, admitted } = setUp();
     restrict();
     const route = httpsSite(table, "h")?.findRoute("/", "h");
@@ -66,7 +66,7 @@ describe("an account's IP restriction", () => {
     assert.equal(httpsSite(table, "h")?.findRoute("/", "h")?.request.length, 0);
   });
 
-  it("R6: an account's IP restriction admits nobody while its policy cannot be used", () => {
+  it("R6: an account's IP restriction denies everyone while its policy is unusable", () => {
     const { put, restrict, rule, admitted } = setUp();
     rule("192.0.2.0/24");
     const problems = restrict({ ip_policy_ids: ["gone"] });
@@ -77,7 +77,7 @@ describe("an account's IP restriction", () => {
     assert.deepEqual(admitted("192.0.2.1"), [true, true]);
   });
 
-  it("an account's IP restriction keeps agents' sessions apart from endpoints", () => {
+  it("an account's IP restriction treats agents' sessions and endpoints separately", () => {
     const { table, restrict, admitted } = setUp();
     restrict({ type: "agent" });
     assert.deepEqual(admitted("203.0.113.1"), [true, true]);

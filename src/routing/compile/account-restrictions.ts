@@ -8,15 +8,15 @@ import { ipRestriction } from "../../resources/ip-restriction.ts";
 export type Admits = (source: string) => Step;
 
 interface Restriction {
-  /** Undefined when it is not enforced. */
+  /** Undefined if the restriction is not enforced. */
   admits: Admits | undefined;
-  /** The same while the account exists: what it does changes under the routes that hold it. */
+  /** Constant while the account exists. Its behaviour changes without recompiling the routes that contain it. */
   readonly module: CompiledModule;
 }
 
 const lifted = skipped("ip_restriction", "the account's restriction was removed in the meantime");
 
-/** Where the parts of each account may be used from (semantics, "Where an account may be used from"). */
+/** The addresses from which the parts of each account may be used (semantics, "Where an account may be used from"). */
 export class AccountRestrictions {
   readonly #byPart = new Map<string, Restriction>();
 
@@ -24,13 +24,13 @@ export class AccountRestrictions {
     return this.#byPart.get(`${accountId} ${part}`)?.admits;
   }
 
-  /** What comes before the modules of every edge and route of the account. */
+  /** Returns the modules that precede the modules of every edge and route of the account. */
   modules(accountId: string): readonly CompiledModule[] {
     const restriction = this.#byPart.get(`${accountId} endpoints`);
     return restriction?.admits ? [restriction.module] : none;
   }
 
-  /** Puts one into effect; true when it starts or stops being enforced. */
+  /** Sets a restriction. Returns true if its enforcement starts or stops. */
   set(object: ResourceObject, admits: Admits | undefined): boolean {
     const key = `${object.account_id} ${docOf(object, ipRestriction).type}`;
     let restriction = this.#byPart.get(key);

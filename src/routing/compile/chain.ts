@@ -3,7 +3,7 @@ import type { CompiledModule, Converter, ModuleDeclaration, Scope } from "../../
 import type { UpstreamPlan } from "../../traffic/upstream-plan.ts";
 import type { Place } from "../../schema/object.ts";
 
-/** The modules of one edge or route, compiled, as lists of those that act at each point. */
+/** The compiled modules of one edge or route, as lists of those with each hook. */
 export interface Chain {
   readonly handshake: Handshake;
   readonly connection: readonly CompiledModule[];
@@ -31,7 +31,7 @@ export const emptyChain: Chain = Object.freeze({
   responseTimeoutMs: undefined,
 });
 
-/** Why an edge or route cannot be put into effect: nothing of it may run. */
+/** Why an edge or route cannot be applied. None of it may run. */
 export class CompileError extends Error {
   readonly module: string | undefined;
 
@@ -42,8 +42,8 @@ export class CompileError extends Error {
 }
 
 /**
- * Compiles the enabled modules of `doc`, in the order of `declared`. Throws `CompileError`: also for a module
- * that this server does not know, because leaving it out would let past what it was to stop (control R6).
+ * Compiles the enabled modules of `doc`, in the order of `declared`. Throws `CompileError`, also for an unknown module,
+ * because skipping it would allow requests that it should deny (control R6).
  */
 export function compileChain(
   place: Place,
@@ -117,7 +117,7 @@ export function isBlock(config: unknown): config is Readonly<Record<string, unkn
   return typeof config === "object" && config !== null && !Array.isArray(config);
 }
 
-/** One empty list for all, and no spare room in the others: there are many. */
+/** Shares one empty list and trims the others, because there are many. */
 function list(modules: readonly CompiledModule[]): readonly CompiledModule[] {
   return modules.length === 0 ? none : Object.freeze(modules.slice());
 }

@@ -3,12 +3,12 @@ import { describe, it } from "node:test";
 import { httpsSite, tableOf, tlsSite } from "../../../test/support/routing.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 
-/** What cannot be put into effect: refused when it is written, but an earlier version may have stored it. */
+/** An invalid policy. Writes reject it, but an earlier version may have stored it. */
 const policy = "on_no_phase: []";
 const at = (url: string) => ({ kind: "cloud_endpoint", id: "ep_1", doc: { url, traffic_policy: policy } });
 
 describe("cloud endpoints", () => {
-  it("R6: cloud endpoints are closed with a problem of their own when their policy cannot be put into effect", () => {
+  it("R6: cloud endpoints are closed and have a problem if their policy is invalid", () => {
     const { table, put } = tableOf();
     const [problem] = put(at("https://app.example.com"));
     assert.deepEqual([problem?.kind, problem?.id, problem?.module], ["cloud_endpoint", "ep_1", "traffic_policy"]);
@@ -24,7 +24,7 @@ describe("cloud endpoints", () => {
     );
   });
 
-  it("cloud endpoints keep their problem when their URL changes its kind", () => {
+  it("cloud endpoints keep their problem if their URL changes to another protocol", () => {
     const { put } = tableOf();
     put(at("https://app.example.com"));
     const messages = put(at("tls://app.example.com")).map(({ message }) => message);
@@ -32,7 +32,7 @@ describe("cloud endpoints", () => {
     assert.match(messages[1] ?? "", /is not a phase here/);
   });
 
-  it("R6: cloud endpoints carry no connection by TLS or TCP either", () => {
+  it("R6: cloud endpoints with an invalid policy carry no TLS or TCP connections either", () => {
     const { table, put } = tableOf();
     put(at("tls://db.example.com"));
     assert.match(tlsSite(table, "db.example.com")?.problem?.message ?? "", /is not a phase here/);

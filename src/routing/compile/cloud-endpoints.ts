@@ -1,6 +1,5 @@
 /**
- * Cloud endpoints, as what they are to traffic: an edge of their own with nothing on it but their policy. What
- * compiles, matches and fails closed for edges does so for them.
+ * Converts cloud endpoints to edges with only a policy. Compiling, matching and failing closed then work as for edges.
  */
 import { internalKey, isInternalName } from "../../lib/internal-names.ts";
 import { parseEndpointUrl, splitHostport } from "../../schema/endpoint-url.ts";
@@ -9,10 +8,10 @@ import type { RoutingChange } from "../planes/messages.ts";
 import { docOf } from "../../schema/doc.ts";
 import { cloudEndpoint } from "../../resources/cloud-endpoint.ts";
 
-/** What an endpoint may have been, whatever its URL was. */
+/** All kinds that an endpoint may have been converted to, with any URL. */
 const kinds = ["https_edge_route", "https_edge", "tls_edge", "tcp_edge"] as const;
 
-/** The objects, with edges in place of cloud endpoints. */
+/** Yields the objects, with edges instead of cloud endpoints. */
 export function* objectsAsEdges(objects: Iterable<ResourceObject>): Iterable<ResourceObject> {
   for (const object of objects) {
     if (object.kind === cloudEndpoint.name) yield* edgesOf(object);
@@ -20,7 +19,10 @@ export function* objectsAsEdges(objects: Iterable<ResourceObject>): Iterable<Res
   }
 }
 
-/** The changes, with those of edges in place of those of cloud endpoints: what one was goes, what it is comes. */
+/**
+ * Yields the changes, with changes of edges instead of cloud endpoints. Deletes edges of the previous URL and sets
+ * those of the current one.
+ */
 export function* changesAsEdges(changes: readonly RoutingChange[]): Iterable<RoutingChange> {
   for (const change of changes) {
     if (change.kind !== cloudEndpoint.name) {
@@ -44,7 +46,7 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
   const hostports = isInternalName(host)
     ? [`${internalKey({ scheme, host, port }, object.account_id)}:${port}`]
     : [hostport];
-  // TLS passes through, unless a rule ends it.
+  // TLS passes through unless a rule terminates it.
   const tls_termination = scheme === "tls" ? { enabled: true, terminate_at: "upstream", min_version: null } : null;
   if (scheme !== "https") {
     return [
@@ -59,8 +61,9 @@ function edgesOf(object: ResourceObject): readonly ResourceObject[] {
 }
 
 /**
- * What serves the host of a cloud endpoint, as agents' endpoints name it: those of one URL are the same site. Undefined
- * for what is not the route of one. @param edge what its edge is
+ * Returns the site that serves a cloud endpoint's host, named as for agents' endpoints. Endpoints with the same URL
+ * share a site. Undefined unless the object is the route of a cloud endpoint.
+ * @param edge the route's edge
  */
 export function endpointSite(
   { kind, account_id }: ResourceObject,
@@ -71,7 +74,7 @@ export function endpointSite(
   return `${account_id} ${splitHostport(hostport).host}`;
 }
 
-/** Whether the two, which have the same URL, may serve it beside one another. */
+/** Whether two objects with the same URL may serve it together. */
 export function arePooled(one: ResourceObject, other: ResourceObject): boolean {
   return isPooled(one) && isPooled(other) && one.kind === other.kind && one.account_id === other.account_id;
 }
@@ -80,7 +83,7 @@ export function isPooled({ doc }: ResourceObject): boolean {
   return doc["pooling_enabled"] === true;
 }
 
-/** The kind that was configured, of an object that may stand for a cloud endpoint. */
+/** Returns the configured kind of an object that may represent a cloud endpoint. */
 export function configuredKind({ kind, id }: Pick<ResourceObject, "kind" | "id">): string {
   return id.startsWith("ep_") ? cloudEndpoint.name : kind;
 }

@@ -18,7 +18,7 @@ import type { Unit } from "./units.ts";
 const heldThread =
   "stopped: it blocked a thread of the server until the watchdog stopped it; change it to serve it again";
 
-/** An object that is compiled; its compiler adds what it is compiled to. */
+/** An object to compile. Its compiler adds the compiled result. */
 export interface Owner extends Unit {
   object: ResourceObject;
   problem: Problem | undefined;
@@ -26,31 +26,31 @@ export interface Owner extends Unit {
 
 /** An edge that is found by host name. */
 export interface HostOwner extends Owner {
-  /** Set while it is in effect. */
+  /** Set while the edge is in effect. */
   site: Site | ConnectionSite | undefined;
 }
 
-/** How objects of one kind are compiled, and come into and go out of effect. */
+/** Compiles objects of one kind, and puts them into and out of effect. */
 export interface Compiler<O extends Owner = Owner> {
   readonly kind: string;
   readonly owners: Map<string, O>;
-  /** For an object that was not there before; not compiled yet. */
+  /** Returns an uncompiled owner for a new object. */
   own(object: ResourceObject): O;
   compile(owner: O, again: Again): void;
-  /** Takes out of the look-ups what `owner` was compiled to. Harmless when repeated. */
+  /** Removes the compiled result of `owner` from all lookups. Idempotent. */
   withdraw(owner: O): void;
-  /** The object was deleted, and withdrawn. */
+  /** Called after the object was deleted and withdrawn. */
   forget?(owner: O, again: Again): void;
 }
 
-/** Has others compiled in the same change: only of kinds that come later in the order. */
+/** Recompiles other objects in the same change, only of kinds that come later in the order. */
 export interface Again {
   one(kind: string, id: string): void;
-  /** All of these kinds that the account has. */
+  /** Recompiles all objects of these kinds in the account. */
   all(kinds: readonly string[], accountId: string): void;
 }
 
-/** What the compilers share. */
+/** State that the compilers share. */
 export class Compilation {
   readonly objects = new ObjectSet();
   readonly units: Units;
@@ -59,7 +59,7 @@ export class Compilation {
   readonly secrets = new Secrets();
   readonly #modules: Readonly<Record<Place, ReadonlyMap<string, ModuleDeclaration>>>;
 
-  /** Marks of what a thread has hung on. */
+  /** Marks of work that hung a thread. */
   readonly refused: ReadonlySet<number>;
 
   constructor(clock: Clock, declared: readonly ModuleDeclaration[], refused: ReadonlySet<number>) {
@@ -75,7 +75,7 @@ export class Compilation {
     };
   }
 
-  /** The chain of `owner`'s modules. When one does not compile, `owner` has a problem and an empty chain. */
+  /** Returns the chain of `owner`'s modules. If a module does not compile, `owner` has a problem and an empty chain. */
   chain(owner: Owner, place: Place): Chain {
     const { object } = owner;
     owner.problem = undefined;
@@ -88,7 +88,7 @@ export class Compilation {
     }
   }
 
-  /** The enabled modules of an object, with their configurations. */
+  /** Yields the enabled modules of an object, with their configurations. */
   *configurations(doc: ResourceObject["doc"], place: Place): Iterable<ModuleConfiguration> {
     const declared: ReadonlyMap<string, ModuleDeclaration> | undefined = this.#modules[place];
     for (const name in doc) {
@@ -97,7 +97,7 @@ export class Compilation {
     }
   }
 
-  /** Gives `owner` the names; those that another edge serves are a problem of `owner`. */
+  /** Assigns the names to `owner`. A name that another edge serves becomes a problem of `owner`. */
   serve(owner: HostOwner, hosts: readonly string[]): void {
     for (const host of hosts) {
       const holder = this.hosts.serve(host, owner);
@@ -105,19 +105,19 @@ export class Compilation {
     }
   }
 
-  /** Reports that `owner` cannot have what `holder` has, and tries again when `holder` changes. */
+  /** Reports that `holder` already has what `owner` needs, and recompiles `owner` when `holder` changes. */
   contested(owner: Owner, holder: Owner, message: string): void {
     owner.problem ??= problemOf(owner.object, undefined, message);
     this.watch(owner, holder);
   }
 
-  /** Has `owner` compiled again when `other` changes. */
+  /** Recompiles `owner` when `other` changes. */
   watch(owner: Owner, other: Owner): void {
     this.units.watch(owner, objectKey(other.object.kind, other.object.id));
   }
 }
 
-/** @param why a message, or what was thrown */
+/** @param why a message or a thrown value */
 export function problemOf(object: ResourceObject, module: string | undefined, why: unknown): Problem {
   const { id, account_id } = object;
   const kind = configuredKind(object);
@@ -125,7 +125,7 @@ export function problemOf(object: ResourceObject, module: string | undefined, wh
   return Object.freeze({ kind, id, accountId: account_id, module, message });
 }
 
-/** `second` itself when there is nothing before it. */
+/** Returns `second` itself if `first` is empty. */
 export function joined<T>(first: readonly T[], second: readonly T[]): readonly T[] {
   return first.length === 0 ? second : Object.freeze([...first, ...second]);
 }

@@ -36,7 +36,7 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
     const { id, account_id: accountId, revision } = object;
     const chain = this.#compilation.chain(owner, this.kind);
     const hosts = hostsOf(object);
-    // Where it is not passed through anyway, TLS is left to a policy that ends it, and ended behind that at the latest.
+    // If a policy may terminate TLS, the policy decides. After it, TLS is terminated at the latest.
     const isLeft = !chain.handshake.passthrough && chain.connection.some(({ endsTls }) => endsTls === true);
     owner.site = Object.freeze({
       kind: this.kind,
@@ -62,7 +62,7 @@ export class ConnectionEdgeCompiler implements Compiler<ConnectionEdgeOwner> {
     owner.site = undefined;
   }
 
-  /** Those of its names that it is found by. */
+  /** Returns the names by which the edge is found. */
   #found(hosts: readonly string[]): readonly string[] {
     return this.kind === "tls_edge" ? hosts : hosts.filter(isInternalKey);
   }

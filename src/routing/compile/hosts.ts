@@ -5,14 +5,14 @@ import { nothing } from "./units.ts";
 import { docOf } from "../../schema/doc.ts";
 import { reservedDomain } from "../../resources/reserved-domain.ts";
 
-/** Who holds host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */
+/** Holders of host names: edges that serve them, and reservations. HTTPS and TLS edges share the names. */
 export class Hosts<Holder extends { readonly object: ResourceObject }> {
   readonly #serving = new HostMap<Holder>();
-  /** Of names that several share; the first is the one that serves. */
+  /** Holders of shared names. The first holder serves the name. */
   readonly #pools = new Map<string, readonly Holder[]>();
   readonly #reserved = new HostMap<ResourceObject>();
 
-  /** Gives `holder` the name, unless another serves it that does not share it: then that one is returned. */
+  /** Assigns the name to `holder`. If another holder serves the name without sharing it, returns that holder. */
   serve(host: string, holder: Holder): Holder | undefined {
     const present = this.#serving.put(host, holder);
     if (present === undefined || present === holder) return undefined;
@@ -21,7 +21,7 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
     return undefined;
   }
 
-  /** Harmless when `holder` does not serve the name. */
+  /** Does nothing if `holder` does not serve the name. */
   withdraw(host: string, holder: Holder): void {
     const rest = this.#pools.get(host)?.filter((one) => one !== holder);
     this.#serving.remove(host, holder);
@@ -31,7 +31,7 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
     this.#serving.put(host, rest[0] as Holder);
   }
 
-  /** All that serve the very name, which may be several that share it. */
+  /** Returns all holders of exactly this name. Several may share it. */
   pool(name: string): readonly Holder[] {
     const pool = this.#pools.get(name);
     if (pool) return pool;
@@ -44,12 +44,15 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
     if (after) this.#reserved.put(nameOf(after), after);
   }
 
-  /** Who serves the very name, `*.` and all. */
+  /** Returns the holder of exactly this name, including `*.`. */
   named(name: string): Holder | undefined {
     return this.#serving.get(name);
   }
 
-  /** Who answers for `host`. A wildcard never takes a name that another account has reserved (control R5). */
+  /**
+   * Returns the holder that serves `host`. A wildcard never covers a name that another account has reserved (control
+   * R5).
+   */
   serving(host: string): Holder | undefined {
     const exact = this.#serving.exact(host);
     if (exact) return exact;
@@ -62,7 +65,7 @@ export class Hosts<Holder extends { readonly object: ResourceObject }> {
     return undefined;
   }
 
-  /** The edge or, failing that, the reservation that the name or the longest wildcard over it belongs to. */
+  /** Returns the edge or else the reservation of the name, or of the longest wildcard that covers it. */
   holder(host: string): ResourceObject | undefined {
     let found = this.#serving.exact(host)?.object ?? this.#reserved.exact(host);
     for (let dot = host.indexOf("."); !found && dot >= 0; dot = host.indexOf(".", dot + 1)) {
@@ -82,14 +85,14 @@ export function hostportsOf({ doc }: ResourceObject): readonly string[] {
   return Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : nothing;
 }
 
-/** Host names of the hostports, lower case, each once. */
+/** Returns the host names of the hostports, lower case, without duplicates. */
 export function hostsOf(object: ResourceObject): readonly string[] {
   const hostports = hostportsOf(object);
   if (hostports.length === 1) return [hostOf(hostports[0] as string)];
   return [...new Set(hostports.map(hostOf))];
 }
 
-/** The host name of a hostport, lower case. */
+/** Returns the host name of a hostport, lower case. */
 export function hostOf(hostport: string): string {
   return hostport.slice(0, hostport.lastIndexOf(":")).toLowerCase();
 }

@@ -17,7 +17,7 @@ export interface HttpsEdgeOwner extends HostOwner {
   chain: Chain;
   /** Host names of its hostports. */
   hosts: readonly string[];
-  /** Set as long as the edge exists. */
+  /** Set while the edge exists. */
   routes: HostedRoutes | undefined;
 }
 
@@ -53,7 +53,7 @@ export class HttpsEdgeCompiler implements Compiler<HttpsEdgeOwner> {
     owner.hosts = hosts;
     owner.site = new HttpsSite(object, hosts, chain.handshake, owner.problem, owner.routes);
     this.#compilation.serve(owner, hosts);
-    // Routes that name a host are judged by the hostports of their edge.
+    // The hosts of routes must be covered by the hostports of their edge.
     const isRehosted = owner.routes.hasHosts && hosts.join() !== hostsBefore.join();
     if (!isNew && !isRehosted && !actsOnRequests(before) && !actsOnRequests(chain)) return;
     const { id, account_id: accountId } = object;
@@ -68,7 +68,7 @@ export class HttpsEdgeCompiler implements Compiler<HttpsEdgeOwner> {
   }
 }
 
-/** A class, because there are many: `findRoute` as a function of each would double what one takes. */
+/** A class, because there are many instances. A separate `findRoute` function for each would double its size. */
 class HttpsSite implements Site {
   readonly kind = "https_edge";
   readonly id: string;

@@ -6,10 +6,10 @@ const ownerFields = new Map(
   resources.flatMap(({ name, ownedBy }) => (ownedBy ? [[name, ownedBy.field] as const] : [])),
 );
 
-/** All objects that the data plane knows, by kind and id, and by owner. */
+/** All objects of the data plane, by kind and id, and by owner. */
 export class ObjectSet {
   readonly #kinds = new Map<string, Map<string, ResourceObject>>();
-  /** By kind and owner, in the order in which they came. */
+  /** By kind and owner, in order of arrival. */
   readonly #children = new Map<string, Map<string, Map<string, ResourceObject>>>();
 
   get(kind: string, id: string): ResourceObject | undefined {
@@ -24,7 +24,7 @@ export class ObjectSet {
     return found;
   }
 
-  /** @param before what `get` has for its kind and id */
+  /** @param before result of `get` for the same kind and id */
   put(object: ResourceObject, before: ResourceObject | undefined): void {
     this.#indexOwner(object, before);
     let kind = this.#kinds.get(object.kind);
@@ -64,12 +64,12 @@ export function ownerOf(object: ResourceObject): string | undefined {
   return typeof owner === "string" ? owner : undefined;
 }
 
-/** Name under which "all objects of `kind` owned by `ownerId`" is depended on. */
+/** Returns the dependency name of all objects of `kind` with owner `ownerId`. */
 export function childrenKey(kind: string, ownerId: string): string {
   return `${kind}@${ownerId}`;
 }
 
-/** Name under which one object is depended on. */
+/** Returns the dependency name of one object. */
 export function objectKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }

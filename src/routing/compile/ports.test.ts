@@ -11,8 +11,8 @@ function reservation(id: string, addr: string): ResourceObject {
   return { kind: "reserved_addr", id, account_id: "ac_1", revision: 1, doc: { addr } };
 }
 
-describe("the holders of ports", () => {
-  it("the holders of ports are edges before reservations, and reservations again when the edge is gone", () => {
+describe("holders of ports", () => {
+  it("holders of ports are edges before reservations, and reservations again after the edge is deleted", () => {
     const ports = new Ports();
     const [address, db] = [reservation("ra_1", "t.example.com:20001"), edge("edgtcp_1", "t.example.com:20001")];
     ports.reserve(undefined, address);
@@ -25,7 +25,7 @@ describe("the holders of ports", () => {
     assert.equal(ports.holder(20_001), undefined);
   });
 
-  it("the holders of ports keep a port that passed to another before it was given up", () => {
+  it("holders of ports keep a port that moves to another edge before the first edge gives it up", () => {
     const ports = new Ports();
     const [one, two] = [edge("edgtcp_1", "a.example.com:7000"), edge("edgtcp_2", "b.example.com:7000")];
     ports.serve(undefined, one);
@@ -34,7 +34,7 @@ describe("the holders of ports", () => {
     assert.equal(ports.holder(7000), two);
   });
 
-  it("the holders of ports have nothing from hostports that cannot be read", () => {
+  it("holders of ports ignore invalid hostports", () => {
     const ports = new Ports();
     ports.serve(undefined, edge("edgtcp_1", "a.example.com:0", "a.example.com", "a.example.com:70000"));
     for (const port of [0, 70_000, 4464]) assert.equal(ports.holder(port), undefined);

@@ -4,35 +4,35 @@ import type { ResourceObject } from "../../schema/object.ts";
 import { docOf } from "../../schema/doc.ts";
 import { reservedAddr } from "../../resources/reserved-addr.ts";
 
-/** Who holds the ports of TCP addresses: edges that serve them, and reservations. */
+/** Holders of ports of TCP addresses: edges that serve them, and reservations. */
 export class Ports {
   readonly #serving = new Map<number, readonly ResourceObject[]>();
   readonly #reserved = new Map<number, readonly ResourceObject[]>();
 
-  /** Takes in a change of a `tcp_edge`. */
+  /** Applies a change of a `tcp_edge`. */
   serve(before: ResourceObject | undefined, after: ResourceObject | null): void {
     replace(this.#serving, before, after, portsOf);
   }
 
-  /** Takes in a change of a `reserved_addr`. */
+  /** Applies a change of a `reserved_addr`. */
   reserve(before: ResourceObject | undefined, after: ResourceObject | null): void {
     replace(this.#reserved, before, after, (reservation) => [parsePort(docOf(reservation, reservedAddr).addr)]);
   }
 
-  /** The edge or, failing that, the reservation that the port belongs to. */
+  /** Returns the edge or else the reservation of the port. */
   holder(port: number): ResourceObject | undefined {
     return this.#serving.get(port)?.at(-1) ?? this.#reserved.get(port)?.at(-1);
   }
 }
 
-/** Public ports of an edge's hostports, each once. */
+/** Returns the public ports of an edge's hostports, without duplicates. */
 export function portsOf({ doc }: Pick<ResourceObject, "doc">): readonly number[] {
   const given = Array.isArray(doc["hostports"]) ? (doc["hostports"] as string[]) : [];
   const hostports = given.filter((hostport) => !isInternalKey(hostport));
   return [...new Set(hostports.map(parsePort))].filter((port) => port > 0);
 }
 
-/** Endpoints of one URL share their port. */
+/** Endpoints with the same URL share their port. */
 function replace(
   map: Map<number, readonly ResourceObject[]>,
   before: ResourceObject | undefined,

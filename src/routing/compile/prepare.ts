@@ -1,10 +1,10 @@
-/** The long part of compiling, done in slices before a change is put into effect. */
+/** Does the long part of compiling in slices, before a change takes effect. */
 import { oneAfterAnother, runInSlices } from "../../lib/slices.ts";
 import type { Steps } from "../../lib/slices.ts";
 import type { Place } from "../../schema/object.ts";
 import type { ModuleDeclaration } from "../../traffic/module.ts";
 
-/** Work for fewer characters of configuration than this takes less than a slice: it is left to `compile`. */
+/** Configurations with fewer characters compile within a slice, so they are left to `compile`. */
 const leastLength = 2048;
 
 export type ModuleConfiguration = readonly [
@@ -14,10 +14,10 @@ export type ModuleConfiguration = readonly [
 ];
 
 /**
- * Does beforehand what the modules would do in `compile`; undefined where that is quick anyway.
+ * Does the work of the modules' `compile` in advance. Undefined if that work is short.
  *
- * @param owner for whom: see `runInSlices`
- * @returns what must be held until the modules were compiled
+ * @param owner account of the work, see `runInSlices`
+ * @returns a value to hold until the modules are compiled
  */
 export function prepareModules(
   owner: string,

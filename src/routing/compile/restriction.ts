@@ -10,10 +10,10 @@ import type { Again, Compilation, Compiler, Owner } from "./compilation.ts";
 import { docOf } from "../../schema/doc.ts";
 import { ipRestriction } from "../../resources/ip-restriction.ts";
 
-/** What carries the account's restriction of its endpoints in it. */
+/** Kinds that enforce the account's restriction of its endpoints. */
 const restrictedKinds = ["tls_edge", "tcp_edge", "https_edge_route"];
 
-/** Where the parts of an account may be used from. */
+/** Compiles the addresses from which the parts of an account may be used. */
 export class RestrictionCompiler implements Compiler {
   readonly kind = ipRestriction.name;
   readonly owners = new Map<string, Owner>();
@@ -39,14 +39,14 @@ export class RestrictionCompiler implements Compiler {
     this.#restrict(object, admits, again);
   }
 
-  /** In effect until it is replaced: nobody gets past it meanwhile. */
+  /** Stays in effect until its replacement, so that no request bypasses it meanwhile. */
   withdraw(): void {}
 
   forget({ object }: Owner, again: Again): void {
     this.#restrict(object, undefined, again);
   }
 
-  /** Puts an account's restriction into effect, or lifts it. */
+  /** Enforces or lifts an account's restriction. */
   #restrict(object: ResourceObject, admits: Admits | undefined, again: Again): void {
     if (!this.#compilation.restrictions.set(object, admits) || docOf(object, ipRestriction).type !== "endpoints")
       return;
@@ -54,7 +54,7 @@ export class RestrictionCompiler implements Compiler {
   }
 }
 
-/** Throws when a policy cannot be used; until that is mended nobody is admitted. */
+/** Throws if a policy is unusable. Until it is fixed, everyone is denied. */
 function admissionOf(object: ResourceObject, scope: Scope): Admits | undefined {
   const { enforced, ip_policy_ids } = docOf(object, ipRestriction);
   return enforced ? compileAdmission(ip_policy_ids, scope) : undefined;

@@ -5,18 +5,21 @@ import type { RoutePlace } from "../sites/hosted-routes.ts";
 import { docOf } from "../../schema/doc.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
-/** Where a stored route stands, and what is wrong with its match. */
+/** The place of a stored route, and the problem of its match. */
 export interface FoundPlace {
-  /** Undefined when it cannot be read. */
+  /** Undefined if the match is unreadable. */
   readonly place: RoutePlace | undefined;
-  /** Why no request can have the match, as the end of "must …": the place is then what a lenient reader makes of it. */
+  /**
+   * Why no request can have this match, as the end of "must …". The place is then the one that a lenient server would
+   * read.
+   */
   readonly issue: string | undefined;
 }
 
 /**
- * The place of a route. Matches that have no canonical form are refused when they are written, but may have been
- * stored before that: such a route is closed, and stands where an upstream that is less strict would look for what
- * the match names. Otherwise a wider route would serve that, without the restriction that was written for it.
+ * Returns the place of a route. Writes reject matches without a canonical form, but earlier versions may have stored
+ * them. Such a route is closed. It has the place at which a less strict upstream would read the match. Otherwise a
+ * wider route would serve these paths without the restrictions of this route.
  */
 export function placeOf(route: ResourceObject): FoundPlace {
   const { match_type: type, match } = docOf(route, httpsEdgeRoute);
@@ -27,8 +30,8 @@ export function placeOf(route: ResourceObject): FoundPlace {
 }
 
 /**
- * A path as lenient servers read it: encoded slashes and backslashes separate segments, a NUL ends the path, stray
- * percent signs are themselves, dot segments count however they are written, bytes are Latin-1 if not UTF-8.
+ * Normalizes a path as lenient servers do. Encoded slashes and backslashes separate segments. A NUL ends the path.
+ * Invalid percent signs are literal. Dot segments count in every spelling. Bytes are Latin-1 if not UTF-8.
  */
 function lenientPath(match: string): string | undefined {
   const text = match

@@ -21,13 +21,13 @@ import type { Doc } from "../../schema/doc.ts";
 import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 
 interface RouteOwner extends Owner {
-  /** Set while it is in effect. */
+  /** Set while the route is in effect. */
   route: CompiledRoute | undefined;
-  /** Set while several routes have its place: all of them. */
+  /** All routes with the same place, set while there are several. */
   rivals: Set<RouteOwner> | undefined;
 }
 
-/** Routes of HTTPS edges: each takes over what the account and its edge demand. */
+/** Routes of HTTPS edges. Each includes the modules of its account and edge. */
 export class RouteCompiler implements Compiler<RouteOwner> {
   readonly kind = httpsEdgeRoute.name;
   readonly owners = new Map<string, RouteOwner>();
@@ -47,7 +47,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     const { object } = owner;
     const chain = this.#compilation.chain(owner, "https_route");
     const edge = this.#edgeOf(object);
-    // Without its edge it answers nothing, and is compiled again when that comes.
+    // Without its edge the route is not served. It is recompiled when the edge appears.
     if (!edge?.routes) return;
     const { place, issue } = placeOf(object);
     const wrong = issue ?? uncovered(place, edge);
@@ -62,7 +62,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     } else if (issue !== undefined) {
       this.#compilation.watch(owner, holder);
     } else if (placeOf(holder.object).issue !== undefined) {
-      // It stands where it may have been meant; this one is meant.
+      // The holder's match is invalid and its place is a guess. This route's match is valid.
       this.withdraw(holder);
       edge.routes.put(place, route);
       owner.route = route;
@@ -79,7 +79,9 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     return site && place && { site, host: place.host, path: place.path, isPrefix: place.type === "path_prefix" };
   }
 
-  /** See `RoutingTable.draftedRoute`. State that it would keep is that of the route: it is to be rehearsed alone. */
+  /**
+   * See `RoutingTable.draftedRoute`. The draft shares the state of the route's modules, so it must only be rehearsed.
+   */
   drafted(id: string, fields: Doc): CompiledRoute | undefined {
     const present = this.owners.get(id)?.object;
     const edge = present && this.#edgeOf(present);
@@ -87,7 +89,7 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     const object = { ...present, doc: { ...present.doc, ...fields } };
     const owner = this.own(object);
     const chain = this.#compilation.chain(owner, "https_route");
-    // Nothing that changes makes it stale: it is used once, and gone.
+    // The draft is used once, so no change needs to recompile it.
     this.#compilation.units.release(owner);
     return new Route(
       object,
@@ -108,8 +110,8 @@ export class RouteCompiler implements Compiler<RouteOwner> {
   }
 
   /**
-   * Closes a place that several routes have, which nobody can write any more: whichever was carried out, the
-   * restrictions of the other would be void. Whatever becomes of one of them, all are compiled again.
+   * Closes a place that several routes share. New writes cannot create this. Serving either route would ignore the
+   * restrictions of the other. When one of them changes, all are recompiled.
    */
   #close(owner: RouteOwner, holder: RouteOwner, routes: HostedRoutes, place: RoutePlace): void {
     const { object } = owner;
@@ -127,14 +129,14 @@ export class RouteCompiler implements Compiler<RouteOwner> {
     routes.put(place, owner.route);
   }
 
-  /** The edge of a route, if it is of the same account. */
+  /** Returns the edge of a route, if it belongs to the same account. */
   #edgeOf(object: ResourceObject): HttpsEdgeOwner | undefined {
     const edge = this.#edges.owners.get(docOf(object, httpsEdgeRoute).edge_id ?? "");
     return edge?.object.account_id === object.account_id ? edge : undefined;
   }
 }
 
-/** A class, because there are many and few of them are ever asked for their step. */
+/** A class, because there are many instances and few of them need their step. */
 class Route implements CompiledRoute {
   readonly id: string;
   readonly revision: number;
@@ -192,7 +194,7 @@ function matchOf(route: ResourceObject): string {
   return docOf(route, httpsEdgeRoute).match;
 }
 
-/** A host that its edge does not serve, as the end of "must …": nothing would ever match. */
+/** Returns why a host is not served by the edge, as the end of "must …". Such a route would never match. */
 function uncovered(place: RoutePlace | undefined, { hosts }: HttpsEdgeOwner): string | undefined {
   const host = place?.host ?? "";
   if (host === "" || hosts.some((pattern) => hostMatches(pattern, host))) return undefined;

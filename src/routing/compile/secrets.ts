@@ -1,4 +1,4 @@
-/** Secrets of vaults by the names that traffic policies give them, as they are now. */
+/** The current secrets of vaults, by the names that traffic policies use. */
 import { secret as secrets } from "../../resources/secret.ts";
 import { vault as vaults } from "../../resources/vault.ts";
 import { docOf } from "../../schema/doc.ts";
@@ -10,11 +10,11 @@ export class Secrets {
   /** Values by vault and name. */
   readonly #values = new Map<string, { readonly id: string; readonly value: string }>();
 
-  /** Takes in that an object has become another, or has come or gone; those of other kinds are passed over. */
+  /** Applies a change of an object. Other kinds are ignored. */
   take(before: ResourceObject | undefined, after: ResourceObject | null): void {
     const kind = (after ?? before)?.kind;
     if (kind === vaults.name) {
-      // What has its name by now is another one.
+      // Another vault may already have its name.
       if (before && this.#vaults.get(vaultKey(before)) === before.id) this.#vaults.delete(vaultKey(before));
       if (after) this.#vaults.set(vaultKey(after), after.id);
     } else if (kind === secrets.name) {

@@ -5,7 +5,7 @@ import { endpointSite } from "./cloud-endpoints.ts";
 import { childrenKey, objectKey, ownerOf } from "./object-set.ts";
 import type { ObjectSet } from "./object-set.ts";
 
-/** Something compiled, and what it asked for while it was. */
+/** A compiled unit, with what it requested during compilation. */
 export interface Unit {
   dependencies: readonly string[];
   kept: readonly string[];
@@ -19,13 +19,13 @@ interface Shared extends Unit {
 }
 
 /**
- * The memory of who looked at what: which units a change makes stale, what they share, and the state that they
- * keep. Nothing here knows what a unit is.
+ * Tracks dependencies: which units a change makes stale, what they share, and the state that they keep. It is
+ * independent of what units are.
  */
 export class Units {
   readonly #objects: ObjectSet;
   readonly #clock: Clock;
-  /** Who looked, by the name of what they looked at. */
+  /** Units by the name of what they depend on. */
   readonly #dependents = new Map<string, Set<Unit>>();
   readonly #shared = new Map<string, Shared>();
   readonly #kept = new Map<string, { readonly value: unknown; users: number }>();
@@ -36,8 +36,8 @@ export class Units {
   }
 
   /**
-   * Runs `compile` for `unit`, remembering what it asks for instead of what it asked for the last time. State
-   * that is asked for again is the same; state that nobody asks for any more is dropped.
+   * Runs `compile` for `unit`, and replaces its recorded dependencies. Kept state that is requested again stays the
+   * same. State that no unit requests any more is dropped.
    */
   compile<T>(unit: Unit, object: ResourceObject, compile: (scope: Scope) => T): T {
     const { dependencies, kept } = unit;
@@ -45,26 +45,26 @@ export class Units {
     try {
       return compile(this.#scope(unit, asked, object));
     } finally {
-      // One empty list for all: most units ask for nothing.
+      // Most units request nothing, so they share one empty list.
       unit.dependencies = asked.dependencies.length === 0 ? nothing : asked.dependencies;
       unit.kept = asked.kept.length === 0 ? nothing : asked.kept;
       this.#drop(unit, dependencies, kept);
     }
   }
 
-  /** Nothing was ever looked at: nothing can be stale. */
+  /** Whether there are no dependencies, so that nothing can become stale. */
   get isEmpty(): boolean {
     return this.#dependents.size === 0;
   }
 
-  /** Counts `name` among what `unit` looked at when it was last compiled. */
+  /** Adds `name` to the dependencies of `unit`. */
   watch(unit: Unit, name: string): void {
     const asked: Asked = { dependencies: [...unit.dependencies], kept: [] };
     this.#depend(unit, asked, name);
     unit.dependencies = asked.dependencies;
   }
 
-  /** Forgets a unit that is gone. */
+  /** Removes a deleted unit. */
   release(unit: Unit): void {
     const { dependencies, kept } = unit;
     unit.dependencies = nothing;
@@ -72,7 +72,10 @@ export class Units {
     this.#drop(unit, dependencies, kept);
   }
 
-  /** Adds to `into` whoever looked at `name`, directly or through something shared, which is then made anew. */
+  /**
+   * Adds to `into` all units that depend on `name`, directly or through a shared value. Such shared values are
+   * recomputed.
+   */
   stale(name: string, into: Set<Unit>): void {
     for (const unit of this.#dependents.get(name) ?? []) {
       if (!isShared(unit)) {
