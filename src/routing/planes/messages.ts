@@ -1,7 +1,6 @@
 /**
- * What the planes say to each other: plain JSON, and bytes of packed objects; in order, over any link (a thread's port, a
- * pipe, a socket).
- * The control plane sends `Downward`, the edge `Upward`. Neither waits for the other.
+ * Messages between the planes: plain JSON, and bytes of packed objects. They are delivered in order, over any link (a
+ * thread's port, a pipe, a socket). The control plane sends `Downward`, the edge `Upward`. Neither blocks on the other.
  */
 import type { ClaimOutcome, LoginReport } from "../../identity/sessions/reports.ts";
 import type { ResourceObject } from "../../schema/object.ts";
@@ -13,68 +12,71 @@ import type { EdgeAnswer, EdgeQuestion } from "./questions.ts";
 import type { TrafficReport, TrafficWanted } from "./traffic.ts";
 
 export type Downward =
-  /** The whole configuration, in pieces; what the edge had before is replaced when `last` arrives. */
+  /** The whole configuration, in pieces. It replaces the edge's previous configuration when `last` arrives. */
   | {
       readonly type: "snapshot";
       readonly revision: number;
       readonly objects: readonly ResourceObject[];
-      /** Of a kind that is packed, instead of objects. */
+      /** Replaces the objects if their kind is packed. */
       readonly packed?: PackedObjects;
       readonly last: boolean;
     }
-  /** Committed writes up to `revision`, in order; an object may be there more than once. */
+  /** Committed writes up to `revision`, in order. An object may occur more than once. */
   | { readonly type: "changes"; readonly revision: number; readonly changes: readonly RoutingChange[] }
-  /** A command for an agent; answered by `command_result` with the same `call`. */
+  /** A command for an agent. The edge answers with `command_result` and the same `call`. */
   | { readonly type: "command"; readonly call: number; readonly sessionId: string; readonly command: AgentCommand }
   | { readonly type: "metrics_request"; readonly call: number }
-  /** The `login` of this call is stored, or never will be. */
+  /** The `login` of this call is stored, or cannot be stored. */
   | { readonly type: "login_stored"; readonly call: number }
-  /** Who has the message of this call's `message_claim`. */
+  /** Which claim has the message of this call's `message_claim`. */
   | { readonly type: "message_claimed"; readonly call: number; readonly outcome: ClaimOutcome }
-  /** What came of this call's `metadata_wanted`; what has changed was sent before. */
+  /** Result of this call's `metadata_wanted`. Changes were sent before. */
   | { readonly type: "metadata_looked_for"; readonly call: number; readonly isNew: boolean }
-  /** The result of this call's `join`: the agent's token, or null where the code is not valid; absent: not known. */
+  /** Result of this call's `join`: the agent's token, or null if the code is invalid. Undefined if unknown. */
   | { readonly type: "joined"; readonly call: number; readonly joined?: Joined | null }
-  /** What `login_wanted` of this call has found. */
+  /** Result of this call's `login_wanted`. */
   | { readonly type: "login_found"; readonly call: number; readonly object: ResourceObject | null }
-  /** Answered by `answer` with the same `call`. */
+  /** The edge answers with `answer` and the same `call`. */
   | { readonly type: "question"; readonly call: number; readonly question: EdgeQuestion }
-  /** Whose traffic is to be told of, from now on; sent when an edge says hello, too. */
+  /** Accounts whose traffic the edge must report from now on. Also sent after an edge's hello. */
   | { readonly type: "traffic_wanted"; readonly wanted: readonly TrafficWanted[] }
-  /** The batches of `traffic` up to this one were taken; the edge has only a few of them under way. */
+  /** Acknowledges batches of `traffic` up to this one. The edge has only a few unacknowledged batches. */
   | { readonly type: "traffic_taken"; readonly batch: number }
   /**
-   * What other edges hold from now on; in order, and before anything that rests on it. Answered by `directory_taken`
-   * with the same `number`; they grow from one to the next.
+   * News of other edges, in order, and before anything that depends on it. The edge answers with `directory_taken` and
+   * the same `number`. Numbers increase.
    */
   | {
       readonly type: "directory";
       readonly number: number;
       readonly news: readonly DirectoryNews[];
-      /** Up to which change it is told of other nodes. */
+      /** The last change of other nodes that is included. */
       readonly change: number;
     }
-  /** Every other edge serves the tunnel as this one has told of it. */
+  /** Every other edge serves the tunnel as this edge has reported it. */
   | { readonly type: "published"; readonly tunnelId: string }
-  /** What came of this call's `claim`. */
+  /** Result of this call's `claim`. */
   | { readonly type: "claimed"; readonly call: number; readonly answer: ClaimAnswer }
   /**
-   * Another edge has the tunnel itself, which its agent has `moved` there, or its name, from now on. Of the one that was
-   * opened at `startedAt`, and not of one that its agent has opened here since.
+   * Another edge has the tunnel, because its agent has `moved` there, or has the tunnel's name. Applies to the tunnel
+   * that was opened at `startedAt`, and not to one that its agent has opened here since.
    */
   | { readonly type: "tunnel_taken"; readonly tunnelId: string; readonly moved: boolean; readonly startedAt: number }
-  /** For the edge at `address`, of another node: a question or command, whose answer comes back as if it were one's own. */
+  /** A question or command for the edge of another node at `address`. Its answer returns as if from this edge. */
   | { readonly type: "relay"; readonly edgeId: string; readonly address: string; readonly message: Relayed }
-  /** The session goes on at another edge: the one that was opened at `startedMs`, and not one that has come back since. */
+  /**
+   * The session has moved to another edge. Applies to the session that was opened at `startedMs`, and not to one that
+   * has returned since.
+   */
   | { readonly type: "session_taken"; readonly sessionId: string; readonly startedMs: number };
 
-/** What an agent gets for the secret of an invitation. */
+/** The result of an invitation's secret for an agent. */
 export interface Joined {
   readonly token: string;
   readonly accountName: string;
 }
 
-/** What one node asks of another's edge. */
+/** Messages that one node relays to an edge of another node. */
 export type Relayed = Extract<Downward, { readonly type: "question" | "command" }>;
 
 export type RelayedAnswer = Extract<Upward, { readonly type: "answer" | "command_result" }>;
@@ -85,22 +87,25 @@ export type SessionCommand =
   | { readonly name: "update"; readonly version: string };
 
 /**
- * What an agent of ours has kept of a request: answered with the agent's text, which nobody reads on the way. Each says
- * through which tunnel the request went, which tells an agent that knows nothing of it why.
+ * Requests about an exchange that an agent has captured. The answer is the agent's text, which is not parsed on the
+ * way. Each names the tunnel of the request, so that an agent that does not know the request can report why.
  */
 export type ExchangeCommand =
-  /** `exchangeId`: of a replay of the request; "" for itself. */
+  /** `exchangeId`: id of a replay of the request; "" for the request itself. */
   | { readonly name: "exchange"; readonly requestId: string; readonly tunnelId: string; readonly exchangeId: string }
-  /** Sends it again, once for each `replayId`. */
+  /** Replays the request, once per `replayId`. */
   | { readonly name: "replay"; readonly requestId: string; readonly tunnelId: string; readonly replayId: string };
 
-/** When the agent was last heard, and how long it takes to echo a beat: answered with the text of a `SessionPulse`. */
+/**
+ * Measures when the agent was last heard and how long it takes to echo a beat. The answer is the text of a
+ * `SessionPulse`.
+ */
 export type PulseQuestion = { readonly name: "pulse" };
 
 export interface SessionPulse {
-  /** From the beat to its echo, milliseconds; null where none came in time. */
+  /** From the beat to its echo, milliseconds. Null if no echo arrived in time. */
   readonly latencyMs: number | null;
-  /** When anything last came from the agent, milliseconds since 1970 by the edge's clock. */
+  /** When anything last arrived from the agent, milliseconds since 1970 on the edge's clock. */
   readonly heardAt: number;
 }
 
@@ -119,18 +124,17 @@ export interface RoutingChange {
   readonly kind: string;
   readonly id: string;
   readonly account_id: string;
-  /** The object as it is now; null when it was deleted. */
+  /** The current object. Null if it was deleted. */
   readonly object: ResourceObject | null;
 }
 
 export type Upward =
-  /** Logins: made, used, checked, ended, looked for. */
+  /** Reports on logins: created, used, checked, ended, requested. */
   | LoginReport
   /**
-   * Sent on connecting: asks for a snapshot. `httpsPort`: the port of HTTPS in public URLs.
-   * `agentPort`: where agents connect. `peerAddress`: where other
-   * edges of its server reach it. `peerPort`: where on its machine those of other nodes do. With either it wants to know of
-   * others' tunnels.
+   * Sent on connecting, to request a snapshot. `httpsPort`: HTTPS port in public URLs. `agentPort`: port for agents.
+   * `peerAddress`: address for other edges of the same server. `peerPort`: port on its machine for edges of other
+   * nodes. With either of the last two, the edge receives news of other tunnels.
    */
   | {
       readonly type: "hello";
@@ -140,24 +144,24 @@ export type Upward =
       readonly peerAddress?: string;
       readonly peerPort?: number;
     }
-  /** Everything that was open when it said hello has been told. */
+  /** Everything that was open at the hello has been reported. */
   | { readonly type: "told" }
-  /** The edge is no more: said by the line, when its other end has gone. */
+  /** The edge has disconnected. Sent by the line itself when its other end is lost. */
   | { readonly type: "gone" }
-  /** It takes no new traffic any more, and finishes what is under way. */
+  /** The edge accepts no new traffic, and finishes current traffic. */
   | { readonly type: "draining" }
   /** Everything up to `revision` is in effect. */
   | { readonly type: "applied"; readonly revision: number }
   | { readonly type: "problems"; readonly problems: readonly Problem[] }
   | { readonly type: "session_opened"; readonly session: SessionReport }
   | { readonly type: "session_closed"; readonly sessionId: string }
-  /** `shared`: what other edges have to know of it. */
+  /** `shared`: data for other edges. */
   | { readonly type: "tunnel_opened"; readonly tunnel: TunnelReport; readonly shared?: SharedTunnel }
-  /** `finishes`: what is under way through it may end by itself. */
+  /** `finishes`: whether current traffic through the tunnel may finish. */
   | { readonly type: "tunnel_closed"; readonly tunnelId: string; readonly finishes?: true }
-  /** Something else on the machine listens on a port that tcp tunnels are given. */
+  /** Another program on the machine listens on a port from the range of TCP tunnels. */
   | { readonly type: "port_occupied"; readonly port: number }
-  /** An agent brings the secret of an invitation; answered by `joined`. */
+  /** An agent sends the secret of an invitation. The answer is `joined`. */
   | {
       readonly type: "join";
       readonly call: number;
@@ -165,31 +169,33 @@ export type Upward =
       readonly name: string;
       readonly ip: string;
     }
-  /** Asks for a public name, before an agent is told that it has it; answered by `claimed`. */
+  /** Requests a public name, before the agent gets it. The answer is `claimed`. */
   | { readonly type: "claim"; readonly call: number; readonly claim: Claim }
   /** The news up to this number are in effect. */
   | { readonly type: "directory_taken"; readonly number: number }
-  /** The tunnel that a name was granted to will not be opened. */
+  /** The tunnel that was granted a name will not be opened. */
   | { readonly type: "claim_dropped"; readonly tunnelId: string }
   | {
       readonly type: "command_result";
       readonly call: number;
-      /** What the agent says where it was asked something, as it came: a stranger's. */
+      /** The agent's answer to a question, unchanged and untrusted. */
       readonly text?: string;
       readonly error?: { readonly reason: CommandFailure; readonly message: string };
     }
   | { readonly type: "metrics"; readonly call: number; readonly text: string }
-  /** Finished traffic, batches numbered from 1; and how many reports of an account were dropped before. */
+  /**
+   * Finished traffic, in batches numbered from 1, with the number of reports of an account that were dropped before.
+   */
   | {
       readonly type: "traffic";
       readonly batch: number;
       readonly reports: readonly TrafficReport[];
       readonly dropped: readonly (readonly [accountId: string, count: number])[];
     }
-  /** Undefined when the edge failed to find out. */
+  /** Undefined if the edge could not determine the answer. */
   | { readonly type: "answer"; readonly call: number; readonly answer: EdgeAnswer | undefined };
 
-/** Why something of the configuration could not be put into effect; `message` undefined clears it. */
+/** Why a part of the configuration could not be applied. `message` undefined clears the problem. */
 export interface Problem {
   readonly kind: string;
   readonly id: string;
@@ -203,6 +209,6 @@ export interface Link<Out, In> {
   send(message: Out): void;
   /** Called once, before the first message can arrive. */
   receive(handler: (message: In) => void): void;
-  /** `handler` is called each time that the other end has gone; another may take its place. */
+  /** `handler` is called each time the other end is lost. Another end may take its place. */
   lost?(handler: () => void): void;
 }

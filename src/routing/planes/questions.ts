@@ -1,49 +1,49 @@
-/** What the control plane asks of an edge, and what it is told: plain JSON. */
+/** Questions of the control plane to an edge, and the answers: plain JSON. */
 import { errorCode } from "../../lib/errors.ts";
 import type { DescribedVisitor } from "../../traffic/login.ts";
 import type { HeaderPairs } from "../../traffic/header-list.ts";
 import type { Doc } from "../../schema/doc.ts";
 import type { Answer, Step } from "../../traffic/step.ts";
 
-/** A route with fields that it does not have, to be tried. */
+/** A route with hypothetical fields, for a dry run. */
 export interface RouteDraft {
   readonly routeId: string;
-  /** In place of those that it has. */
+  /** Replace the fields of the route. */
   readonly fields: Doc;
 }
 
 export type EdgeQuestion =
-  /** Whether it has come to the revision and to the change of what other nodes have, by the end of the time. */
+  /** Whether the edge reaches the revision and the change of other nodes within the time. */
   | { readonly name: "reached"; readonly revision: number; readonly change: number; readonly timeoutMs: number }
   | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
-  /** Newest first, of those that sort before `beforeId`. */
+  /** Returns those that sort before `beforeId`, newest first. */
   | {
       readonly name: "requests" | "connections";
       readonly accountId: string;
       readonly limit: number;
       readonly beforeId: string | undefined;
-      /** Only those that ended so. */
+      /** Selects this outcome only. */
       readonly outcome?: string | undefined;
-      /** Only those that have it in what names them, without regard to case. */
+      /** Selects those whose identifying texts contain it, case-insensitive. */
       readonly text?: string | undefined;
     }
   | {
       readonly name: "explain_request";
       readonly accountId: string;
-      /** An HTTPS edge of the account, or an endpoint of an agent's. */
+      /** An HTTPS edge of the account, or an agent's endpoint. */
       readonly siteId: string;
       readonly isEndpoint?: boolean;
       readonly request: RequestDescription;
-      /** What a route of the edge is taken to be. */
+      /** A hypothetical route of the edge. */
       readonly draft?: RouteDraft | undefined;
     }
   | {
       readonly name: "explain_connection";
       readonly accountId: string;
       readonly kind: "tls_edge" | "tcp_edge" | "tls_endpoint" | "tcp_endpoint";
-      /** A TLS or TCP edge of the account, or an endpoint of an agent's. */
+      /** A TLS or TCP edge of the account, or an agent's endpoint. */
       readonly siteId: string;
-      /** Where an endpoint is published; edges are found by their id. */
+      /** Host of an endpoint. Edges are found by their id. */
       readonly host?: string;
       readonly port?: number;
       readonly source: string;
@@ -54,17 +54,17 @@ export type EdgeAnswer =
   | { readonly name: "requests"; readonly requests: readonly RequestTrace[]; readonly more: boolean }
   | { readonly name: "connections"; readonly connections: readonly ConnectionTrace[]; readonly more: boolean }
   | { readonly name: "explanation"; readonly explanation: ExplanationReport }
-  /** Nothing is known of what was asked about. */
+  /** The subject of the question is unknown. */
   | { readonly name: "unknown" }
   /** The edge does not serve the host. */
   | { readonly name: "elsewhere"; readonly host: string };
 
 /** A request as a client would send it. */
 export interface RequestDescription {
-  /** https unless given. */
+  /** Default: https. */
   readonly scheme?: "https" | "http";
   readonly method: string;
-  /** With port where the client would name one. */
+  /** Includes the port if the client would send it. */
   readonly host: string;
   /** Path and query. */
   readonly target: string;
@@ -72,29 +72,29 @@ export interface RequestDescription {
   /** Canonical address. */
   readonly source: string;
   readonly body: string;
-  /** Who is taken for logged in. */
+  /** The visitor to treat as logged in. */
   readonly as?: DescribedVisitor | undefined;
-  /** What the upstream would answer. */
+  /** The upstream's hypothetical response. */
   readonly response: { readonly status: number; readonly headers: HeaderPairs; readonly body: string } | undefined;
 }
 
-/** A step without what it would send. */
+/** A step without its response. */
 export type StepReport = Pick<Step, "by" | "outcome" | "reason" | "decidedBy" | "rule">;
 
-/** How an exchange ended. `failed`: for a reason that lies on this side, or cut short. */
+/** How an exchange ended. `failed`: for a reason on this side, or incomplete. */
 export type Outcome = "forwarded" | "answered" | "denied" | "failed";
 
-/** How a whole connection was taken. `served`: it reached its upstream. */
+/** How a connection ended. `served`: it reached its upstream. */
 export type ConnectionOutcome = "served" | "denied" | "broken" | "account_limit" | "no_upstream" | "abandoned";
 
-/** The tunnel that a request goes through. */
+/** The tunnel that served a request. */
 export interface ServingTunnel {
   readonly id: string;
   readonly sessionId: string;
   readonly forwardsTo: string;
 }
 
-/** A request that has ended, and why it ended so. */
+/** An ended request, with the reason for its outcome. */
 export interface RequestTrace {
   readonly id: string;
   /** When it ended, milliseconds since 1970. */
@@ -105,14 +105,14 @@ export interface RequestTrace {
   readonly source: string;
   readonly siteId: string;
   readonly routeId: string | undefined;
-  /** The last that it was sent through; undefined where it was sent through none. */
+  /** The last tunnel that the request was sent through. Undefined if there was none. */
   readonly tunnel: ServingTunnel | undefined;
   readonly outcome: Outcome;
-  /** 0 when the client got no response head. */
+  /** 0 if the client got no response head. */
   readonly status: number;
   readonly errorCode: string | undefined;
   readonly durationMs: number;
-  /** From its being sent on until its upstream's answer began; undefined where none did. */
+  /** From forwarding the request to the start of the upstream's response. Undefined if there was none. */
   readonly upstreamMs: number | undefined;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -120,20 +120,20 @@ export interface RequestTrace {
   readonly steps: readonly StepReport[];
 }
 
-/** A whole connection that is over or was not let in, and why it ended so. */
+/** A closed or denied connection, with the reason for its outcome. */
 export interface ConnectionTrace {
   readonly id: string;
   /** When it ended, milliseconds since 1970. */
   readonly endedAt: number;
   readonly protocol: "tls" | "tcp";
-  /** Whom a TLS client named; undefined where it named nobody, and for TCP. */
+  /** Server name of a TLS client. Undefined if the client sent none, and for TCP. */
   readonly serverName: string | undefined;
-  /** Port that it came to; undefined when it was not let in. */
+  /** Port that the connection arrived at. Undefined if it was denied. */
   readonly port: number | undefined;
   readonly source: string;
   readonly siteId: string;
   readonly outcome: ConnectionOutcome;
-  /** What a request would have been told. */
+  /** The error code that a request would have received. */
   readonly errorCode: string | undefined;
   readonly durationMs: number;
   readonly bytesIn: number;
@@ -141,36 +141,36 @@ export interface ConnectionTrace {
   readonly steps: readonly StepReport[];
 }
 
-/** A route that did not match, although somebody may have expected it to. */
+/** A route that did not match, although a user may have expected it to. */
 export interface NearRoute {
   readonly id: string;
   readonly matchType: string;
   readonly match: string;
-  /** Why it was not the one, as a clause. */
+  /** Why it did not match, as a clause. */
   readonly reason: string;
 }
 
 export interface ExplanationReport {
-  /** Of the configuration that was asked. */
+  /** Revision of the configuration that was used. */
   readonly revision: number;
   readonly edge: { readonly kind: string; readonly id: string; readonly revision: number } | undefined;
   readonly route: { readonly id: string; readonly revision: number } | undefined;
   readonly near: readonly NearRoute[];
   readonly steps: readonly StepReport[];
   readonly outcome: Outcome;
-  /** What is answered at the edge; undefined when the request goes upstream. */
+  /** Status of the edge's own response. Undefined if the request is forwarded upstream. */
   readonly status: number | undefined;
   readonly errorCode: string | undefined;
   readonly backend: Step["decidedBy"];
   readonly tunnel: ServingTunnel | undefined;
-  /** Of a static backend. */
+  /** Address of a static backend. */
   readonly address: string | undefined;
-  /** As they would reach the upstream. */
+  /** Headers as the upstream would receive them. */
   readonly requestHeaders: HeaderPairs;
   readonly response: { readonly status: number; readonly headers: HeaderPairs } | undefined;
 }
 
-/** Steps without their answers. */
+/** Returns steps without their responses. */
 export function stepReports(steps: readonly Step[]): readonly StepReport[] {
   return steps.map(({ by, outcome, reason, decidedBy, rule }) => ({
     by,
@@ -181,7 +181,7 @@ export function stepReports(steps: readonly Step[]): readonly StepReport[] {
   }));
 }
 
-/** How an exchange ends that `last` has ended with `answer`; both undefined when it went upstream. */
+/** Returns the outcome of an exchange that `last` has ended with `answer`. Both are undefined if it went upstream. */
 export function outcomeOf(last: Step | undefined, answer: Answer | undefined, status: number): Outcome {
   if (answer === undefined) return "forwarded";
   if (!("error" in answer)) return last?.outcome === "denied" ? "denied" : "answered";

@@ -1,4 +1,4 @@
-/** What an edge tells of finished traffic to accounts that want to know: plain JSON, no secret in it. */
+/** Reports of finished traffic from an edge to accounts that subscribe to it: plain JSON, without secrets. */
 import type { LoginEvent } from "../../identity/sessions/events.ts";
 import type { TrafficEventType } from "../../resources/traffic-event-types.ts";
 import type { ConnectionOutcome, Outcome, StepReport } from "./questions.ts";
@@ -16,14 +16,14 @@ interface Report {
   readonly backendId: string | null;
   readonly tunnelId: string | null;
   readonly source: string;
-  /** Null when nothing was read of the connection. */
+  /** Null if no data of the connection was read. */
   readonly sourcePort: number | null;
   readonly tls: { readonly version: string; readonly cipher: string; readonly serverName: string } | null;
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** What rules of a traffic policy have noted. */
+  /** Log entries of traffic policy rules. */
   readonly logs: readonly Readonly<Record<string, unknown>>[];
-  /** What decided last. */
+  /** The last deciding step. */
   readonly decision: Pick<StepReport, "by" | "outcome" | "reason"> | null;
 }
 
@@ -33,17 +33,17 @@ export interface RequestReport extends Report {
   readonly method: string;
   readonly scheme: string;
   readonly host: string;
-  /** Without query, which may hold secrets; cut where it is very long. */
+  /** Without the query, which may contain secrets. Truncated if very long. */
   readonly path: string;
   readonly httpVersion: string;
   readonly userAgent: string;
   readonly websocket: boolean;
-  /** 0 when the client got no response head. */
+  /** 0 if the client got no response head. */
   readonly status: number;
   readonly outcome: Outcome;
   readonly errorCode: string | null;
   readonly cutShort: boolean;
-  /** What logins have found out, by the names under which it is told; null under a name where none is asked for. */
+  /** Results of logins, by their published names. Null for a login without a result. */
   readonly logins: Readonly<Record<string, object | null>>;
 }
 
@@ -53,7 +53,7 @@ export interface ConnectionReport extends Report {
   readonly outcome: ConnectionOutcome;
 }
 
-/** An account, and the types of events that somebody is subscribed to there. */
+/** An account with the types of its subscribed events. */
 export interface TrafficWanted {
   readonly accountId: string;
   readonly types: readonly TrafficEventType[];
