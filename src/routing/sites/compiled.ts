@@ -1,4 +1,4 @@
-/** Configuration as the data plane uses it: immutable objects, replaced whole by a change. */
+/** Configuration in the form that the data plane uses: immutable objects, replaced completely by a change. */
 import type { OwnCertificate } from "../../lib/certificates/own-certificate.ts";
 import type { Handshake } from "../../traffic/handshake.ts";
 import type { LoginGuard } from "../../traffic/login.ts";
@@ -9,165 +9,165 @@ import type { Doc } from "../../schema/doc.ts";
 import type { ResourceObject } from "../../schema/object.ts";
 import type { Problem, RoutingChange } from "../planes/messages.ts";
 
-/** What a host name leads to: an HTTPS edge, or the endpoint that an agent has published. */
+/** What a host name resolves to: an HTTPS edge, or an agent's published endpoint. */
 export interface Site {
   readonly kind: "https_edge" | "endpoint";
   readonly id: string;
   readonly accountId: string;
   readonly revision: number;
-  /** Host names served, lower case, wildcards as `*.example.com`. */
+  /** Served host names, lower case, wildcards as `*.example.com`. */
   readonly hosts: readonly string[];
   readonly handshake: Handshake;
-  /** Set when an edge module did not compile: every request is answered 500. */
+  /** Set if an edge module did not compile. Every request then gets a 500 response. */
   readonly problem: Problem | undefined;
   /**
-   * The route for a canonical path and a lower-case host: of those with the host, else with a wildcard over it, else
-   * without one, the exact path, else the longest prefix on segment boundaries.
+   * Returns the route for a canonical path and a lower-case host. Routes with the exact host come first, then those
+   * with a wildcard over it, then those without a host. Among them, the exact path comes first, then the longest prefix
+   * on segment boundaries.
    */
   findRoute(path: string, host: string): CompiledRoute | undefined;
-  /** Whether paths decide which route a request of that host gets; absent: they may. */
+  /** Whether the route of a request to the host depends on its path. Default: it may. */
   tellsPathsApart?(host: string): boolean;
-  /** What of its routes lets in who has logged in; empty or absent where nobody has to. */
+  /** Login guards of its routes. Empty or undefined if no route requires a login. */
   readonly logins?: readonly LoginGuard[];
-  /** Whether a hostport of it says that `host`, lower case, is reached at `port`. */
+  /** Whether one of its hostports has `host`, lower case, at `port`. */
   advertises(host: string, port: number): boolean;
-  /** Other endpoints of its URL may serve beside it. */
+  /** Whether other endpoints with the same URL may share it. */
   readonly pooled?: boolean | undefined;
-  /** It stands for these endpoints of one URL: one of them is chosen for each request. */
+  /** Endpoints with the same URL that this site represents. One of them is chosen for each request. */
   readonly members?: readonly Site[];
 }
 
 export interface CompiledRoute {
   readonly id: string;
   readonly revision: number;
-  /** Stands for the route in this revision, see `workOn`; 0 for one that is never refused. */
+  /** Identifies the route in this revision, see `workOn`. 0 for a route that is never refused. */
   readonly mark: number;
   /** The router's step of the trace: which route matched, and why. */
   readonly matched: Step;
-  /** Set when a module did not compile: the route answers 500 and runs nothing. */
+  /** Set if a module did not compile. The route then returns 500 and runs nothing. */
   readonly problem: Problem | undefined;
-  /** Modules with a `request` hook, in traffic order; and so on. */
+  /** Modules with a `request` hook, in traffic order. The other lists are similar. */
   readonly request: readonly CompiledModule[];
   readonly response: readonly CompiledModule[];
   readonly settled: readonly CompiledModule[];
   /** Undefined without a backend module. */
   readonly upstream: UpstreamPlan | undefined;
-  /** What the router decides where there is no upstream to send a request to; 503 unless given. */
+  /** The router's step for a route without an upstream. Default: 503. */
   readonly ending?: Step | undefined;
-  /** Set when the upstream is not spoken to in HTTP: every request that gets past the modules is an upgrade. */
+  /** Set if the upstream does not use HTTP. Every request that the modules allow is then an upgrade. */
   readonly converter?: Converter | undefined;
-  /** Takes encoded slashes where routes or rules tell paths apart. */
+  /** Whether encoded slashes are accepted where routes or rules depend on the path. */
   readonly allowsEncodedSlashes?: boolean | undefined;
-  /** How long a request may wait for the response head; the server's setting unless given. */
+  /** How long a request may wait for the response head. Default: the server's setting. */
   readonly responseTimeoutMs?: number | undefined;
 }
 
-/** A TLS or TCP edge, or an agent's endpoint of such a protocol: what whole connections lead to. */
+/** The target of connections: a TLS or TCP edge, or an agent's endpoint with such a protocol. */
 export interface ConnectionSite {
-  /** As of `CompiledRoute`. */
+  /** As in `CompiledRoute`. */
   readonly mark: number;
   readonly kind: "tls_edge" | "tcp_edge" | "tls_endpoint" | "tcp_endpoint";
   readonly id: string;
   readonly accountId: string;
   readonly revision: number;
   readonly hostports: readonly string[];
-  /** Host names of the hostports, lower case, each once. */
+  /** Host names of the hostports, lower case, without duplicates. */
   readonly hosts: readonly string[];
-  /** Ports of the hostports, each once: where a TCP edge listens. */
+  /** Ports of the hostports, without duplicates, on which a TCP edge listens. */
   readonly ports: readonly number[];
   readonly handshake: Handshake;
-  /** TLS is left to a policy to end; where it has not, it is ended so behind it. */
+  /** Set if a policy may terminate TLS. If the policy does not, this handshake is used after it. */
   readonly lastHandshake?: Handshake | undefined;
   readonly problem: Problem | undefined;
   readonly connection: readonly CompiledModule[];
   readonly upstream: UpstreamPlan | undefined;
-  /** Other endpoints of its URL may serve beside it. */
+  /** Whether other endpoints with the same URL may share it. */
   readonly pooled?: boolean | undefined;
-  /** It stands for these endpoints of one URL: one of them is chosen for each connection. */
+  /** Endpoints with the same URL that this site represents. One of them is chosen for each connection. */
   readonly members?: readonly ConnectionSite[];
-  /** What is shown where TLS is terminated, in place of what the account has for the name. */
+  /** Certificate for terminated TLS. Default: the account's certificate for the name. */
   readonly certificate?: OwnCertificate | undefined;
 }
 
-/** An agent token, as the edge checks it. */
+/** An agent token, in the form that the edge checks. */
 export interface CompiledCredential {
   readonly id: string;
   readonly accountId: string;
   /** SHA-256 of the token. */
   readonly tokenHash: Buffer;
-  /** Parsed ACL rules; empty: anything goes. */
+  /** Parsed ACL rules. Empty: everything is allowed. */
   readonly acl: readonly string[];
-  /** False when its owner is inactive. */
+  /** False if its owner is inactive. */
   readonly active: boolean;
-  /** When it stops working; undefined: never. */
+  /** When the token expires. Undefined: never. */
   readonly expiresAtMs: number | undefined;
 }
 
-/** Who holds a name or a port: an edge, or a reservation. */
+/** The holder of a name or a port: an edge or a reservation. */
 export interface Holder {
   readonly kind: string;
   readonly id: string;
   readonly accountId: string;
 }
 
-/** Where a route is found. */
+/** The place of a route. */
 export interface PlacedRoute {
   readonly site: Site;
-  /** Lower case; `*.example.com` for all names below; "" for any host of the edge. */
+  /** Lower case. `*.example.com` for all names below; "" for any host of the edge. */
   readonly host: string;
   /** Canonical. */
   readonly path: string;
-  /** What is below the path is the route's as well. */
+  /** Whether paths below also belong to the route. */
   readonly isPrefix: boolean;
 }
 
 export interface RoutingTable {
   readonly revision: number;
-  /** Whether work of this mark has held a thread before: it is not taken up again. */
+  /** Whether work with this mark has hung a thread before, so that it is rejected. */
   refuses(mark: number): boolean;
   /**
-   * Does beforehand, in slices, what `load` and `change` would do at once for these objects. Undefined where that is
-   * quick anyway. The result must be held until they are in effect. The work of one account never delays another's for
-   * long.
+   * Does the long work of `load` and `change` for these objects in advance, in slices. Undefined if that work is short.
+   * The result must be held until the objects are in effect. Work of one account never delays another account for long.
    */
   prepare(objects: Iterable<ResourceObject>, accountId?: string): Promise<readonly unknown[]> | undefined;
-  /** Replaces everything. Returns what could not be compiled. */
+  /** Replaces everything. Returns objects that could not be compiled. */
   load(revision: number, objects: Iterable<ResourceObject>): readonly Problem[];
-  /** Applies one committed write; costs what it changes. Returns new and cleared problems. */
+  /** Applies one committed write. The cost depends on the write only. Returns new and cleared problems. */
   change(revision: number, changes: readonly RoutingChange[]): readonly Problem[];
-  /** The HTTPS or TLS edge for a lower-case host name: exact, else the longest wildcard. */
+  /** Returns the HTTPS or TLS edge for a lower-case host name: exact, else the longest wildcard. */
   serving(host: string): Site | ConnectionSite | undefined;
-  /** Who holds an HTTPS or TLS host name, also when it is only reserved: for agents that ask for it. */
+  /** Returns the holder of an HTTPS or TLS host name, including reservations, for agents' claims. */
   hostHolder(host: string): Holder | undefined;
-  /** The HTTPS edge of a route, and where in it the route stands, while both are in effect. */
+  /** Returns the HTTPS edge of a route and the route's place in it, while both are in effect. */
   placeOfRoute(id: string): PlacedRoute | undefined;
-  /** The route as it would be with other fields; in effect nowhere. Undefined while there is none of that id. */
+  /** Returns the route with other fields, without effect on traffic. Undefined if no route has this id. */
   draftedRoute(id: string, fields: Doc): CompiledRoute | undefined;
-  /** What is found by the very name, `*.` and all, of whatever kind. */
+  /** Returns the site with exactly this name, including `*.`, of any kind. */
   named(name: string): Site | ConnectionSite | undefined;
-  /** As `named`, with all that share the name. */
+  /** As `named`, with all sites that share the name. */
   pool(name: string): readonly (Site | ConnectionSite)[];
   tcpSites(): Iterable<ConnectionSite>;
-  /** The TCP edge of this id. */
+  /** Returns the TCP edge with this id. */
   tcpSite(id: string): ConnectionSite | undefined;
-  /** Who holds a port of TCP addresses, also when it is only reserved. */
+  /** Returns the holder of a port of TCP addresses, including reservations. */
   portHolder(port: number): Holder | undefined;
   credential(fingerprint: string): CompiledCredential | undefined;
   accountName(accountId: string): string;
-  /** The value of a secret of the account, by the names that it and its vault have now. */
+  /** Returns the value of a secret of the account, by the current names of the vault and the secret. */
   secret(accountId: string, vault: string, name: string): string | undefined;
   /**
-   * Where a part of an account may be used from; undefined: from anywhere. Edges and their routes enforce
-   * `endpoints` by themselves; the endpoints and sessions of agents are for the edge to check.
+   * Returns the check of addresses for a part of an account. Undefined: all addresses are allowed. Edges and their
+   * routes enforce `endpoints` themselves. The caller must check agents' endpoints and sessions.
    */
   restriction(accountId: string, part: "agent" | "endpoints"): ((source: string) => Step) | undefined;
-  /** An object of the configuration, for what is neither edge nor credential (certificates, backends). */
+  /** Returns an object that is neither edge nor credential, such as a certificate or backend. */
   object(kind: string, id: string): ResourceObject | undefined;
-  /** Objects of `kind` that `ownerId` owns, such as the routes of an edge. */
+  /** Returns objects of `kind` with owner `ownerId`, such as the routes of an edge. */
   children(kind: string, ownerId: string, accountId: string): readonly ResourceObject[];
   /**
-   * Called after each `load` and `change`, with the sites and credentials that are no longer as they were. A route
-   * is looked up in its site on each request: a change of it does not change the site.
+   * Called after each `load` and `change` with the changed sites and credentials. Routes are looked up in their site on
+   * each request, so a changed route does not change its site.
    */
   subscribe(
     listener: (changed: {

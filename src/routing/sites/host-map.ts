@@ -1,10 +1,13 @@
-/** Names to holders: exact names before wildcards, longer wildcards before shorter; `*.a.com` covers `x.y.a.com`. */
+/**
+ * Maps names to holders. Exact names precede wildcards, and longer wildcards precede shorter ones. `*.a.com` covers
+ * `x.y.a.com`.
+ */
 export class HostMap<T> {
   readonly #exact = new Map<string, T>();
-  /** By what follows `*.`. */
+  /** By the part after `*.`. */
   readonly #wild = new Map<string, T>();
 
-  /** Takes the name, unless another holder has it: then that one is returned. */
+  /** Assigns the name, unless another holder has it. Then returns that holder. */
   put(name: string, holder: T): T | undefined {
     const [map, key] = this.#place(name);
     const present = map.get(key);
@@ -13,13 +16,13 @@ export class HostMap<T> {
     return undefined;
   }
 
-  /** Harmless when `holder` does not hold the name. */
+  /** Does nothing if `holder` does not hold the name. */
   remove(name: string, holder: T): void {
     const [map, key] = this.#place(name);
     if (map.get(key) === holder) map.delete(key);
   }
 
-  /** Who holds the very name, `*.` and all. */
+  /** Returns the holder of exactly this name, including `*.`. */
   get(name: string): T | undefined {
     const [map, key] = this.#place(name);
     return map.get(key);
@@ -33,7 +36,7 @@ export class HostMap<T> {
     return this.#exact.get(host);
   }
 
-  /** The wildcard whose `*` stands before the dot at `dot` of `host`. */
+  /** Returns the holder of the wildcard whose `*` stands before the dot at `dot` of `host`. */
   wildcard(host: string, dot: number): T | undefined {
     return this.#wild.size === 0 ? undefined : this.#wild.get(host.slice(dot + 1));
   }

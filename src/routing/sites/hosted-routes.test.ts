@@ -19,7 +19,7 @@ function setUp(hostports: readonly string[] = ["*.example.com:443", "example.com
 }
 
 describe("routes with hosts", () => {
-  it("routes with hosts come before wildcards, longer before shorter, and those before routes without a host", () => {
+  it("routes with hosts precede wildcards, longer before shorter, and those precede routes without a host", () => {
     const { route, found } = setUp();
     route("any", "/");
     route("any-exact", "/x", "exact_path");
@@ -37,7 +37,7 @@ describe("routes with hosts", () => {
     assert.equal(found("/", "a.b.example.com")?.id, "wide");
   });
 
-  it("routes with hosts are found as a scan over all of them would, through random changes", () => {
+  it("routes with hosts match as in a scan of all routes, through random changes", () => {
     const random = seededRandom(15);
     const { route, gone, found } = setUp();
     const hosts = ["", "", "example.com", "a.example.com", "b.a.example.com", "*.example.com", "*.a.example.com"];
@@ -66,7 +66,7 @@ describe("routes with hosts", () => {
     }
   });
 
-  it("routes with hosts are a problem while no hostport of their edge covers the host, and matched again when one does", () => {
+  it("routes with hosts have a problem while no hostport of their edge covers the host, and match again after one does", () => {
     const { edge, route, found } = setUp();
     route("any", "/");
     assert.deepEqual(route("one", "a.example.com/x"), []);
@@ -93,7 +93,7 @@ describe("R1: a stored match that no request can have", () => {
     ["/x/%2e%2e/admin", ["/admin/x"], ["/x/admin"]],
   ];
   for (const [match, closed, open] of cases) {
-    it(`R1: a stored match that no request can have is a problem and closes what "${match}" would be read as, instead of leaving it to a wider route`, () => {
+    it(`R1: a stored match that no request can have is a problem and closes the path that "${match}" could be read as, before a wider route can serve it`, () => {
       const { route, gone, found } = setUp();
       route("any", "/");
       const [problem] = route("r", match);
@@ -105,7 +105,7 @@ describe("R1: a stored match that no request can have", () => {
     });
   }
 
-  it("R1: a stored match that no request can have leaves a place to the route that was meant for it, whichever was there first", () => {
+  it("R1: a stored match that no request can have loses its place to the route with the valid match, whichever came first", () => {
     const { route, gone, found } = setUp();
     for (const order of [0, 1]) {
       const puts = [() => route("r", "/s%2ft"), () => route("meant", "/s/t")];
@@ -121,7 +121,7 @@ describe("R1: a stored match that no request can have", () => {
     }
   });
 
-  it("R1: a stored match that no request can have closes a place that several stored routes have, until one is left", () => {
+  it("R1: a stored match that no request can have closes a place shared by several stored routes, until one is left", () => {
     const { route, gone, found } = setUp();
     route("any", "/");
     assert.deepEqual(route("one", "/p|q"), []);
@@ -166,7 +166,7 @@ function rankOf(host: string): number {
   return host.startsWith("*.") ? host.length : 1000;
 }
 
-/** Longest first; of `/x` and `/x/` the one whose final slash is as the path has it. */
+/** Longest first. Of `/x` and `/x/`, the one whose trailing slash is as in the path. */
 function depthOf(prefix: string, path: string): readonly number[] {
   const isSlashed = prefix.endsWith("/");
   const bare = isSlashed ? prefix.slice(0, -1) : prefix;

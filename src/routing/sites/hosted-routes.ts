@@ -3,26 +3,26 @@ import type { CompiledRoute } from "./compiled.ts";
 import { HostMap } from "./host-map.ts";
 import { RouteIndex } from "./route-index.ts";
 
-/** Where a route stands: what requests have to be like to be its own. */
+/** The place of a route: which requests it matches. */
 export interface RoutePlace {
   readonly type: string;
-  /** Lower case; `*.example.com` for all names below; "" for any host. */
+  /** Lower case. `*.example.com` for all names below; "" for any host. */
   readonly host: string;
   /** Canonical. */
   readonly path: string;
 }
 
 /**
- * The routes of one edge: those with the host of the request, then those with the longest wildcard over it, and so
- * on, then those without a host. Where none of a group has the path, the next one is looked at.
+ * The routes of one edge. Routes with the request's host come first, then those with the longest wildcard over it, and
+ * so on, then those without a host. If no route of a group matches the path, the next group is searched.
  */
 export class HostedRoutes {
   readonly #anywhere = new RouteIndex();
-  /** Made with the first route that names a host: there are many edges without one. */
+  /** Created with the first route that has a host, because many edges have none. */
   #hosted: HostMap<RouteIndex> | undefined;
   #logins: readonly LoginGuard[] = noLogins;
 
-  /** What of its routes lets in who has logged in; another list after each change. */
+  /** Login guards of its routes. The list is replaced by each change. */
   get logins(): readonly LoginGuard[] {
     return this.#logins;
   }
@@ -31,7 +31,7 @@ export class HostedRoutes {
     return this.#hosted !== undefined;
   }
 
-  /** Takes the place, unless another route has it: then that one is returned. */
+  /** Assigns the place, unless another route has it. Then returns that route. */
   put({ type, host, path }: RoutePlace, route: CompiledRoute): CompiledRoute | undefined {
     const present = this.#indexFor(host).put(type, path, route);
     const own = present === undefined || present === route ? loginsOf(route) : noLogins;
@@ -39,7 +39,7 @@ export class HostedRoutes {
     return present;
   }
 
-  /** Undoes `put`; harmless when `route` never got the place. */
+  /** Undoes `put`. Does nothing if `route` never got the place. */
   remove({ type, host, path }: RoutePlace, route: CompiledRoute): void {
     const own = loginsOf(route);
     if (own.length > 0) this.#logins = this.#logins.filter((one) => !own.includes(one));
@@ -52,12 +52,15 @@ export class HostedRoutes {
     if (this.#hosted.isEmpty) this.#hosted = undefined;
   }
 
-  /** The route for a canonical path and a host in lower case. */
+  /** Returns the route for a canonical path and a host in lower case. */
   find(path: string, host: string): CompiledRoute | undefined {
     return (this.#hosted && findHosted(this.#hosted, path, host)) ?? this.#anywhere.find(path);
   }
 
-  /** Whether any route that a request of the host may get has another path than `/`, or matches only `/` itself. */
+  /**
+   * Whether the route of a request to the host depends on its path. True if any route for it has another path than `/`,
+   * or matches only `/` itself.
+   */
   tellsPathsApart(host: string): boolean {
     if (!this.#anywhere.isWhole) return true;
     const hosted = this.#hosted;

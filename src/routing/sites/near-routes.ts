@@ -9,8 +9,9 @@ import { httpsEdgeRoute } from "../../resources/https-edge-route.ts";
 const maxNear = 20;
 
 /**
- * Routes of an edge that someone may have expected to match a request for a lower-case host and a canonical path.
- * @param matched id of the one that did
+ * Returns routes of an edge that a user may have expected to match a request for a lower-case host and a canonical
+ * path.
+ * @param matched id of the route that matched
  */
 export function nearRoutes(
   routes: Iterable<ResourceObject>,

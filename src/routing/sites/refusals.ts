@@ -1,4 +1,4 @@
-/** What the router itself decides when a request goes no further: the same words in the trace and in a dry run. */
+/** Refusals by the router, with the same words in the trace and in a dry run. */
 import type { RefusalName } from "../../lib/errors.ts";
 import { denied } from "../../traffic/step.ts";
 import type { Step } from "../../traffic/step.ts";
@@ -6,25 +6,31 @@ import type { CompiledRoute, Site } from "./compiled.ts";
 
 const by = "router";
 
-/** A refusal by the router. @param why one clause without full stop, for operators */
+/**
+ * Returns a refusal by the router.
+ * @param why one clause without full stop, for operators
+ */
 export function refused(reason: RefusalName, why: string): Step {
   return denied(by, reason, why);
 }
 
 export const noBackend: Step = refused("backend_empty", "the route has no backend");
 
-/** An endpoint that is nothing but its policy, of which no rule has answered. */
+/** For an endpoint with only a policy, if no rule has answered. */
 export const fellThrough: Step = refused("policy_fell_through", "no rule of the endpoint's policy has answered");
 
-/** What there is for a site without an upstream. @param id of the edge, route or endpoint */
+/**
+ * Returns the step for a site without an upstream.
+ * @param id of the edge, route or endpoint
+ */
 export function withoutUpstream(id: string): Step {
   return id.startsWith("ep_") ? fellThrough : noBackend;
 }
 
-/** Internal endpoints that one request or connection may be forwarded to in turn. */
+/** Maximum number of internal endpoints to which one request or connection may be forwarded in turn. */
 const maxHops = 5;
 
-/** What ends a request or connection at its `hops`-th internal endpoint, if that is one too many. */
+/** Returns the refusal at the `hops`-th internal endpoint. Undefined if the number is allowed. */
 export function tooManyHops(hops: number, to: string): Step | undefined {
   if (hops <= maxHops) return undefined;
   return refused("forward_loop", `forwarded more than ${maxHops} times, last to "${to}"`);
@@ -39,7 +45,7 @@ export function unknownHost(host: string): Step {
   return refused("unknown_host", `no edge serves host "${host}"`);
 }
 
-/** Why `site` has no `route` for `path` that could run; undefined when it can. */
+/** Returns why `site` has no usable `route` for `path`. Undefined if it has one. */
 export function unroutable(site: Site, route: CompiledRoute | undefined, path: string): Step | undefined {
   if (site.problem) return refused("route_broken", `the edge has a problem: ${site.problem.message ?? ""}`);
   if (!route) return refused("no_route", `no route matches "${path}"`);
@@ -47,7 +53,7 @@ export function unroutable(site: Site, route: CompiledRoute | undefined, path: s
   return undefined;
 }
 
-/** A module has thrown: its route is closed (security R6). */
+/** Returns the refusal after a module has thrown. Its route is closed (security R6). */
 export function moduleFailed(error: unknown): Step {
   return refused("route_broken", `a module failed: ${error instanceof Error ? error.message : String(error)}`);
 }

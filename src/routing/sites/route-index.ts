@@ -1,11 +1,11 @@
 import type { CompiledRoute } from "./compiled.ts";
 
 /**
- * Routes by path: an exact match, else the longest prefix on segment boundaries. Prefixes are a
- * tree of segments, so that a look-up reads the path once, however many routes there are and however long it is.
+ * Routes by path: an exact match, else the longest prefix on segment boundaries. Prefixes are a tree of segments, so
+ * that a lookup reads the path once, however many routes there are and however long it is.
  */
 export class RouteIndex {
-  /** Made with the first exact match: there are many edges without one. */
+  /** Created with the first exact match, because many edges have none. */
   #exact: Map<string, CompiledRoute> | undefined;
   readonly #root: Segment = { below: undefined, bare: undefined, slashed: undefined };
 
@@ -14,12 +14,12 @@ export class RouteIndex {
     return !bare && !slashed && !below?.size && !this.#exact?.size;
   }
 
-  /** At most one route, for every path. */
+  /** Whether there is at most one route, and it matches every path. */
   get isWhole(): boolean {
     return !this.#root.below?.size && !this.#exact?.size;
   }
 
-  /** Takes the place of a canonical path, unless another route has it: then that one is returned. */
+  /** Assigns the place of a canonical path, unless another route has it. Then returns that route. */
   put(type: string, path: string, route: CompiledRoute): CompiledRoute | undefined {
     if (type === "exact_path") {
       this.#exact ??= new Map();
@@ -42,7 +42,7 @@ export class RouteIndex {
     return undefined;
   }
 
-  /** Undoes `put`; harmless when `route` never got the place. */
+  /** Undoes `put`. Does nothing if `route` never got the place. */
   remove(type: string, path: string, route: CompiledRoute): void {
     if (type === "exact_path") {
       if (this.#exact?.get(path) === route) this.#exact.delete(path);
@@ -67,7 +67,9 @@ export class RouteIndex {
     }
   }
 
-  /** The route for a canonical path. `/foo` and `/foo/` as prefixes both match `/foo`, `/foo/` and what is below. */
+  /**
+   * Returns the route for a canonical path. `/foo` and `/foo/` as prefixes both match `/foo`, `/foo/` and paths below.
+   */
   find(path: string): CompiledRoute | undefined {
     const exact = this.#exact?.get(path);
     if (exact) return exact;
@@ -91,7 +93,7 @@ export class RouteIndex {
 
 interface Segment {
   below: Map<string, Segment> | undefined;
-  /** The route of a prefix that ends here, written without and with a final slash. */
+  /** Route of a prefix that ends here, without and with a trailing slash. */
   bare: CompiledRoute | undefined;
   slashed: CompiledRoute | undefined;
 }
