@@ -43,7 +43,7 @@ function gone(kind: string, id: string): RoutingChange {
 
 const to = (backend: string) => ({ backend: { enabled: true, backend_id: backend } });
 
-/** A table that checks each answer to `change` against the state before. */
+/** A table that compares each result of `change` with the previous state. */
 function tableWith(objects: ResourceObject[], modules?: readonly ModuleDeclaration[]) {
   const table = makeRoutingTable(systemClock, modules);
   const problems = table.load(lastRevision, objects);
@@ -51,8 +51,8 @@ function tableWith(objects: ResourceObject[], modules?: readonly ModuleDeclarati
   return { table, problems, change };
 }
 
-describe("the routing table", () => {
-  it("the routing table finds an edge by its exact host before a wildcard, and the longest wildcard first", () => {
+describe("routing table", () => {
+  it("routing table finds an edge by its exact host before a wildcard, and the longest wildcard first", () => {
     const { table } = tableWith([
       edge("e1", ["a.example.com"]),
       edge("e2", ["*.example.com"]),
@@ -68,7 +68,7 @@ describe("the routing table", () => {
     assert.equal(httpsSite(table, ""), undefined);
   });
 
-  it("R6: the routing table closes a route that held a thread, until the route changes", () => {
+  it("R6: routing table closes a route that hung a thread, until the route changes", () => {
     const edgeOf = edge("edghts_q", ["q.example.com"]);
     const held = route("edghtsrt_q", "edghts_q", "path_prefix", "/");
     const table = makeRoutingTable(systemClock, undefined, new Set([markOf(held.id, held.revision)]));
@@ -80,7 +80,7 @@ describe("the routing table", () => {
     assert.equal(found()?.problem, undefined);
   });
 
-  it("the routing table takes an exact route before a prefix, and the longest prefix on segment boundaries", () => {
+  it("routing table prefers an exact route to a prefix, and the longest prefix on segment boundaries", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       route("r1", "e", "path_prefix", "/"),
@@ -101,7 +101,7 @@ describe("the routing table", () => {
     assert.equal(found("*"), undefined);
   });
 
-  it("the routing table keeps a prefix with and without a final slash apart", () => {
+  it("routing table distinguishes a prefix with a trailing slash from one without", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       route("r1", "e", "path_prefix", "/foo"),
@@ -112,12 +112,12 @@ describe("the routing table", () => {
     assert.equal(httpsSite(table, "h")?.findRoute("/foo/x", "h")?.id, "r2");
   });
 
-  it("R1: the routing table matches a route by the canonical form of its path", () => {
+  it("R1: routing table matches a route by the canonical form of its path", () => {
     const { table } = tableWith([edge("e", ["h"]), route("r", "e", "exact_path", "/%7Euser/%c3%a4%2b|")]);
     assert.equal(httpsSite(table, "h")?.findRoute("/~user/%C3%A4+%7C", "h")?.id, "r");
   });
 
-  it("the routing table finds the same routes as a scan over all of them, through random changes", () => {
+  it("routing table finds the same routes as a scan of all routes, through random changes", () => {
     const random = seededRandom(5);
     const { table, change } = tableWith([edge("e", ["h"])]);
     const model = new Map<string, { type: string; match: string }>();
@@ -150,7 +150,7 @@ describe("the routing table", () => {
     }
   });
 
-  it("the routing table finds the same edges as a scan over all host names, through random changes", () => {
+  it("routing table finds the same edges as a scan of all host names, through random changes", () => {
     const random = seededRandom(6);
     const { table, change } = tableWith([]);
     const model = new Map<string, string[]>();
@@ -176,7 +176,7 @@ describe("the routing table", () => {
     }
   });
 
-  it("the routing table puts a change into effect at once and leaves what requests hold as it was", () => {
+  it("routing table applies a change immediately and does not modify what current requests use", () => {
     const { table, change } = tableWith([
       edge("e", ["h"]),
       group("b1"),
@@ -192,7 +192,7 @@ describe("the routing table", () => {
     assert.deepEqual(upstream?.kind === "tunnel_group" && upstream.labels, { app: "other" });
   });
 
-  it("R6: the routing table closes a route whose module does not compile, and no other", () => {
+  it("R6: routing table closes a route whose module does not compile, and no other", () => {
     const { table, problems, change } = tableWith([
       edge("e", ["h"]),
       group("b"),
@@ -218,7 +218,7 @@ describe("the routing table", () => {
     assert.equal(site?.findRoute("/x", "h")?.id, "r1");
   });
 
-  it("R6: the routing table closes a route with a module that this server does not know, unless that is disabled", () => {
+  it("R6: routing table closes a route with a module unknown to this server, unless the module is disabled", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       route("r1", "e", "path_prefix", "/on", { telepathy: { enabled: true } }),
@@ -228,7 +228,7 @@ describe("the routing table", () => {
     assert.equal(httpsSite(table, "h")?.findRoute("/off", "h")?.problem, undefined);
   });
 
-  it("P1: the routing table never compiles another account's object into a route", () => {
+  it("P1: routing table never compiles another account's object into a route", () => {
     const { table } = tableWith([
       edge("e", ["h"]),
       group("b", {}, "ac_2"),
@@ -239,7 +239,7 @@ describe("the routing table", () => {
     assert.equal(httpsSite(table, "h")?.findRoute("/stray", "h")?.id, "r");
   });
 
-  it("R5: the routing table gives a contested host to its holder, reports the other, and hands it over when it is free", () => {
+  it("R5: routing table serves a contested host with its holder, reports the other edge, and transfers the host when it is free", () => {
     const { table, problems, change } = tableWith([edge("e1", ["h"]), edge("e2", ["h", "i"])]);
     assert.match(problems[0]?.message ?? "", /serve "h": https_edge e1 holds it/);
     assert.equal(httpsSite(table, "h")?.id, "e1");
@@ -269,7 +269,7 @@ describe("the routing table", () => {
     assert.equal(table.hostHolder("example.com"), undefined);
   });
 
-  it("the routing table moves a host name from one edge to another within one change", () => {
+  it("routing table moves a host name from one edge to another within one change", () => {
     for (const order of [0, 1]) {
       const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"])]);
       const swap = [put(edge("e1", ["i"])), put(edge("e2", ["h"]))];
@@ -279,7 +279,7 @@ describe("the routing table", () => {
     }
   });
 
-  it("the routing table serves TLS and TCP edges, and no TLS edge as an HTTPS edge", () => {
+  it("routing table serves TLS and TCP edges, and no TLS edge as an HTTPS edge", () => {
     const { table, change } = tableWith([
       group("b"),
       object("tls_edge", "t", { hostports: ["t.example.com:443"], ...to("b") }),
@@ -295,7 +295,7 @@ describe("the routing table", () => {
     assert.deepEqual([...table.tcpSites()], []);
   });
 
-  it("K5: a credential stops being active with its owner", () => {
+  it("K5: a credential is inactive when its owner is inactive", () => {
     const { table, change } = tableWith([
       object("credential", "cr1", { token_hash: "00ff", fingerprint: "f1", acl: ["*"], owner_id: "bot_1" }),
       object("credential", "cr2", { token_hash: "aa", fingerprint: "f2", acl: [], owner_id: "" }),
@@ -315,7 +315,7 @@ describe("the routing table", () => {
     assert.deepEqual(seen, [["cr1"], ["cr1"], ["cr1"]]);
   });
 
-  it("the routing table names the sites that changed, but not for a change of a route", () => {
+  it("routing table reports the sites that changed, but not for a change of a route", () => {
     const { table, change } = tableWith([edge("e1", ["h"]), edge("e2", ["i"]), route("r", "e1", "path_prefix", "/")]);
     const seen: [string[], string[]][] = [];
     table.subscribe(({ siteIds, kinds }) => seen.push([[...siteIds], [...kinds]]));
@@ -332,7 +332,7 @@ describe("the routing table", () => {
     assert.equal(httpsSite(table, "h"), undefined);
   });
 
-  it("loading a routing table with what it has changes nothing, loading something else replaces it", () => {
+  it("loading a routing table with its present content changes nothing, and loading other content replaces it", () => {
     const objects = [edge("e", ["h"]), group("b"), route("r", "e", "path_prefix", "/", to("b"))];
     const { table } = tableWith(objects);
     const site = httpsSite(table, "h");
@@ -349,7 +349,7 @@ describe("the routing table", () => {
     assert.equal(table.object("tunnel_group_backend", "b"), undefined);
   });
 
-  describe("with modules that keep, share and act", () => {
+  describe("modules of the routing table", () => {
     let made = 0;
     let computed = 0;
     const counting = defineModule({
@@ -377,7 +377,7 @@ describe("the routing table", () => {
     const rule = (id: string, doc: Record<string, unknown> = {}) =>
       object("ip_policy_rule", id, { ip_policy_id: "p", ...doc });
 
-    /** What the request hooks of the route say. */
+    /** Returns the results of the route's request hooks. */
     function said({ table }: ReturnType<typeof tableWith>, path: string): string[] {
       const found = httpsSite(table, "h")?.findRoute(path, "h");
       return (found?.request ?? []).map((module) => {
@@ -386,7 +386,7 @@ describe("the routing table", () => {
       });
     }
 
-    it("the routing table with modules that keep, share and act, keeps state over unrelated changes, and drops it when nobody asks for it", () => {
+    it("modules of the routing table keep state over unrelated changes, and lose it when no module requests it", () => {
       made = 0;
       const set = tableWith([edge("e", ["h"]), counted("r", "/")], [counting]);
       assert.deepEqual(said(set, "/"), ["1 0"]);
@@ -402,7 +402,7 @@ describe("the routing table", () => {
       assert.deepEqual(said(set, "/"), ["4 0"]);
     });
 
-    it("the routing table with modules that keep, share and act, computes what is shared once, and again when what it looked at changes", () => {
+    it("modules of the routing table compute shared values once, and again after a change of a dependency", () => {
       computed = 0;
       const set = tableWith([edge("e", ["h"]), rule("ipr_1"), counted("r1", "/1"), counted("r2", "/2")], [counting]);
       assert.equal(computed, 1);
@@ -420,7 +420,7 @@ describe("the routing table", () => {
       assert.equal(computed, 4);
     });
 
-    it("the routing table with modules that keep, share and act, runs an edge's request hooks before those of each of its routes", () => {
+    it("modules of the routing table on an edge run their request hooks before those of each of its routes", () => {
       made = 0;
       const on = { counting: { enabled: true, size: 9 } };
       const set = tableWith([counted("r", "/"), edge("e", ["h"], on)], [counting]);
@@ -431,7 +431,7 @@ describe("the routing table", () => {
       assert.equal(said(set, "/").length, 2);
     });
 
-    it("R6: the routing table with modules that keep, share and act, closes an edge whose own module does not compile", () => {
+    it("R6: modules of the routing table close an edge if its own module does not compile", () => {
       const on = { counting: { enabled: true, size: 9 } };
       const { table, problems } = tableWith([rule("ipr_1", { broken: true }), edge("e", ["h"], on)], [counting]);
       assert.equal(problems[0]?.kind, "https_edge");
@@ -447,7 +447,7 @@ function scan(routes: ReadonlyMap<string, { type: string; match: string }>, path
     const base = trimmed(match);
     const covers = type === "exact_path" ? path === match : path === base || path.startsWith(`${base}/`);
     if (!covers) continue;
-    // Of `/foo` and `/foo/`: the one that is written like the path.
+    // Of `/foo` and `/foo/`, prefer the one whose trailing slash is as in the path.
     const score = Number(match.endsWith("/") === path.startsWith(`${base}/`));
     const length = type === "exact_path" ? Infinity : base.length;
     if (!best || length > best.length || (length === best.length && score > best.score)) best = { id, length, score };

@@ -31,7 +31,7 @@ import { docOf } from "../schema/doc.ts";
 import type { Doc } from "../schema/doc.ts";
 import { account as accounts } from "../resources/account.ts";
 
-/** The data plane's configuration, compiled: looked up on each request, changed write by write. */
+/** Returns the compiled configuration of the data plane. It is looked up on each request and changed by each write. */
 export function makeRoutingTable(
   clock: Clock,
   declared: readonly ModuleDeclaration[] = modules,
@@ -43,7 +43,7 @@ export function makeRoutingTable(
 type Changed = Parameters<Parameters<RoutingTable["subscribe"]>[0]>[0];
 
 const none: readonly never[] = [];
-/** Whose work it is to prepare the configuration: the server's. */
+/** Preparing the whole configuration counts as work of the server. */
 const configurationOwner = "";
 const edgeKinds: readonly string[] = ["https_edge", "tls_edge", "tcp_edge"];
 
@@ -53,7 +53,9 @@ class Table implements RoutingTable {
   readonly #tcpEdges: ConnectionEdgeCompiler;
   readonly #credentials: CredentialCompiler;
   readonly #routes: RouteCompiler;
-  /** By kind, in the order in which a change is compiled: routes take over what the account and their edge demand. */
+  /**
+   * By kind, in the order in which a change is compiled, because routes include the modules of their account and edge.
+   */
   readonly #compilers: ReadonlyMap<string, Compiler>;
   readonly #ports = new Ports();
   readonly #listeners: ((changed: Changed) => void)[] = [];
@@ -92,7 +94,7 @@ class Table implements RoutingTable {
         const key = objectKey(object.kind, object.id);
         const before = gone.get(key);
         gone.delete(key);
-        // A database restored from a backup counts the same revisions again.
+        // A database restored from a backup may reuse the same revision numbers.
         if (before?.revision === object.revision && isDeepStrictEqual(before, object)) continue;
       }
       changes.push({ kind: object.kind, id: object.id, account_id: object.account_id, object });
@@ -206,7 +208,7 @@ class Table implements RoutingTable {
     }
   }
 
-  /** Takes in one change, and notes what is to be compiled for it. */
+  /** Applies one change, and collects the units to recompile. */
   #take({ kind, id, object }: RoutingChange, stale: Set<Unit>): void {
     const { objects, units, hosts, secrets } = this.#compilation;
     const before = objects.get(kind, id);
@@ -230,7 +232,7 @@ class Table implements RoutingTable {
   #compile(stale: Set<Unit>): Problem[] {
     const again = this.#again(stale);
     const problems: Problem[] = [];
-    // First, because what a problem is cleared of may have it again as something else.
+    // Cleared problems come first, because the same object may have a new problem of another kind.
     const cleared: Problem[] = [];
     for (const [kind, compiler] of this.#compilers) {
       for (const unit of stale) {
@@ -281,7 +283,7 @@ function replace(compiler: Compiler, id: string, object: ResourceObject | null, 
   let owner = compiler.owners.get(id);
   if (owner) {
     stale.add(owner);
-    // While it is still known under its old edge and match.
+    // Do this before the owner gets its new edge and match.
     compiler.withdraw(owner);
   }
   if (!object) {
