@@ -74,7 +74,7 @@ export interface ControlPlaneOptions extends ControlPlaneSettings {
   readonly sealingKey: Buffer | readonly Buffer[];
   /** Shown to other nodes. */
   readonly version?: string;
-  /** Offered to users who create routes. Undefined if there is none. */
+  /** Offered to users who create routes. Undefined if it is off. */
   readonly developmentProvider?: DevelopmentProvider | undefined;
   readonly clock: Clock;
   readonly log: Log;

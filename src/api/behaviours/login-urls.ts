@@ -63,7 +63,7 @@ export function loginUrlCheck({ events, loginIssuer }: LoginUrlRules): LoginUrlC
   };
 }
 
-/** Returns the value of a field of a route's module; "" if there is none. */
+/** Returns the value of a field of a route's module; "" if unset. */
 export function textIn(doc: Doc, module: string, field: string): string {
   return textOf((doc[module] ?? {}) as Doc, field);
 }

@@ -67,7 +67,7 @@ export function openTeamLogin(options: TeamLoginOptions): TeamLogin {
   ): Refusal => {
     if (error instanceof Refusal) return error;
     if (!(error instanceof LoginRefusal)) throw error;
-    // The provider's message is for the operator only.
+    // Log the provider's message for the operator.
     log.warn(as === "console_login_failed" ? "login to the console failed" : "logout from the console rejected", {
       reason: error.reason,
       detail: error.message,

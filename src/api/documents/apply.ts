@@ -28,7 +28,7 @@ import { resolveFields } from "./fields.ts";
 export interface Outcome {
   /** The present object of each entry, by key. */
   readonly objects: ReadonlyMap<string, StoredObject>;
-  /** All changes, including those that follow from the document implicitly. */
+  /** All changes, including implicit changes of other objects. */
   readonly changes: readonly Change[];
 }
 

@@ -25,7 +25,7 @@ export interface SharedProblems {
 /** Maximum number of shared problems. More would be of no use, and most are the same everywhere. */
 const maxTold = 1_000;
 
-/** @param node of a cluster; undefined if there is none, so nothing is shared */
+/** @param node of a cluster; undefined without a cluster, where nothing is shared */
 export function shareProblems(node: { readonly id: string; readonly presence: Presence } | undefined): SharedProblems {
   const known = new Map<string, ProblemsEntry>();
   let isTold = false;

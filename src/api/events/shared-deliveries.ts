@@ -28,7 +28,7 @@ export interface DeliveryEntry {
   readonly events: readonly SentEvent[];
 }
 
-/** What is known about one destination. */
+/** Status and events of one destination. */
 export type DeliveryNews = Pick<DeliveryEntry, "status" | "events">;
 
 export interface SharedDeliveries {
@@ -67,7 +67,7 @@ export function newestOf(events: readonly Event[]): readonly SentEvent[] {
 }
 
 /**
- * @param node of a cluster; undefined if there is none, so nothing is shared
+ * @param node of a cluster; undefined without a cluster, where nothing is shared
  * @param own returns what this server knows about a destination
  */
 export function shareDeliveries(

@@ -41,7 +41,7 @@ export async function listPast(
   const items: string[] = [];
   for (const object of objects) {
     items.push(views.json(object, call.baseUrl));
-    // An edge can have very many routes.
+    // An edge can have very many routes, so other requests run between items.
     await nextTurn();
   }
   const nextBeforeId = more ? objects.at(-1)?.id : undefined;

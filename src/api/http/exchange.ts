@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ApiPrincipal } from "../operation/call.ts";
 import type { Allowance } from "./rate-limit.ts";
 
-/** A request and what is known about it so far. */
+/** A request and the results of its checks so far. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -12,7 +12,7 @@ const kinds: ReadonlySet<string> = new Set([reservedDomain.name]);
 const domain = "t.example.com";
 
 describe("domain of the login host", () => {
-  it("domain of the login host belongs to the first account, with a certificate by the authority, created once if its terms are accepted and the name is public", async () => {
+  it("domain of the login host belongs to the first account and gets a certificate if the terms are accepted and the name is public", async () => {
     const clock = makeManualClock();
     const { store, accountId, stop } = await openServerStore(clock);
     after(stop);

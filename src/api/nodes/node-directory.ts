@@ -1,6 +1,6 @@
 /**
- * The directory over all nodes. This node shares what its edges have, and its edges receive what the other nodes share as
- * if it were at other edges of this node.
+ * The directory over all nodes. This node shares the state of its edges. It sends the other nodes' state to its edges
+ * as if it came from other edges of this node.
  */
 import { letGo } from "../../lib/boundary.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
@@ -97,7 +97,10 @@ export function openNodeDirectory(options: NodeDirectoryOptions): NodeDirectory 
   };
 }
 
-/** While one question is open, later calls wait: the next question asks for the newest of their numbers, and answers them all. */
+/**
+ * While one question is open, later calls wait. The next question asks for the newest of their numbers and answers them
+ * all.
+ */
 function inBatches(ask: (number: number) => Promise<unknown>): (number: number, done: () => void) => void {
   let waiting: (() => void)[] = [];
   let newest = 0;

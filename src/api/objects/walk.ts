@@ -14,7 +14,7 @@ export const longLists = makeShares(8);
 
 export interface WalkedPage {
   readonly objects: readonly StoredObject[];
-  /** The next page begins below this id. Undefined if there is none. */
+  /** The next page begins below this id. Undefined on the last page. */
   readonly next: string | undefined;
 }
 

@@ -100,7 +100,7 @@ export interface Operation {
   readonly reads?: boolean;
   /** Whether it writes to storage although it belongs to no single resource. */
   readonly stores?: boolean;
-  /** Refusals in addition to those that follow from the other fields. */
+  /** Refusals that do not follow from the other fields. */
   readonly refusals?: readonly RefusalName[];
   run(call: Call): Reply | Promise<Reply>;
 }

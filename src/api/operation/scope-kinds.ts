@@ -1,6 +1,6 @@
 import { resources } from "./declarations.ts";
 
-/** Returns what is wrong with a scope, as the end of "must …". Undefined if it is valid. */
+/** Returns the problem of a scope, as the end of "must …". Undefined if it is valid. */
 export function scopeIssue(scope: string): string | undefined {
   const kind = /^type:(.*)$/s.exec(scope)?.[1];
   if (kind === undefined || kind === "*" || resources.some(({ name }) => name === kind)) return undefined;

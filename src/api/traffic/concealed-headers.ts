@@ -8,7 +8,7 @@ import type { Doc } from "../../schema/doc.ts";
 type Pairs = ExplanationReport["requestHeaders"];
 
 /**
- * Masks every header value except those that the caller described. If the configuration may add a header of that name,
+ * Masks every header value that the caller did not describe. If the configuration may add a header of that name,
  * its value is masked too. Otherwise a description could confirm a guess.
  * @param route the document and fields of the route that decided; undefined if unknown
  */

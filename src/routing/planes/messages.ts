@@ -28,7 +28,7 @@ export type Downward =
   | { readonly type: "metrics_request"; readonly call: number }
   /** The `login` of this call is stored, or cannot be stored. */
   | { readonly type: "login_stored"; readonly call: number }
-  /** Which claim has the message of this call's `message_claim`. */
+  /** Result of this call's `message_claim`. */
   | { readonly type: "message_claimed"; readonly call: number; readonly outcome: ClaimOutcome }
   /** Result of this call's `metadata_wanted`. Changes were sent before. */
   | { readonly type: "metadata_looked_for"; readonly call: number; readonly isNew: boolean }

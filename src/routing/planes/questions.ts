@@ -16,7 +16,7 @@ export type EdgeQuestion =
   /** Whether the edge reaches the revision and the change of other nodes within the time. */
   | { readonly name: "reached"; readonly revision: number; readonly change: number; readonly timeoutMs: number }
   | { readonly name: "request" | "connection"; readonly accountId: string; readonly id: string }
-  /** Returns those that sort before `beforeId`, newest first. */
+  /** Lists items that sort before `beforeId`, newest first. */
   | {
       readonly name: "requests" | "connections";
       readonly accountId: string;

@@ -93,7 +93,7 @@ describe("R1: a stored match that no request can have", () => {
     ["/x/%2e%2e/admin", ["/admin/x"], ["/x/admin"]],
   ];
   for (const [match, closed, open] of cases) {
-    it(`R1: a stored match that no request can have is a problem and closes the path that "${match}" could be read as, before a wider route can serve it`, () => {
+    it(`R1: a stored match that no request can have is a problem and closes the lenient reading of "${match}" to wider routes`, () => {
       const { route, gone, found } = setUp();
       route("any", "/");
       const [problem] = route("r", match);

@@ -15,7 +15,7 @@ const ofChanges: ReadonlySet<string> = new Set(
 );
 const ofTraffic: ReadonlySet<string> = new Set(trafficEventTypes);
 
-/** Returns what is wrong with a type, as the end of "must …". Undefined if it is valid. */
+/** Returns the problem of a type, as the end of "must …". Undefined if it is valid. */
 export function eventTypeIssue(type: string): string | undefined {
   if (ofChanges.has(type) || ofTraffic.has(type)) return undefined;
   const known = `${trafficEventTypes.join(", ")}, or <resource>_created.v0, _updated.v0 or _deleted.v0`;

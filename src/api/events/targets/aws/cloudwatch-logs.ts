@@ -50,7 +50,7 @@ export const cloudwatchLogs: TargetKind<"cloudwatch_logs"> = {
   },
 };
 
-/** Splits events into those that fit into one request, and the rest. */
+/** Splits events into one request and the rest. */
 function withinSpan(events: readonly Event[]): readonly [now: readonly Event[], later: Leftover | undefined] {
   let earliest = Infinity;
   let latest = -Infinity;
